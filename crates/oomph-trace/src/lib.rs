@@ -1,0 +1,15 @@
+//! The ground truth about a job's memory.
+//!
+//! A [`Trace`] says who took how many bytes, on which device and stream, when, from which line, for what, and
+//! when it was given back, with marks for steps and phases. A real run, a hollow run and a torch snapshot each
+//! make one; everything else in oomph reads one.
+
+mod model;
+
+pub use model::event::{Action, Category, Event, EventIndex};
+pub use model::extra::{Extra, Value};
+pub use model::mark::{Mark, MarkStage};
+pub use model::segment::{Block, BlockState, PoolId, Segment, SegmentKind};
+pub use model::settings::AllocatorSettings;
+pub use model::stack::{ForwardId, Frame, FrameId, StackId, StackTable, StringId};
+pub use model::trace::{DeviceTrace, Origin, Trace};

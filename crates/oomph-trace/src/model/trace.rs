@@ -1,0 +1,56 @@
+//! The one noun.
+
+use serde::{Deserialize, Serialize};
+
+use super::event::Event;
+use super::extra::Extra;
+use super::mark::Mark;
+use super::segment::Segment;
+use super::settings::AllocatorSettings;
+use super::stack::StackTable;
+
+/// What made a trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Origin {
+    /// Imported from a PyTorch memory snapshot.
+    TorchSnapshot,
+    /// Predicted by a hollow run.
+    HollowRun,
+    /// Recorded by a real run.
+    RealRun,
+}
+
+/// What one device's allocator did.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct DeviceTrace {
+    /// CUDA ordinal.
+    pub ordinal: u32,
+    /// Total memory of the card, where known.
+    pub total_bytes: Option<u64>,
+    /// The most the allocator may take (per-process fraction), where known.
+    pub limit_bytes: Option<u64>,
+    /// History, oldest first. May begin late: the recorder can be started late or drop its oldest entries.
+    pub events: Vec<Event>,
+    /// The books at the end.
+    pub segments: Vec<Segment>,
+    /// Event-level keys oomph does not know, by event index, ascending.
+    pub event_extra: Vec<(u32, Extra)>,
+}
+
+/// Everything known about a job's memory.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Trace {
+    /// What made it.
+    pub origin: Origin,
+    /// One entry a device, in ordinal order.
+    pub devices: Vec<DeviceTrace>,
+    /// Strings, frames and stacks the events refer to.
+    pub stacks: StackTable,
+    /// Steps, phases and ranges, oldest first.
+    pub marks: Vec<Mark>,
+    /// How the allocator was configured.
+    pub settings: AllocatorSettings,
+    /// Top-level keys oomph does not know.
+    pub extra: Extra,
+}

@@ -1,0 +1,3 @@
+//! The `oomph` command.
+
+fn main() {}
