@@ -4,12 +4,16 @@
 //! when it was given back, with marks for steps and phases. A real run, a hollow run and a torch snapshot each
 //! make one; everything else in oomph reads one.
 
+mod build;
+mod intern;
 mod model;
 
+pub use build::{Calls, TraceBuilder};
+pub use intern::Interner;
 pub use model::event::{Action, Category, Event, EventIndex};
 pub use model::extra::{Extra, Value};
 pub use model::mark::{Mark, MarkStage};
 pub use model::segment::{Block, BlockState, PoolId, Segment, SegmentKind};
 pub use model::settings::AllocatorSettings;
 pub use model::stack::{ForwardId, Frame, FrameId, StackId, StackTable, StringId};
-pub use model::trace::{DeviceTrace, Origin, Trace};
+pub use model::trace::{DeviceTrace, Origin, Trace, Truncation};

@@ -50,8 +50,8 @@ pub struct Frame {
     pub extra: Extra,
 }
 
-/// All strings, frames and stacks of a trace, each stored once.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+/// All strings, frames and stacks of a trace, each stored once. Filled by an [`crate::Interner`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StackTable {
     pub(crate) strings: Vec<Box<str>>,
     pub(crate) frames: Vec<Frame>,
@@ -109,6 +109,24 @@ impl StackTable {
     /// How many distinct stacks there are; handles run from 0.
     #[must_use]
     pub fn stack_count(&self) -> usize {
-        self.stack_starts.len() - 1
+        self.stack_starts.len().saturating_sub(1)
+    }
+
+    /// How many distinct frames there are; handles run from 0.
+    #[must_use]
+    pub fn frame_count(&self) -> usize {
+        self.frames.len()
+    }
+
+    /// How many distinct strings there are; handles run from 0.
+    #[must_use]
+    pub fn string_count(&self) -> usize {
+        self.strings.len()
+    }
+
+    /// How many distinct forward tracebacks there are; handles run from 0.
+    #[must_use]
+    pub fn forward_count(&self) -> usize {
+        self.forwards.len()
     }
 }

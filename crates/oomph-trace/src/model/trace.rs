@@ -38,6 +38,15 @@ pub struct DeviceTrace {
     pub event_extra: Vec<(u32, Extra)>,
 }
 
+/// How a file ended before its time, because its writer was killed or the disk was full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Truncation {
+    /// Everything before this offset was read.
+    pub good_bytes: u64,
+    /// What followed and could not be read.
+    pub lost_bytes: u64,
+}
+
 /// Everything known about a job's memory.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Trace {
@@ -53,4 +62,34 @@ pub struct Trace {
     pub settings: AllocatorSettings,
     /// Top-level keys oomph does not know.
     pub extra: Extra,
+    /// Set if the file ended in the middle: the trace is good, but does not reach to the job's end.
+    pub truncated: Option<Truncation>,
+}
+
+impl Trace {
+    /// A trace of nothing.
+    #[must_use]
+    pub fn new(origin: Origin) -> Self {
+        Self {
+            origin,
+            devices: Vec::new(),
+            stacks: StackTable::default(),
+            marks: Vec::new(),
+            settings: AllocatorSettings::default(),
+            extra: Extra::new(),
+            truncated: None,
+        }
+    }
+
+    /// The device with this ordinal.
+    #[must_use]
+    pub fn device(&self, ordinal: u32) -> Option<&DeviceTrace> {
+        self.devices.iter().find(|device| device.ordinal == ordinal)
+    }
+
+    /// How many events there are on all devices together.
+    #[must_use]
+    pub fn event_count(&self) -> usize {
+        self.devices.iter().map(|device| device.events.len()).sum()
+    }
 }
