@@ -1,0 +1,25 @@
+"""class: request_too_large
+cap_mib: 1024
+"""
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+class Net(nn.Module):
+    def __init__(self, width=1024, depth=6, classes=10):
+        super().__init__()
+        self.layers = nn.ModuleList([nn.Linear(width, width) for _ in range(depth)])
+        self.head = nn.Linear(width, classes)
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = torch.relu(layer(x))
+        return self.head(x)
+
+
+model = Net().cuda()
+labels = torch.randint(0, 50000, (16384,), device="cuda")
+x = torch.randn(512, 1024, device="cuda")
+logits = model(x)
+targets = F.one_hot(labels, 50000)  # guilty
