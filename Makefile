@@ -1,0 +1,91 @@
+# Everything a newcomer or CI runs. `make` alone lists the targets.
+#
+# Nothing has to be prepared: each target installs what it needs, tools from Debian (as root) and the rest from crates,
+# PyPI and npm, into this folder. Stamps under .venv/ and page/node_modules/ make the second time quick.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-builtin-rules
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV := .venv
+BIN := $(VENV)/bin
+OOMPH := $(BIN)/oomph
+RUST_SOURCES := $(shell find crates -name '*.rs' -o -name '*.toml' -o -name '*.md' -o -name '*.html' | grep -v /tests/)
+DEMO_SNAPSHOT := corpus/h200/oom_loss_kept_with_graph.pickle.gz
+
+# $(call need,COMMAND,DEBIAN PACKAGE): installs the package unless the command is there.
+need = command -v $(1) >/dev/null || { apt-get update -q && apt-get install -qy --no-install-recommends $(2); }
+
+.PHONY: help
+help: ## List the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  \1\t\2/' | expand -t 16
+
+.PHONY: setup
+setup: $(VENV)/.oomph ## Build everything and install it into .venv, as users get it from the wheel
+
+.PHONY: demo
+demo: setup ## Explain a real out-of-memory error from an H200
+	@echo '$$ oomph explain $(DEMO_SNAPSHOT) --html target/demo.html'
+	@$(OOMPH) explain $(DEMO_SNAPSHOT) --html target/demo.html
+
+.PHONY: test
+test: setup $(VENV)/.test $(if $(wildcard page/package.json),page/node_modules/.oomph) ## Run every test
+	if cargo nextest --version >/dev/null 2>&1; then \
+	    cargo nextest run --workspace --locked && cargo test --doc --workspace --locked --quiet; \
+	else \
+	    cargo test --workspace --locked --quiet; \
+	fi
+	$(if $(wildcard page/package.json),npm --prefix page test)
+	$(BIN)/python -m pytest
+
+.PHONY: lint
+lint: ## Check formatting, clippy (pedantic, warnings are errors) and rustdoc
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
+
+.PHONY: fmt
+fmt: ## Format the code
+	cargo fmt --all
+
+.PHONY: docs
+docs: ## Renew the generated pages in docs/ and the transcripts in README.md
+	OOMPH_BLESS=1 cargo test -p oomph --test it --locked --quiet docs::
+
+.PHONY: man
+man: setup ## Write man pages and shell completions to target/man and target/completions
+	mkdir -p target/man target/completions
+	$(OOMPH) man target/man
+	for shell in bash zsh fish; do $(OOMPH) completions $$shell > target/completions/oomph.$$shell; done
+
+.PHONY: bench
+bench: ## Measure speed and memory against the targets
+	cargo bench --workspace --locked
+
+# One virtual environment holds the built command and what tests it.
+$(VENV)/.tools: pyproject.toml
+	$(call need,cc,gcc libc6-dev)
+	$(PYTHON) -c 'import ensurepip' 2>/dev/null || { apt-get update -q && apt-get install -qy python3-venv; }
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet uv==0.13.7
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --group build
+	touch $@
+
+$(VENV)/.oomph: $(VENV)/.tools Cargo.toml Cargo.lock $(RUST_SOURCES)
+	rm -rf target/wheels
+	PATH="$(CURDIR)/$(BIN):$$PATH" maturin build --release --quiet --out target/wheels
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --reinstall --no-deps target/wheels/oomph-*.whl
+	touch $@
+
+$(VENV)/.test: $(VENV)/.tools
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --group test
+	touch $@
+
+page/node_modules/.oomph: page/package-lock.json
+	$(call need,npm,nodejs npm)
+	$(call need,chromium,chromium)
+	npm --prefix page ci --no-audit --no-fund
+	touch $@

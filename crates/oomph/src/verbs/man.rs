@@ -1,0 +1,46 @@
+//! `oomph man [DIR]`.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use clap::CommandFactory as _;
+
+use crate::args::Cli;
+use crate::error::Error;
+use crate::output;
+
+/// Print the manual page, or write the pages of all verbs into a folder
+///
+/// The pages say what --help says: both come from the same definitions.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "Examples:\n  \
+    oomph man | man -l -\n  \
+    oomph man ~/.local/share/man/man1 && man oomph-explain")]
+pub(crate) struct Args {
+    /// Folder for oomph.1, oomph-explain.1 and so on; it must exist
+    #[arg(value_name = "DIR")]
+    folder: Option<PathBuf>,
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), Error> {
+    let mut root = Cli::command().disable_help_subcommand(true);
+    root.build();
+    let Some(folder) = &args.folder else {
+        return output::data(&String::from_utf8_lossy(&page(&root)));
+    };
+    for command in std::iter::once(&root).chain(root.get_subcommands()) {
+        // clap names the page of a verb `oomph-explain`, as git does.
+        let name = command.get_display_name().unwrap_or_else(|| command.get_name());
+        let path = folder.join(format!("{name}.1"));
+        output::file(&path, |file| file.write_all(&page(command)))?;
+    }
+    output::note(&format!("man pages are in {}", folder.display()));
+    Ok(())
+}
+
+fn page(command: &clap::Command) -> Vec<u8> {
+    let mut roff = Vec::new();
+    // Writing into memory cannot fail.
+    let _ = clap_mangen::Man::new(command.clone()).render(&mut roff);
+    roff
+}

@@ -1,0 +1,5 @@
+//! One file a verb; the list of them is [`crate::args::Verb`].
+
+pub(crate) mod completions;
+pub(crate) mod doc;
+pub(crate) mod man;

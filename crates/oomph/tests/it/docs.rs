@@ -1,0 +1,94 @@
+//! Documents cannot lie: what they show is what the command prints.
+
+use std::fmt::Write as _;
+use std::process::Command;
+
+use crate::harness::{check_file, oomph, root, text};
+
+/// Names under one heading of `oomph doc`.
+fn names_under(heading: &str) -> Vec<String> {
+    let listing = oomph(["doc"]);
+    text(&listing.stdout)
+        .lines()
+        .skip_while(|line| *line != heading)
+        .skip(1)
+        .take_while(|line| line.starts_with("  "))
+        .filter_map(|line| line.split_whitespace().next().map(str::to_owned))
+        .collect()
+}
+
+fn check_reference(path: &str, heading: &str, introduction: &str) {
+    let names = names_under(heading);
+    assert!(names.len() > 2, "'oomph doc' lists nothing under {heading}");
+    let mut page = format!("# {heading}\n\n{introduction}\n\nThis page is made from what `oomph doc NAME` prints.\n");
+    for name in names {
+        let output = oomph(["doc", &name]);
+        // A page's own headings go one level down.
+        let body = text(&output.stdout).replace("\n## ", "\n### ");
+        let _ = write!(page, "\n#{body}");
+    }
+    check_file(path, &page);
+}
+
+#[test]
+fn reference_of_policies() {
+    check_reference("docs/policies.md", "Placement policies", "What `oomph replay --policy` can run a trace through.");
+}
+
+#[test]
+fn reference_of_verdicts() {
+    check_reference("docs/verdicts.md", "Verdict classes", "What `oomph explain` can find: exactly one of these.");
+}
+
+#[test]
+fn reference_of_words() {
+    check_reference("docs/glossary.md", "Glossary", "Each word is used in this one sense everywhere.");
+}
+
+#[test]
+fn reference_of_the_command_line() {
+    let mut page = String::from("# The command line\n\nThis page is made from what `oomph help` prints.\n");
+    for verb in ["", "doc", "completions", "man"] {
+        let output = oomph(["help", verb].iter().filter(|word| !word.is_empty()));
+        let title = format!("oomph {verb}");
+        let _ = write!(page, "\n## {}\n\n```text\n{}```\n", title.trim_end(), text(&output.stdout));
+    }
+    check_file("docs/cli.md", &page);
+}
+
+/// Every ```` ```console ```` block is run line by line, as a reader would.
+#[test]
+fn readme_shows_what_happens() {
+    let readme = std::fs::read_to_string(root().join("README.md")).expect("there is a README");
+    let mut renewed = String::new();
+    let mut in_console = false;
+    let mut commands = 0;
+    for line in readme.lines() {
+        if line.starts_with("```") {
+            in_console = line == "```console";
+        }
+        if !in_console || line == "```console" {
+            renewed.push_str(line);
+            renewed.push('\n');
+        } else if let Some(command_line) = line.strip_prefix("$ ") {
+            commands += 1;
+            let _ = write!(renewed, "{line}\n{}", run_in_shell(command_line));
+        }
+    }
+    assert!(commands > 0, "the README shows no command at all");
+    check_file("README.md", &renewed);
+}
+
+/// Runs a line of the tour with the freshly built command first on the path, in an empty folder beside a link to the
+/// corpus, so that nothing the tour writes lands in the repository.
+fn run_in_shell(command_line: &str) -> String {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    std::os::unix::fs::symlink(root().join("corpus"), folder.path().join("corpus")).expect("a link");
+    let binary = std::path::Path::new(env!("CARGO_BIN_EXE_oomph"));
+    let mut path = std::ffi::OsString::from(binary.parent().expect("a binary lies in a folder"));
+    path.push(":");
+    path.push(std::env::var_os("PATH").unwrap_or_default());
+    let script = format!("{command_line} 2>&1");
+    let output = Command::new("sh").arg("-c").arg(script).current_dir(folder.path()).env("PATH", path).output();
+    text(&output.expect("there is a shell").stdout).to_owned()
+}

@@ -1,0 +1,6 @@
+//! Whole commands, from argument list to exit code, and the state of the repository itself.
+
+mod docs;
+mod golden;
+mod harness;
+mod tidy;
