@@ -25,7 +25,7 @@ model = Net().cuda()
 
 
 def attempt():
-    x = torch.randn(4096, 1024, device="cuda")  # guilty
+    x = torch.randn(4096, 1024, device="cuda")
     err = None
     try:
         raise ValueError("bad sample")
@@ -36,6 +36,6 @@ def attempt():
 
 errors = []
 for i in range(100000):
-    attempt()
+    attempt()  # guilty
     with torch.no_grad():
         model(torch.randn(64, 1024, device="cuda"))
