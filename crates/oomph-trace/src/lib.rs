@@ -5,10 +5,18 @@
 //! make one; everything else in oomph reads one.
 
 mod build;
+mod error;
+mod export;
+mod input;
 mod intern;
 mod model;
+mod same;
+mod snapshot;
 
 pub use build::{Calls, TraceBuilder};
+pub use error::TraceError;
+pub use export::write_torch_snapshot;
+pub use input::{MAX_RATIO, MAX_UNCOMPRESSED_BYTES};
 pub use intern::Interner;
 pub use model::event::{Action, Category, Event, EventIndex};
 pub use model::extra::{Extra, Value};

@@ -92,6 +92,39 @@ pub enum Category {
     Other,
 }
 
+impl Category {
+    /// PyTorch's word for it, as its memory profiler writes categories; `None` for [`Category::Unknown`].
+    #[must_use]
+    pub fn torch_name(self) -> Option<&'static str> {
+        Some(match self {
+            Self::Unknown => return None,
+            Self::Parameter => "parameter",
+            Self::Gradient => "gradient",
+            Self::Optimizer => "optimizer_state",
+            Self::Activation => "activation",
+            Self::Workspace => "workspace",
+            Self::Input => "input",
+            Self::Other => "other",
+        })
+    }
+
+    /// What PyTorch's word means; words without a counterpart (`temporary`, `autograd_detail`) are
+    /// [`Category::Other`].
+    #[must_use]
+    pub fn from_torch_name(name: &str) -> Self {
+        match name {
+            "unknown" => Self::Unknown,
+            "parameter" => Self::Parameter,
+            "gradient" => Self::Gradient,
+            "optimizer_state" => Self::Optimizer,
+            "activation" => Self::Activation,
+            "workspace" => Self::Workspace,
+            "input" => Self::Input,
+            _ => Self::Other,
+        }
+    }
+}
+
 /// One entry of an allocator's history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Event {
