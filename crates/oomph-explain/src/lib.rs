@@ -1,1 +1,3 @@
 //! Says why: analyses from a timeline to a finding; text, JSON and HTML renderings hold no analysis.
+
+pub mod html;

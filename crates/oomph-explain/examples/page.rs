@@ -1,0 +1,133 @@
+//! Makes pages for the browser tests of `page/`: `page SNAPSHOT OUT.html`, or `page --events COUNT OUT.html` for an
+//! invented history of any length. Only the trace is shown, for an example must not depend on what analyses say.
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+
+use oomph_explain::html::{self, DeviceInput, LineRow, PageInput, PageVerdict, StepMark};
+use oomph_heap::Timeline;
+use oomph_trace::{Category, FrameId, MarkStage, Origin, SegmentKind, StackId, Trace, TraceBuilder};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match &arguments[..] {
+        [flag, count, out] if flag == "--events" => write_page(&invented_trace(count.parse()?), "invented", out),
+        [snapshot, out] => write_page(&Trace::open(snapshot)?, snapshot, out),
+        _ => Err("usage: page SNAPSHOT OUT.html | page --events COUNT OUT.html".into()),
+    }
+}
+
+fn write_page(trace: &Trace, source_name: &str, out: &str) -> Result<(), Box<dyn Error>> {
+    let timelines: Vec<_> = trace.devices.iter().map(Timeline::of).collect();
+    let blame_frames: Vec<_> = (0..trace.stacks.stack_count()).map(|at| own_frame(trace, StackId(at as u32))).collect();
+    let devices: Vec<_> =
+        timelines.iter().enumerate().map(|(at, timeline)| device_input(trace, at, timeline)).collect();
+    let largest = devices.first().and_then(|device| device.lines.first());
+    let verdict = PageVerdict {
+        class: "none".into(),
+        summary: "This page shows a trace without a verdict.".into(),
+        file: largest.map(|line| line.file.clone()),
+        line: largest.map(|line| line.line),
+        bytes: largest.map(|line| line.bytes),
+        proof: String::new(),
+    };
+    let input = PageInput { trace, source_name, verdict, blame_frames: &blame_frames, devices };
+    let mut file = BufWriter::new(File::create(out)?);
+    html::write(&input, &mut file)?;
+    Ok(file.flush()?)
+}
+
+/// The innermost frame that is not a library's.
+fn own_frame(trace: &Trace, stack: StackId) -> Option<FrameId> {
+    let is_own = |&id: &FrameId| {
+        let file = trace.stacks.string(trace.stacks.frame(id).file);
+        !["/site-packages/", "/lib/python", "<frozen"].iter().any(|sign| file.contains(sign))
+    };
+    trace.stacks.stack(stack).iter().copied().find(is_own)
+}
+
+fn device_input<'a>(trace: &Trace, device_index: usize, timeline: &'a Timeline) -> DeviceInput<'a> {
+    let mut held: BTreeMap<FrameId, (u64, u64)> = BTreeMap::new();
+    for block in timeline.live_at(timeline.peak_allocated.event) {
+        if let Some(frame) = own_frame(trace, block.stack) {
+            let (bytes, blocks) = held.entry(frame).or_default();
+            *bytes += block.bytes;
+            *blocks += 1;
+        }
+    }
+    let mut lines: Vec<_> = held.into_iter().map(|(frame, sums)| line_row(trace, frame, sums)).collect();
+    lines.sort_by_key(|line| std::cmp::Reverse(line.bytes));
+    let events = &trace.devices[device_index].events;
+    let starts = trace.marks.iter().filter(|mark| mark.stage == MarkStage::Start);
+    let steps = starts.map(|mark| StepMark {
+        name: trace.stacks.string(mark.name).to_owned(),
+        event: events.partition_point(|event| event.time_us < mark.time_us) as u32,
+    });
+    DeviceInput { steps: steps.collect(), lines, ..DeviceInput::of(device_index, timeline) }
+}
+
+fn line_row(trace: &Trace, frame: FrameId, (bytes, blocks): (u64, u64)) -> LineRow {
+    let frame = trace.stacks.frame(frame);
+    let text = |id| trace.stacks.string(id).to_owned();
+    LineRow { file: text(frame.file), line: frame.line, function: text(frame.name), bytes, blocks }
+}
+
+/// A training loop as long as asked for: layers take activations forwards and give them back backwards, each from a
+/// deep stack of its own, in one large segment used as a stack of slots.
+fn invented_trace(event_count: usize) -> Trace {
+    const LAYERS: u64 = 500;
+    const SLOT_BYTES: u64 = 32 << 20;
+    const BASE: u64 = 0x7f00_0000_0000;
+    let mut job = TraceBuilder::new(Origin::RealRun);
+    job.capacity(80 << 30, Some(40 << 30)).at(1_700_000_000_000_000).segment_alloc(
+        BASE,
+        2 * LAYERS * SLOT_BYTES,
+        &[("main", "train.py", 3)],
+    );
+    // A fixed sequence stands in for chance, so that every run measures the same page.
+    let mut seed = 1_u64;
+    let mut next = || {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        seed >> 33
+    };
+    let mut time_us = 1_700_000_000_000_000;
+    let mut written = 1;
+    for step in 0.. {
+        if written >= event_count {
+            break;
+        }
+        job.at(time_us).mark_start(&format!("step {step}"));
+        let mut taken = Vec::new();
+        for layer in 0..LAYERS {
+            for part in 0..2 {
+                let slot = 2 * layer + part;
+                let address = BASE + slot * SLOT_BYTES + (next() % 64) * 512;
+                let bytes = 1 + next() % (SLOT_BYTES - 65 * 512);
+                time_us += 1 + next() % 50;
+                let category = [Category::Activation, Category::Workspace, Category::Gradient][(next() % 3) as usize];
+                job.category(category).at(time_us).alloc(address, bytes, &deep_stack(layer, part + 1));
+                taken.push((address, bytes));
+            }
+        }
+        while let Some((address, bytes)) = taken.pop() {
+            time_us += 1 + next() % 50;
+            job.at(time_us).free(address, bytes, &[]);
+        }
+        written += 6 * LAYERS as usize;
+    }
+    job.segment(BASE, 2 * LAYERS * SLOT_BYTES, SegmentKind::Large, &[]);
+    job.finish()
+}
+
+/// 45 frames, as deep as those of real training jobs.
+fn deep_stack(layer: u64, part: u64) -> Vec<(&'static str, &'static str, u32)> {
+    let wrapper = ("_call_impl", "/usr/lib/python3/site-packages/torch/nn/modules/module.py", 1787);
+    let mut calls = vec![("linear", "/usr/lib/python3/site-packages/torch/nn/functional.py", part as u32)];
+    calls.push(("forward", "/home/user/job/model.py", 100 + layer as u32));
+    calls.extend((0..41).map(|depth| ("forward", "/home/user/job/blocks.py", 10 + depth)));
+    calls.push(wrapper);
+    calls.push(("main", "/home/user/job/train.py", 40));
+    calls
+}

@@ -1,0 +1,95 @@
+//! The HTML around the data and the script.
+
+use std::io::{self, Write};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde::Serialize;
+
+use super::input::{BytesOf, LeakRow, LineRow, PageInput, PageVerdict, StepMark};
+use super::payload;
+
+/// The bundled script, built from `page/` by `build.rs`.
+const SCRIPT: &str = include_str!(env!("OOMPH_PAGE_SCRIPT"));
+
+/// Nothing may be loaded from anywhere, whatever the data says.
+const CONTENT_POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";
+
+/// What the page must know before it has unpacked the events.
+#[derive(Serialize)]
+struct Facts<'a> {
+    source_name: &'a str,
+    verdict: &'a PageVerdict,
+    devices: Vec<DeviceFacts<'a>>,
+}
+
+/// [`Facts`] about one device.
+#[derive(Serialize)]
+struct DeviceFacts<'a> {
+    ordinal: u32,
+    peak_event: u32,
+    peak_allocated_bytes: u64,
+    peak_reserved_bytes: u64,
+    limit_bytes: Option<u64>,
+    total_bytes: Option<u64>,
+    steps: &'a [StepMark],
+    lines: &'a [LineRow],
+    leaks: &'a [LeakRow],
+    fragmentation: &'a [BytesOf],
+}
+
+/// Writes the page.
+///
+/// # Errors
+/// Only what `out` itself answers.
+pub fn write(input: &PageInput, out: &mut dyn Write) -> io::Result<()> {
+    let facts = serde_json::to_string(&facts_of(input)).map_err(io::Error::other)?;
+    let payload = STANDARD.encode(payload::encode(input)?);
+    write!(
+        out,
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{CONTENT_POLICY}\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n\
+         <title>{title} – oomph</title>\n</head>\n<body>\n\
+         <noscript>This page draws itself with the script inside it: allow scripts, or use <code>oomph explain</code> \
+         without <code>--html</code>.</noscript>\n\
+         <main id=\"page\"></main>\n\
+         <script id=\"facts\" type=\"application/json\">{facts}</script>\n\
+         <script id=\"payload\" type=\"application/octet-stream\">{payload}</script>\n\
+         <script>",
+        title = escaped_html(input.source_name),
+        facts = escaped_json(&facts),
+    )?;
+    out.write_all(SCRIPT.as_bytes())?;
+    out.write_all(b"</script>\n</body>\n</html>\n")
+}
+
+fn facts_of<'a>(input: &'a PageInput<'a>) -> Facts<'a> {
+    let device_facts = |(trace, device): (&'a oomph_trace::DeviceTrace, &'a super::DeviceInput<'a>)| DeviceFacts {
+        ordinal: trace.ordinal,
+        peak_event: device.peak_event.unwrap_or(device.timeline.peak_allocated.event),
+        peak_allocated_bytes: device.timeline.peak_allocated.bytes,
+        peak_reserved_bytes: device.timeline.peak_reserved.bytes,
+        limit_bytes: device.limit_bytes.or(trace.limit_bytes),
+        total_bytes: trace.total_bytes,
+        steps: &device.steps,
+        lines: &device.lines,
+        leaks: &device.leaks,
+        fragmentation: &device.fragmentation,
+    };
+    Facts {
+        source_name: input.source_name,
+        verdict: &input.verdict,
+        devices: payload::shown_devices(input).into_iter().map(device_facts).collect(),
+    }
+}
+
+/// JSON that cannot end the script element it stands in: in JSON these characters occur only inside strings.
+fn escaped_json(json: &str) -> String {
+    json.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
+}
+
+fn escaped_html(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}

@@ -1,0 +1,128 @@
+//! What the page shows beyond the trace itself: plain facts that the analyses fill in.
+
+use oomph_heap::Timeline;
+use oomph_trace::{Category, EventIndex, FrameId, Trace};
+use serde::Serialize;
+
+/// Everything one page is made from.
+#[derive(Clone, Debug)]
+pub struct PageInput<'a> {
+    /// The trace that was explained.
+    pub trace: &'a Trace,
+    /// What the reader calls it, normally the file name.
+    pub source_name: &'a str,
+    /// The answer, shown first.
+    pub verdict: PageVerdict,
+    /// For each stack (by its handle's number) the frame to name for it: the user's own line rather than a library's.
+    /// Stacks beyond the end, and `None`, are named by their innermost frame.
+    pub blame_frames: &'a [Option<FrameId>],
+    /// One entry for each device worth showing; the first is shown when the page opens.
+    pub devices: Vec<DeviceInput<'a>>,
+}
+
+/// The answer.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct PageVerdict {
+    /// The class as `--json` spells it, e.g. `leak`.
+    pub class: String,
+    /// One sentence.
+    pub summary: String,
+    /// File of the line to blame.
+    pub file: Option<String>,
+    /// The line to blame.
+    pub line: Option<u32>,
+    /// How many bytes it is to blame for.
+    pub bytes: Option<u64>,
+    /// How the verdict was proved, in words; empty if there was nothing to prove.
+    pub proof: String,
+}
+
+/// One device of the trace and what the analyses know about it.
+#[derive(Clone, Debug)]
+pub struct DeviceInput<'a> {
+    /// Position in [`Trace::devices`].
+    pub device_index: usize,
+    /// Its history.
+    pub timeline: &'a Timeline,
+    /// What each block is for, by its place in [`Timeline::blocks`]; beyond its end the block's own category counts.
+    pub block_categories: &'a [Category],
+    /// The event after which to show "the peak"; `None`: where allocated bytes were highest. When memory ran out, the
+    /// event of the failure is the better moment if more was held there for the same request.
+    pub peak_event: Option<EventIndex>,
+    /// The most the allocator could take, where known: drawn as a line. `None`: the trace's own limit.
+    pub limit_bytes: Option<u64>,
+    /// Steps and phases to mark on the timeline.
+    pub steps: Vec<StepMark>,
+    /// Lines by what they held at the peak, largest first.
+    pub lines: Vec<LineRow>,
+    /// What grew from step to step, largest first.
+    pub leaks: Vec<LeakRow>,
+    /// Where reserved bytes that no tensor holds went at the peak, by cause.
+    pub fragmentation: Vec<BytesOf>,
+}
+
+impl<'a> DeviceInput<'a> {
+    /// A device about which nothing is known beyond its history.
+    #[must_use]
+    pub fn of(device_index: usize, timeline: &'a Timeline) -> Self {
+        Self {
+            device_index,
+            timeline,
+            block_categories: &[],
+            peak_event: None,
+            limit_bytes: None,
+            steps: Vec::new(),
+            lines: Vec::new(),
+            leaks: Vec::new(),
+            fragmentation: Vec::new(),
+        }
+    }
+}
+
+/// A moment with a name.
+#[derive(Clone, Debug, Serialize)]
+pub struct StepMark {
+    /// What begins here, e.g. `step 3`.
+    pub name: String,
+    /// The first event that belongs to it.
+    pub event: EventIndex,
+}
+
+/// What one line of code held at the peak.
+#[derive(Clone, Debug, Serialize)]
+pub struct LineRow {
+    /// File as the interpreter names it.
+    pub file: String,
+    /// Line number.
+    pub line: u32,
+    /// The function around it.
+    pub function: String,
+    /// Bytes held.
+    pub bytes: u64,
+    /// Blocks held.
+    pub blocks: u64,
+}
+
+/// Something that was kept from step to step.
+#[derive(Clone, Debug, Serialize)]
+pub struct LeakRow {
+    /// File of the line that allocates what is kept.
+    pub file: String,
+    /// Line number.
+    pub line: u32,
+    /// Bytes kept at the end.
+    pub bytes: u64,
+    /// Growth from one step to the next, where steps are known.
+    pub bytes_per_step: Option<u64>,
+    /// Blocks kept at the end.
+    pub blocks: u64,
+}
+
+/// A number of bytes and what they are.
+#[derive(Clone, Debug, Serialize)]
+pub struct BytesOf {
+    /// What they are, in words.
+    pub what: String,
+    /// How many.
+    pub bytes: u64,
+}

@@ -1,0 +1,159 @@
+//! Pages are judged by what a reader of their data finds in them; how they look is tested in a browser (`page/`).
+
+use std::io::Read;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use flate2::read::GzDecoder;
+use oomph_heap::Timeline;
+use oomph_trace::{BlockState, Category, Origin, SegmentKind, Trace, TraceBuilder};
+
+use super::{DeviceInput, PageInput, PageVerdict, write};
+
+const BASE: u64 = 0x7f00_0000_0000;
+const MIB: u64 = 1 << 20;
+
+/// A job that keeps one block, gives one back and fails at the end.
+fn small_job() -> Trace {
+    let line = [("forward", "model.py", 12), ("<module>", "train.py", 40)];
+    let mut job = TraceBuilder::new(Origin::RealRun);
+    job.capacity(40 * MIB, Some(20 * MIB)).at(1_000_000);
+    job.segment_alloc(BASE, 20 * MIB, &line).category(Category::Activation).alloc(BASE, 600, &line);
+    job.alloc(BASE + MIB, MIB, &line).free(BASE + MIB, MIB, &line).oom(32 * MIB, 7, &line);
+    job.segment(BASE, 20 * MIB, SegmentKind::Large, &[(1024, 600, BlockState::Allocated, &line)]);
+    job.finish()
+}
+
+fn page(trace: &Trace, verdict: PageVerdict, source_name: &str) -> String {
+    let timelines: Vec<_> = trace.devices.iter().map(Timeline::of).collect();
+    let devices = timelines.iter().enumerate().map(|(at, timeline)| DeviceInput::of(at, timeline)).collect();
+    let input = PageInput { trace, source_name, verdict, blame_frames: &[], devices };
+    let mut out = Vec::new();
+    write(&input, &mut out).expect("a vector takes everything");
+    String::from_utf8(out).expect("a page is UTF-8")
+}
+
+/// The text of the element with this id.
+fn element<'a>(page: &'a str, id: &str) -> &'a str {
+    let (_, after) = page.split_once(&format!("<script id=\"{id}\"")).expect("the element is there");
+    let (_, text) = after.split_once('>').expect("its tag ends");
+    text.split_once("</script>").expect("it ends").0
+}
+
+/// Numbers of the payload, read back independently of the writer.
+struct Numbers(std::vec::IntoIter<u8>);
+
+impl Numbers {
+    fn of(page: &str) -> Self {
+        let packed = STANDARD.decode(element(page, "payload")).expect("it is base64");
+        let mut bytes = Vec::new();
+        GzDecoder::new(&packed[..]).read_to_end(&mut bytes).expect("it is gzip");
+        Self(bytes.into_iter())
+    }
+
+    fn next(&mut self) -> u64 {
+        let mut value = 0;
+        for shift in (0..).step_by(7) {
+            let byte = self.0.next().expect("there is more");
+            value |= u64::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                break;
+            }
+        }
+        value
+    }
+
+    fn column(&mut self, rows: u64) -> Vec<u64> {
+        (0..rows).map(|_| self.next()).collect()
+    }
+
+    fn deltas(&mut self, rows: u64) -> Vec<i64> {
+        let mut value = 0;
+        let mut add = |zigzag: u64| {
+            value += (zigzag >> 1).cast_signed() ^ -(zigzag & 1).cast_signed();
+            value
+        };
+        self.column(rows).into_iter().map(&mut add).collect()
+    }
+
+    fn text(&mut self) -> String {
+        let bytes = self.next();
+        String::from_utf8(self.0.by_ref().take(bytes as usize).collect()).expect("it is UTF-8")
+    }
+}
+
+#[test]
+fn the_payload_tells_stacks_events_blocks_and_segments() {
+    let mut numbers = Numbers::of(&page(&small_job(), PageVerdict::default(), "job"));
+    let strings = numbers.next();
+    let strings: Vec<_> = (0..strings).map(|_| numbers.text()).collect();
+    assert_eq!(strings, ["<module>", "forward", "train.py", "model.py"]);
+    let frames = numbers.next();
+    assert_eq!([numbers.column(frames), numbers.column(frames), numbers.column(frames)], [[0, 1], [2, 3], [40, 12]]);
+    let nodes = numbers.next();
+    assert_eq!([numbers.deltas(nodes), numbers.deltas(nodes)], [[0, 1], [0, 1]], "outermost frame first");
+    let stacks = numbers.next();
+    assert_eq!([numbers.column(stacks), numbers.column(stacks)], [[2], [2]], "innermost frame is named");
+
+    assert_eq!(numbers.next(), 1, "devices");
+    let events = numbers.next();
+    assert_eq!(numbers.column(events), [3, 0, 0, 1, 2, 8]);
+    assert_eq!(numbers.next(), 1_000_000, "first time");
+    assert_eq!(numbers.deltas(events), [0, 1, 2, 3, 4, 5]);
+    assert_eq!([numbers.next(), numbers.next()], [32 * MIB, 7], "the failed request and what was free");
+
+    assert_eq!(numbers.next(), 512, "address unit");
+    let blocks = numbers.next();
+    assert_eq!(numbers.deltas(blocks), [2, 3], "start");
+    assert_eq!([numbers.column(blocks), numbers.column(blocks)], [[0, 2], [0, 2]], "given back, end");
+    assert_eq!(numbers.deltas(blocks), [(BASE / 512).cast_signed(), ((BASE + MIB) / 512).cast_signed()]);
+    assert_eq!([numbers.column(blocks), numbers.column(blocks)], [[600, MIB], [424, 0]], "asked for, beyond that");
+    assert_eq!([numbers.column(blocks), numbers.column(blocks)], [[5, 5], [0, 0]], "category, stack");
+
+    let segments = numbers.next();
+    assert_eq!((numbers.deltas(segments), numbers.column(segments)), (vec![1], vec![0]), "start, end");
+    assert_eq!(numbers.deltas(segments), [(BASE / 512).cast_signed()]);
+    assert_eq!(numbers.column(segments), [20 * MIB]);
+    assert_eq!(numbers.column(5), [0; 5], "stream, pool, expandable, stack");
+    assert_eq!(numbers.0.len(), 0, "nothing follows");
+}
+
+#[test]
+fn names_cannot_break_out_of_the_page() {
+    const HOSTILE: &str = "</script><script>alert(1)</script><!--\"'&";
+    let line = [(HOSTILE, HOSTILE, 1)];
+    let mut job = TraceBuilder::new(Origin::RealRun);
+    job.segment_alloc(BASE, 2 * MIB, &line).alloc(BASE, 512, &line);
+    let verdict = PageVerdict { summary: HOSTILE.into(), file: Some(HOSTILE.into()), ..PageVerdict::default() };
+    let trace = job.finish();
+    let hostile = page(&trace, verdict, HOSTILE);
+    let harmless = page(&trace, PageVerdict::default(), "job");
+    assert_eq!(hostile.matches("<script").count(), harmless.matches("<script").count());
+    assert_eq!(hostile.matches("</script").count(), harmless.matches("</script").count());
+    assert_eq!(hostile.matches("<!--").count(), harmless.matches("<!--").count());
+    let facts: serde_json::Value = serde_json::from_str(element(&hostile, "facts")).expect("it is JSON");
+    assert_eq!(facts["verdict"]["summary"], HOSTILE);
+}
+
+#[test]
+fn a_page_loads_nothing_from_elsewhere() {
+    let page = page(&small_job(), PageVerdict::default(), "job");
+    assert!(page.contains("default-src 'none'"));
+    let (shell, _) = page.rsplit_once("<script>").expect("the script stands last");
+    assert!(!shell.contains("http:") && !shell.contains("https:") && !shell.contains(" src="));
+}
+
+#[test]
+fn devices_the_trace_lacks_are_left_out() {
+    let trace = small_job();
+    let timeline = Timeline::of(&trace.devices[0]);
+    let devices = vec![DeviceInput::of(7, &timeline), DeviceInput::of(0, &timeline)];
+    let verdict = PageVerdict::default();
+    let input = PageInput { trace: &trace, source_name: "job", verdict, blame_frames: &[], devices };
+    let mut out = Vec::new();
+    write(&input, &mut out).expect("a vector takes everything");
+    let page = String::from_utf8(out).expect("a page is UTF-8");
+    let facts: serde_json::Value = serde_json::from_str(element(&page, "facts")).expect("it is JSON");
+    assert_eq!(facts["devices"].as_array().map(Vec::len), Some(1));
+    assert_eq!(facts["devices"][0]["limit_bytes"], 20 * MIB);
+}

@@ -1,0 +1,102 @@
+/** The answer, the key figures and the tables: everything that is text. */
+
+import { DeviceFacts, Facts } from "./data";
+import { element } from "./dom";
+import { baseName, formatBytes, formatCount, formatMany, formatShare } from "./format";
+
+/** The verdict in words. */
+export function renderVerdict({ verdict, source_name }: Facts): HTMLElement {
+  const isCalm = verdict.class === "none";
+  const place = verdict.file === null ? null : `${verdict.file}${verdict.line === null ? "" : `:${verdict.line}`}`;
+  return element(
+    "header",
+    { class: `verdict ${isCalm ? "calm" : "alarm"}` },
+    element(
+      "p",
+      { class: "class-line" },
+      element("span", { class: "class" }, isCalm ? "nothing ran out" : verdict.class.replaceAll("_", " ")),
+      element("bdi", { class: "source faint" }, source_name),
+    ),
+    element("h1", {}, verdict.summary),
+    element(
+      "p",
+      { class: "blame" },
+      place === null ? null : element("bdi", { class: "line" }, place),
+      verdict.bytes === null ? null : element("b", {}, formatBytes(verdict.bytes)),
+    ),
+    verdict.proof === "" ? null : element("p", { class: "proof" }, element("b", {}, "Proof: "), verdict.proof),
+  );
+}
+
+/** The figures of one device. */
+export function renderFigures(facts: DeviceFacts, eventCount: number): HTMLElement {
+  const figures: [string, string][] = [
+    ["peak allocated", formatBytes(facts.peak_allocated_bytes)],
+    ["peak reserved", formatBytes(facts.peak_reserved_bytes)],
+  ];
+  if (facts.limit_bytes !== null) figures.push(["limit", formatBytes(facts.limit_bytes)]);
+  else if (facts.total_bytes !== null) figures.push(["card", formatBytes(facts.total_bytes)]);
+  figures.push(["events", formatCount(eventCount)]);
+  for (const { what, bytes } of facts.fragmentation) figures.push([what, formatBytes(bytes)]);
+  return element(
+    "dl",
+    { class: "figures" },
+    ...figures.map(([name, value]) => element("div", {}, element("dt", {}, name), element("dd", {}, value))),
+  );
+}
+
+/** Lines by what they held at the peak, and what was kept from step to step. */
+export function renderTables(facts: DeviceFacts): HTMLElement[] {
+  const sections: HTMLElement[] = [];
+  if (facts.leaks.length > 0) {
+    const rows = facts.leaks.map((leak) => [
+      place(leak.file, leak.line),
+      formatBytes(leak.bytes),
+      leak.bytes_per_step === null ? "–" : formatBytes(leak.bytes_per_step),
+      formatCount(leak.blocks),
+    ]);
+    sections.push(section("Kept from step to step", ["line", "kept", "a step", "blocks"], rows));
+  }
+  if (facts.lines.length > 0) {
+    const rows = facts.lines.map((line) => [
+      place(line.file, line.line, line.function),
+      formatBytes(line.bytes),
+      formatShare(line.bytes, facts.peak_allocated_bytes),
+      formatCount(line.blocks),
+    ]);
+    sections.push(section("Lines at the peak", ["line", "held", "of the peak", "blocks"], rows));
+  }
+  return sections;
+}
+
+function place(file: string, line: number, functionName = ""): HTMLElement {
+  return element(
+    "span",
+    { title: file },
+    element("bdi", { class: "line" }, line > 0 ? `${baseName(file)}:${line}` : baseName(file) || "no Python frame"),
+    " ",
+    element("bdi", { class: "faint" }, functionName),
+  );
+}
+
+/** Rows shown without asking. */
+const ROWS_SHOWN = 12;
+
+function section(title: string, headings: string[], rows: (string | HTMLElement)[][]): HTMLElement {
+  const rest = rows.slice(ROWS_SHOWN);
+  return element(
+    "section",
+    { class: "card table" },
+    element("h2", {}, title),
+    table(headings, rows.slice(0, ROWS_SHOWN)),
+    rest.length === 0
+      ? null
+      : element("details", {}, element("summary", {}, formatMany(rest.length, "more line")), table(headings, rest)),
+  );
+}
+
+function table(headings: string[], rows: (string | HTMLElement)[][]): HTMLElement {
+  const head = element("tr", {}, ...headings.map((heading) => element("th", { scope: "col" }, heading)));
+  const body = rows.map((cells) => element("tr", {}, ...cells.map((cell) => element("td", {}, cell))));
+  return element("table", {}, element("thead", {}, head), element("tbody", {}, ...body));
+}
