@@ -1,10 +1,25 @@
 //! Places blocks: policies, replay, timeline, validator. Pure: no unsafe, no clock, no randomness, no I/O.
 //!
 //! - [`Timeline`] turns a device's recorded history into lives of blocks, curves and segment maps.
+//! - [`Requests`] is what the program asked for, freed from where the allocator put it.
+//! - [`replay()`] runs requests through a [`Policy`], with memory from a [`Source`].
 
+mod caching;
 mod config;
 mod error;
+mod policies;
+mod replay;
+mod requests;
+mod source;
 mod timeline;
+
+pub use caching::{
+    AllocRequest, Allocator, Limits, OutOfMemory, Placement, SegmentAction, SegmentEvent, Stat, StatByHalf, Stats,
+};
+pub use policies::{ExpandableSegments, Ideal, Native, POLICIES, Policy, PolicyPage, policy};
+pub use replay::{Options, Outcome, Replay, ReplayOom, replay};
+pub use requests::{Limit, LimitKind, Op, PoolFacts, Requests};
+pub use source::{BumpSource, Order, SegmentRequest, Source, TraceSource};
 
 pub use config::{
     Backend, Config, MIB, MIN_BLOCK_BYTES, OWN_SEGMENT_BYTES, PinnedConfig, ROUNDUP_SLOTS, SEGMENT_QUANTUM_BYTES,

@@ -4,6 +4,8 @@
 //! the result is right even if the recorder was started late or dropped its oldest entries. Blocks that existed
 //! before the first event ("ghosts") come out of that walk by themselves.
 
+mod curves;
+mod facts;
 mod rewind;
 mod segments;
 #[cfg(test)]
@@ -12,6 +14,7 @@ mod tests;
 use oomph_trace::{BlockState, Category, DeviceTrace, EventIndex, ForwardId, PoolId, SegmentKind, StackId, StringId};
 
 use crate::config::Config;
+pub(crate) use facts::unsplit_pools;
 
 /// Handle of a [`LiveSpan`]: its place in [`Timeline::blocks`].
 pub type BlockId = u32;
@@ -54,6 +57,17 @@ impl LiveSpan {
         self.alloc.is_none()
     }
 
+    /// The state before the first event, or `None` if the block did not exist then.
+    #[must_use]
+    pub fn initial_state(&self) -> Option<BlockState> {
+        if !self.is_ghost() {
+            return None;
+        }
+        // Its completion is recorded but not its return: it had been given back before.
+        let pending = self.free_requested.is_none() && self.free_completed.is_some();
+        Some(if pending { BlockState::PendingFree } else { BlockState::Allocated })
+    }
+
     /// The state after the event `at`, or `None` if the block did not exist then.
     #[must_use]
     pub fn state_at(&self, at: EventIndex) -> Option<BlockState> {
@@ -61,7 +75,7 @@ impl LiveSpan {
         let gone = |end: Option<EventIndex>| end.is_some_and(|end| end <= at);
         if !born || gone(self.free_completed) {
             None
-        } else if gone(self.free_requested) {
+        } else if gone(self.free_requested) || self.initial_state() == Some(BlockState::PendingFree) {
             Some(BlockState::PendingFree)
         } else {
             Some(BlockState::Allocated)
@@ -239,5 +253,11 @@ impl Timeline {
     #[must_use]
     pub fn segments_at(&self, at: EventIndex) -> Vec<SegmentAt> {
         segments::map_at(self, at)
+    }
+
+    /// The segment map before the first event, in address order.
+    #[must_use]
+    pub fn initial_segments(&self) -> Vec<SegmentAt> {
+        segments::map_before(self)
     }
 }

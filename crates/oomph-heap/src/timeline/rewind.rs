@@ -7,65 +7,17 @@ use oomph_trace::{
 };
 use rustc_hash::FxHashMap;
 
-use super::{BlockId, Books, LiveSpan, OomEvent, Peak, SegmentSpan, Timeline};
+use super::facts::{expandable_toggles, unsplit_pools};
+use super::{BlockId, LiveSpan, SegmentSpan, Timeline, curves};
 use crate::config::{Config, SMALL_LIMIT_BYTES, SMALL_SEGMENT_BYTES};
 
 pub(super) fn rewind(device: &DeviceTrace, config: &Config) -> Timeline {
     let mut state = Rewind::at_the_end(device, config);
-    let count = device.events.len();
-    let mut curves = Curves::with_length(count);
-    let mut ooms = Vec::new();
     for (at, event) in device.events.iter().enumerate().rev() {
-        curves.set(at, state.books);
-        state.undo(at as EventIndex, event, &mut ooms);
+        state.undo(at as EventIndex, event);
     }
-    ooms.reverse();
-    let initial = state.books;
     let (blocks, segments) = state.into_spans();
-    Timeline {
-        blocks,
-        segments,
-        initial,
-        peak_allocated: peak_of(&curves.allocated),
-        peak_reserved: peak_of(&curves.reserved),
-        requested_bytes: curves.requested,
-        allocated_bytes: curves.allocated,
-        active_bytes: curves.active,
-        reserved_bytes: curves.reserved,
-        ooms,
-        config: config.clone(),
-    }
-}
-
-struct Curves {
-    requested: Vec<u64>,
-    allocated: Vec<u64>,
-    active: Vec<u64>,
-    reserved: Vec<u64>,
-}
-
-impl Curves {
-    fn with_length(count: usize) -> Self {
-        let curve = || vec![0; count];
-        Self { requested: curve(), allocated: curve(), active: curve(), reserved: curve() }
-    }
-
-    fn set(&mut self, at: usize, books: Books) {
-        self.requested[at] = books.requested_bytes;
-        self.allocated[at] = books.allocated_bytes;
-        self.active[at] = books.active_bytes;
-        self.reserved[at] = books.reserved_bytes;
-    }
-}
-
-fn peak_of(curve: &[u64]) -> Peak {
-    let mut peak = Peak { bytes: curve.first().copied().unwrap_or(0), event: 0 };
-    for (at, &bytes) in curve.iter().enumerate() {
-        if bytes > peak.bytes {
-            peak = Peak { bytes, event: at as EventIndex };
-        }
-    }
-    peak
+    curves::with_curves(device, config, blocks, segments)
 }
 
 struct Life {
@@ -76,7 +28,10 @@ struct Life {
 
 struct Rewind<'a> {
     config: &'a Config,
-    books: Books,
+    /// Pools whose blocks are never split.
+    unsplit_pools: Vec<PoolId>,
+    /// When expandable segments were turned on or off, latest last.
+    toggles: Vec<(EventIndex, bool)>,
     /// Every life met so far, in the order of their deaths backwards.
     spans: Vec<LiveSpan>,
     /// The lives going on at the present point of the walk, by address.
@@ -92,7 +47,8 @@ impl<'a> Rewind<'a> {
     fn at_the_end(device: &DeviceTrace, config: &'a Config) -> Self {
         let mut state = Self {
             config,
-            books: Books::default(),
+            unsplit_pools: unsplit_pools(device, config),
+            toggles: expandable_toggles(device),
             spans: Vec::with_capacity(device.events.len() / 3),
             live: BTreeMap::new(),
             says_free_requested: device.events.iter().any(|event| event.action == Action::FreeRequested),
@@ -161,7 +117,7 @@ impl<'a> Rewind<'a> {
         }
     }
 
-    fn undo(&mut self, at: EventIndex, event: &Event, ooms: &mut Vec<OomEvent>) {
+    fn undo(&mut self, at: EventIndex, event: &Event) {
         match event.action {
             Action::Alloc => self.undo_alloc(at, event),
             Action::FreeRequested => self.undo_free_requested(at, event),
@@ -171,44 +127,40 @@ impl<'a> Rewind<'a> {
                 let expandable = event.action == Action::SegmentUnmap;
                 self.own(piece_of(event, expandable, Some(at), self.config));
             }
-            Action::Oom => ooms.push(OomEvent {
-                event: at,
-                bytes: event.bytes,
-                device_free_bytes: event.addr,
-                stream: event.stream,
-                stack: event.stack,
-                books: self.books,
-            }),
-            Action::Snapshot | Action::Other(_) => {}
+            Action::Oom | Action::Snapshot | Action::Other(_) => {}
         }
     }
 
     fn undo_alloc(&mut self, at: EventIndex, event: &Event) {
-        let Some(life) = self.live.remove(&event.addr) else {
-            // The recorder skipped the frees: the block was gone before the next one came here.
-            let mut span = self.sized(event);
-            describe(&mut span, at, event);
-            span.free_requested = Some(at);
-            span.free_completed = Some(at);
-            self.spans.push(span);
-            return;
-        };
-        let span = &mut self.spans[life.id as usize];
-        describe(span, at, event);
-        self.books.requested_bytes = self.books.requested_bytes.saturating_sub(span.requested_bytes);
-        self.books.active_bytes = self.books.active_bytes.saturating_sub(span.bytes);
-        if life.held {
-            self.books.allocated_bytes = self.books.allocated_bytes.saturating_sub(span.bytes);
+        while self.toggles.last().is_some_and(|&(from, _)| from > at) {
+            self.toggles.pop();
         }
+        let life = self.live.remove(&event.addr);
+        // Who lies beyond the block is known for this very moment, so this is where its bytes can be told.
+        let sized = self.sized(event);
+        let id = if let Some(life) = life {
+            life.id as usize
+        } else {
+            // The recorder skipped the frees: the block was gone before the next one came here.
+            self.spans.push(LiveSpan { free_requested: Some(at), free_completed: Some(at), ..sized.clone() });
+            self.spans.len() - 1
+        };
+        let span = &mut self.spans[id];
+        span.bytes = sized.bytes;
+        span.pool = sized.pool;
+        span.alloc = Some(at);
+        span.stream = event.stream;
+        span.stack = event.stack;
+        span.category = event.category;
+        span.compile_context = event.compile_context;
+        span.forward = event.forward;
     }
 
     fn undo_free_requested(&mut self, at: EventIndex, event: &Event) {
         if let Some(life) = self.live.get_mut(&event.addr) {
             if !life.held {
                 life.held = true;
-                let span = &mut self.spans[life.id as usize];
-                span.free_requested = Some(at);
-                self.books.allocated_bytes += span.bytes;
+                self.spans[life.id as usize].free_requested = Some(at);
             }
             return;
         }
@@ -229,7 +181,7 @@ impl<'a> Rewind<'a> {
         }
     }
 
-    /// The block an event speaks of, with the bytes it took: what lies free around it tells.
+    /// The block an event speaks of, with the bytes it takes of the free memory that begins at its address.
     fn sized(&mut self, event: &Event) -> LiveSpan {
         let mut span = span_at(event.addr, event.bytes, event.stream);
         let rounded_bytes = self.config.round(event.bytes);
@@ -246,10 +198,12 @@ impl<'a> Rewind<'a> {
         }
         let small = rounded_bytes <= SMALL_LIMIT_BYTES;
         piece.kind = if small { SegmentKind::Small } else { SegmentKind::Large };
-        if !piece.expandable && !small {
+        let never_split = self.unsplit_pools.contains(&span.pool);
+        if !piece.expandable && (never_split || !small) {
+            let expandable = self.toggles.last().is_some_and(|&(_, on)| on);
             let end = self.live.range(event.addr..).next().map_or(end, |(&next, _)| next.min(end));
             let free_bytes = end - event.addr;
-            if !self.config.splits(free_bytes, rounded_bytes, false, false) {
+            if never_split || !self.config.splits(free_bytes, rounded_bytes, small, expandable) {
                 span.bytes = free_bytes.max(rounded_bytes);
             }
         }
@@ -257,17 +211,11 @@ impl<'a> Rewind<'a> {
     }
 
     fn begin(&mut self, span: LiveSpan, held: bool) {
-        self.books.requested_bytes += span.requested_bytes;
-        self.books.active_bytes += span.bytes;
-        if held {
-            self.books.allocated_bytes += span.bytes;
-        }
         self.live.insert(span.address, Life { id: self.spans.len() as BlockId, held });
         self.spans.push(span);
     }
 
     fn own(&mut self, piece: SegmentSpan) {
-        self.books.reserved_bytes += piece.bytes;
         self.owned.insert(piece.address, self.pieces.len() as u32);
         self.pieces.push(piece);
     }
@@ -284,7 +232,6 @@ impl<'a> Rewind<'a> {
                 let piece = &mut self.pieces[piece as usize];
                 piece.obtained = Some(at);
                 piece.stack = event.stack;
-                self.books.reserved_bytes = self.books.reserved_bytes.saturating_sub(piece.bytes);
             }
         }
     }
@@ -331,16 +278,6 @@ fn span_at(address: u64, requested_bytes: u64, stream: u64) -> LiveSpan {
         compile_context: StringId::MISSING,
         forward: ForwardId::NONE,
     }
-}
-
-/// Notes what the allocating event says of a block.
-fn describe(span: &mut LiveSpan, at: EventIndex, event: &Event) {
-    span.alloc = Some(at);
-    span.stream = event.stream;
-    span.stack = event.stack;
-    span.category = event.category;
-    span.compile_context = event.compile_context;
-    span.forward = event.forward;
 }
 
 fn piece_of(event: &Event, expandable: bool, released: Option<EventIndex>, config: &Config) -> SegmentSpan {

@@ -5,7 +5,19 @@ use oomph_trace::{BlockState, EventIndex};
 use super::{BlockAt, LiveSpan, SegmentAt, SegmentSpan, Timeline};
 
 pub(super) fn map_at(timeline: &Timeline, at: EventIndex) -> Vec<SegmentAt> {
-    let mut owned: Vec<&SegmentSpan> = timeline.segments.iter().filter(|segment| is_owned_at(segment, at)).collect();
+    let owned = timeline.segments.iter().filter(|segment| is_owned_at(segment, at)).collect();
+    let blocks = timeline.active_at(at).map(|block| (block, block.state_at(at).unwrap_or(BlockState::Inactive)));
+    map_of(owned, blocks.collect())
+}
+
+pub(super) fn map_before(timeline: &Timeline) -> Vec<SegmentAt> {
+    let owned = timeline.segments.iter().take_while(|segment| segment.obtained.is_none()).collect();
+    let ghosts = timeline.blocks.iter().take_while(|block| block.is_ghost());
+    let ghosts = ghosts.map(|block| (block, block.initial_state().unwrap_or(BlockState::Allocated)));
+    map_of(owned, ghosts.collect())
+}
+
+fn map_of(mut owned: Vec<&SegmentSpan>, mut blocks: Vec<(&LiveSpan, BlockState)>) -> Vec<SegmentAt> {
     owned.sort_by_key(|segment| segment.address);
     let mut map: Vec<SegmentAt> = Vec::new();
     for segment in owned {
@@ -14,11 +26,10 @@ pub(super) fn map_at(timeline: &Timeline, at: EventIndex) -> Vec<SegmentAt> {
             _ => map.push(empty(segment)),
         }
     }
-    let mut blocks: Vec<&LiveSpan> = timeline.active_at(at).collect();
-    blocks.sort_by_key(|block| block.address);
+    blocks.sort_by_key(|(block, _)| block.address);
     let mut blocks = blocks.into_iter().peekable();
     for segment in &mut map {
-        fill(segment, at, &mut blocks);
+        fill(segment, &mut blocks);
     }
     map
 }
@@ -50,19 +61,17 @@ fn empty(segment: &SegmentSpan) -> SegmentAt {
 
 fn fill<'a>(
     segment: &mut SegmentAt,
-    at: EventIndex,
-    blocks: &mut std::iter::Peekable<impl Iterator<Item = &'a LiveSpan>>,
+    blocks: &mut std::iter::Peekable<impl Iterator<Item = (&'a LiveSpan, BlockState)>>,
 ) {
     let end = segment.address + segment.bytes;
     let mut reached = segment.address;
-    while let Some(block) = blocks.next_if(|block| block.address < end) {
+    while let Some((block, state)) = blocks.next_if(|(block, _)| block.address < end) {
         if block.address < reached {
             // Outside every owned segment: the trace lacks the segment's own events.
             continue;
         }
         push_free(segment, reached, block.address);
         let bytes = block.bytes.min(end - block.address);
-        let state = block.state_at(at).unwrap_or(BlockState::Inactive);
         segment.blocks.push(BlockAt { address: block.address, bytes, state, block: Some(block.id) });
         reached = block.address + bytes;
     }

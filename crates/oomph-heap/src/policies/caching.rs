@@ -1,0 +1,104 @@
+//! Drives the caching allocator through requests, for the policies that use it.
+
+use crate::caching::{AllocRequest, Allocator, Limits, Placement};
+use crate::config::Config;
+use crate::replay::{Options, Replay, ReplayOom};
+use crate::requests::{LimitKind, Op, Requests};
+use crate::source::Source;
+use crate::timeline::BlockId;
+
+pub(super) fn run(
+    policy: &'static str,
+    expandable: bool,
+    requests: &Requests,
+    source: &mut dyn Source,
+    options: &Options,
+) -> Replay {
+    let mut run = Run::new(expandable, requests, options);
+    run.begin(expandable, source, options);
+    for (op, request) in requests.ops.iter().enumerate() {
+        run.allocator.begin_op(op as u32);
+        run.step(op as u32, request, expandable, source);
+        if options.stop_at_oom && !run.ooms.is_empty() {
+            break;
+        }
+    }
+    run.finish(policy)
+}
+
+struct Run<'a> {
+    requests: &'a Requests,
+    allocator: Allocator,
+    placements: Vec<Option<Placement>>,
+    ooms: Vec<ReplayOom>,
+}
+
+impl<'a> Run<'a> {
+    fn new(expandable: bool, requests: &'a Requests, options: &Options) -> Self {
+        let config = Config { expandable_segments: expandable, ..requests.config.clone() };
+        let inferred = || requests.limit.bytes().filter(|_| requests.limit.kind != LimitKind::Card);
+        let limit_bytes = options.limit_bytes.or_else(inferred);
+        let mut allocator = Allocator::new(&config, Limits { limit_bytes, total_bytes: requests.total_bytes });
+        for pool in &requests.pools {
+            allocator.set_pool_options(pool.id, pool.no_split, pool.use_on_oom);
+        }
+        Self { requests, allocator, placements: vec![None; requests.block_count()], ooms: Vec::new() }
+    }
+
+    /// Blocks from before the history begins: taken over where they lay if this is the recorded policy, else
+    /// requested anew.
+    fn begin(&mut self, expandable: bool, source: &mut dyn Source, options: &Options) {
+        let requests = self.requests;
+        if requests.recorded_expandable() == expandable && !options.request_ghosts {
+            self.allocator.seed(&requests.initial, |block| requests.requested_bytes(block), source);
+            for block in requests.initial.iter().flat_map(|segment| &segment.blocks).filter_map(|block| block.block) {
+                self.placements[block as usize] = self.allocator.placement(block);
+            }
+            return;
+        }
+        for segment in &requests.initial {
+            for block in segment.blocks.iter().filter_map(|block| block.block) {
+                let bytes = requests.requested_bytes(block);
+                self.alloc(0, AllocRequest { block, bytes, stream: segment.stream, pool: segment.pool }, source);
+            }
+        }
+    }
+
+    fn step(&mut self, op: u32, request: &Op, expandable: bool, source: &mut dyn Source) {
+        match *request {
+            Op::Alloc { block, bytes, stream, pool } => {
+                self.alloc(op, AllocRequest { block, bytes, stream, pool }, source);
+            }
+            Op::Free { block } => self.allocator.free(block),
+            Op::Complete { block } => self.allocator.complete(block),
+            Op::EmptyCache => self.allocator.empty_cache(source),
+            Op::EmptyPool { pool } => self.allocator.empty_pool(pool, source),
+            Op::ReleasePool { pool } => self.allocator.release_pool(pool),
+            // With expandable segments asked for, they stay on throughout.
+            Op::SetExpandable { on } => self.allocator.set_expandable(on || expandable),
+        }
+    }
+
+    fn alloc(&mut self, op: u32, request: AllocRequest, source: &mut dyn Source) {
+        match self.allocator.alloc(request, source) {
+            Ok(placement) => self.place(request.block, placement),
+            Err(detail) => self.ooms.push(ReplayOom { op, block: request.block, detail }),
+        }
+    }
+
+    fn place(&mut self, block: BlockId, placement: Placement) {
+        self.placements[block as usize] = Some(placement);
+    }
+
+    fn finish(self, policy: &'static str) -> Replay {
+        let stats = *self.allocator.stats();
+        let segments = self.allocator.segment_map();
+        let (segment_events, syncs) = self.allocator.into_log();
+        Replay {
+            placements: self.placements,
+            syncs,
+            segments,
+            ..Replay::new(policy, &stats, segment_events, self.ooms)
+        }
+    }
+}

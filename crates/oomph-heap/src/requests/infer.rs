@@ -1,0 +1,378 @@
+//! From events to requests.
+//!
+//! A trace tells what the allocator did. What the program did is in it but for a few things, which are worked out:
+//! whether memory was given back because the program emptied the cache or because a request needed room, which
+//! blocks were completed by that wait, and when expandable segments were turned on or off.
+
+use oomph_trace::{Action, DeviceTrace, Event, EventIndex, PoolId, StackId};
+
+use super::{Limit, LimitKind, Op, PoolFacts, Requests};
+use crate::config::Config;
+use crate::timeline::{BlockId, Timeline, unsplit_pools};
+
+const NO_BLOCK: BlockId = BlockId::MAX;
+
+pub(super) fn infer(device: &DeviceTrace, timeline: &Timeline) -> Requests {
+    let mut walk = Walk::new(device, timeline);
+    let mut at = 0;
+    while at < device.events.len() {
+        at = walk.step(at);
+    }
+    walk.finish()
+}
+
+struct Walk<'a> {
+    device: &'a DeviceTrace,
+    timeline: &'a Timeline,
+    /// For each event, the block it speaks of.
+    block_of: Vec<BlockId>,
+    config: Config,
+    expandable: bool,
+    toggled: bool,
+    ops: Vec<Op>,
+    op_events: Vec<EventIndex>,
+    requested_bytes: Vec<u64>,
+    first_failed: BlockId,
+    waiting: usize,
+    released: Vec<PoolId>,
+    limit: Limit,
+}
+
+impl<'a> Walk<'a> {
+    fn new(device: &'a DeviceTrace, timeline: &'a Timeline) -> Self {
+        let mut config = timeline.config().clone();
+        config.expandable_segments = first_expandable(device).unwrap_or(config.expandable_segments);
+        let limit = Limit { known_bytes: known_limit(device, &config), ..Limit::default() };
+        Self {
+            device,
+            timeline,
+            block_of: blocks_by_event(device, timeline),
+            expandable: config.expandable_segments,
+            toggled: false,
+            config,
+            ops: Vec::with_capacity(device.events.len()),
+            op_events: Vec::with_capacity(device.events.len()),
+            requested_bytes: timeline.blocks.iter().map(|block| block.requested_bytes).collect(),
+            first_failed: timeline.blocks.len() as BlockId,
+            waiting: timeline
+                .blocks
+                .iter()
+                .filter(|block| block.is_ghost() && block.free_requested.is_none() && block.free_completed.is_some())
+                .count(),
+            released: Vec::new(),
+            limit,
+        }
+    }
+
+    fn push(&mut self, at: usize, op: Op) {
+        self.ops.push(op);
+        self.op_events.push(at as EventIndex);
+    }
+
+    /// Reads the event at `at`, or everything that happened inside one request, and returns where to go on.
+    fn step(&mut self, at: usize) -> usize {
+        let event = &self.device.events[at];
+        match event.action {
+            Action::Alloc | Action::Oom => self.request(at, at),
+            Action::FreeRequested => {
+                self.free(at);
+                at + 1
+            }
+            Action::FreeCompleted
+            | Action::SegmentAlloc
+            | Action::SegmentFree
+            | Action::SegmentMap
+            | Action::SegmentUnmap => {
+                let owner = self.owner_of(at);
+                match owner {
+                    Some(owner) => self.request(at, owner),
+                    None => self.outside_request(at),
+                }
+            }
+            Action::Snapshot | Action::Other(_) => at + 1,
+        }
+    }
+
+    /// The request during which the event at `at` happened: the next `alloc` or `oom`, if nothing but completions
+    /// and segments lies between and the segments given back were given back from the same place in the program.
+    fn owner_of(&self, at: usize) -> Option<usize> {
+        let events = &self.device.events;
+        let is_request = |event: &Event| matches!(event.action, Action::Alloc | Action::Oom);
+        let length = events[at..].iter().position(|event| {
+            !matches!(
+                event.action,
+                Action::FreeCompleted
+                    | Action::SegmentAlloc
+                    | Action::SegmentFree
+                    | Action::SegmentMap
+                    | Action::SegmentUnmap
+            )
+        })?;
+        let owner = at + length;
+        if !is_request(&events[owner]) {
+            return None;
+        }
+        let given_back =
+            events[at..owner].iter().rposition(|event| is_release(event) && !self.released_by(event, owner));
+        match given_back {
+            None => Some(owner),
+            // Something before the request gave memory back: only what follows can belong to the request.
+            Some(_) => None,
+        }
+    }
+
+    /// Whether memory given back by `event` was given back to serve the request at `owner`.
+    fn released_by(&self, event: &Event, owner: usize) -> bool {
+        let request = &self.device.events[owner];
+        if event.stack != StackId::MISSING || request.stack != StackId::MISSING {
+            return event.stack == request.stack;
+        }
+        // Without stacks: a request that failed, or one that took new memory after others' was given back.
+        let took = self.device.events[..owner]
+            .last()
+            .is_some_and(|last| matches!(last.action, Action::SegmentAlloc | Action::SegmentMap));
+        request.action == Action::Oom || took
+    }
+
+    /// One request with all that happened inside it, from `from` to `owner`.
+    fn request(&mut self, from: usize, owner: usize) -> usize {
+        let events = &self.device.events;
+        let inside = &events[from..owner];
+        let request = &events[owner];
+        let retried = request.action == Action::Oom || inside.iter().any(is_release);
+        let waited_from = if retried { self.first_waited(from, owner) } else { owner };
+        self.complete_all(from, waited_from);
+        self.release_pools(from, owner);
+        self.learn_limit(from, owner);
+        self.follow_toggles(from, owner);
+        self.alloc(owner);
+        self.complete_all(waited_from, owner);
+        owner + 1
+    }
+
+    /// From which event on completions inside a request that had to make room come from waiting for all streams
+    /// rather than from looking which ones are done. The former leave nothing waiting.
+    fn first_waited(&self, from: usize, owner: usize) -> usize {
+        let events = &self.device.events[from..owner];
+        let completions = events.iter().filter(|event| event.action == Action::FreeCompleted).count();
+        if completions < self.waiting {
+            return owner;
+        }
+        let frees_early = self.config.garbage_collection_threshold > 0.0 || self.config.max_split_bytes != u64::MAX;
+        if !frees_early {
+            return from;
+        }
+        // Garbage collection and oversize release give memory back before anything is waited for.
+        match events.iter().position(is_release) {
+            Some(first_release) => from + first_release,
+            None => from,
+        }
+    }
+
+    fn alloc(&mut self, owner: usize) {
+        let event = &self.device.events[owner];
+        if event.action == Action::Oom {
+            let block = self.requested_bytes.len() as BlockId;
+            self.requested_bytes.push(event.bytes);
+            let pool = event.pool.unwrap_or(PoolId::DEFAULT);
+            self.push(owner, Op::Alloc { block, bytes: event.bytes, stream: event.stream, pool });
+            // The client never had it, whatever a replay makes of it.
+            self.push(owner, Op::Free { block });
+            self.push(owner, Op::Complete { block });
+            return;
+        }
+        let block = self.block_of[owner];
+        if block == NO_BLOCK {
+            return;
+        }
+        let span = &self.timeline.blocks[block as usize];
+        let (bytes, stream, pool) = (span.requested_bytes, span.stream, span.pool);
+        let gone_at_once = span.free_completed == Some(owner as EventIndex);
+        self.push(owner, Op::Alloc { block, bytes, stream, pool });
+        if gone_at_once {
+            self.push(owner, Op::Free { block });
+            self.push(owner, Op::Complete { block });
+        }
+    }
+
+    fn free(&mut self, at: usize) {
+        let block = self.block_of[at];
+        if block == NO_BLOCK {
+            return;
+        }
+        self.push(at, Op::Free { block });
+        if self.timeline.blocks[block as usize].free_completed == Some(at as EventIndex) {
+            self.push(at, Op::Complete { block });
+        } else {
+            self.waiting += 1;
+        }
+    }
+
+    fn complete_all(&mut self, from: usize, to: usize) {
+        for at in from..to {
+            if self.device.events[at].action == Action::FreeCompleted {
+                self.complete(at);
+            }
+        }
+    }
+
+    fn complete(&mut self, at: usize) {
+        let block = self.block_of[at];
+        if block == NO_BLOCK {
+            return;
+        }
+        if self.timeline.blocks[block as usize].free_requested == Some(at as EventIndex) {
+            self.push(at, Op::Free { block });
+        } else {
+            self.waiting = self.waiting.saturating_sub(1);
+        }
+        self.push(at, Op::Complete { block });
+    }
+
+    /// Completions and releases that no request caused: the program emptied a cache.
+    fn outside_request(&mut self, at: usize) -> usize {
+        let events = &self.device.events;
+        if events[at].action == Action::FreeCompleted {
+            self.complete(at);
+            return at + 1;
+        }
+        if !is_release(&events[at]) {
+            return at + 1;
+        }
+        let stack = events[at].stack;
+        let length = events[at..].iter().position(|event| !is_release(event) || event.stack != stack);
+        let end = length.map_or(events.len(), |length| at + length);
+        self.release_pools(at, end);
+        let mut pools: Vec<PoolId> = (at..end).map(|at| self.pool_of_release(at)).collect();
+        pools.dedup();
+        if pools.contains(&PoolId::DEFAULT) {
+            self.push(at, Op::EmptyCache);
+        } else {
+            for pool in pools {
+                self.push(at, Op::EmptyPool { pool });
+            }
+        }
+        end
+    }
+
+    fn pool_of_release(&self, at: usize) -> PoolId {
+        let released = Some(at as EventIndex);
+        let address = self.device.events[at].addr;
+        let pieces = self.timeline.segments.iter();
+        let piece = pieces.into_iter().find(|piece| piece.released == released && piece.address == address);
+        piece.map_or(PoolId::DEFAULT, |piece| piece.pool)
+    }
+
+    /// A private pool gives memory back only once nobody uses it any more.
+    fn release_pools(&mut self, from: usize, to: usize) {
+        for at in from..to {
+            if is_release(&self.device.events[at]) {
+                let pool = self.pool_of_release(at);
+                if pool != PoolId::DEFAULT && !self.released.contains(&pool) {
+                    self.released.push(pool);
+                    self.push(at, Op::ReleasePool { pool });
+                }
+            }
+        }
+    }
+
+    /// What a request's success or failure says about the limit.
+    fn learn_limit(&mut self, from: usize, owner: usize) {
+        let events = &self.device.events;
+        let request = &events[owner];
+        let segment_bytes = self.config.segment_bytes(self.config.round(request.bytes));
+        let before = |at: usize| match at.checked_sub(1) {
+            Some(last) => self.timeline.reserved_bytes[last],
+            None => self.timeline.initial.reserved_bytes,
+        };
+        let first_grown =
+            (from..owner).find(|&at| matches!(events[at].action, Action::SegmentAlloc | Action::SegmentMap));
+        if let Some(at) = first_grown {
+            self.limit.worked(before(at).saturating_add(segment_bytes));
+        }
+        self.limit.held(self.timeline.reserved_bytes[owner]);
+        let collects = self.config.garbage_collection_threshold > 0.0;
+        let kind = if request.action == Action::Oom && request.addr < segment_bytes {
+            LimitKind::Card
+        } else {
+            LimitKind::Fraction
+        };
+        if request.action == Action::Oom {
+            self.limit.failed(before(owner).saturating_add(segment_bytes), kind);
+        } else if !collects && let Some(at) = (from..owner).find(|&at| is_release(&events[at])) {
+            self.limit.failed(before(at).saturating_add(segment_bytes), kind);
+        }
+    }
+
+    /// Where a request got its memory shows whether expandable segments were on.
+    fn follow_toggles(&mut self, from: usize, owner: usize) {
+        let mut shown = None;
+        for event in &self.device.events[from..owner] {
+            match event.action {
+                Action::SegmentMap => shown = Some(true),
+                Action::SegmentAlloc => shown = Some(false),
+                _ => {}
+            }
+        }
+        if let Some(on) = shown
+            && on != self.expandable
+        {
+            self.expandable = on;
+            self.toggled = true;
+            self.push(owner, Op::SetExpandable { on });
+        }
+    }
+
+    fn finish(mut self) -> Requests {
+        if self.toggled && self.config.expandable_segments {
+            // A history with both kinds is replayed by `native`, which starts with ordinary segments.
+            self.ops.insert(0, Op::SetExpandable { on: true });
+            self.op_events.insert(0, 0);
+        }
+        self.config.expandable_segments &= !self.toggled;
+        Requests {
+            ops: self.ops,
+            op_events: self.op_events,
+            initial: self.timeline.initial_segments(),
+            pools: pool_facts(self.device, &self.config),
+            config: self.config,
+            limit: self.limit,
+            total_bytes: self.device.total_bytes,
+            requested_bytes: self.requested_bytes,
+            first_failed: self.first_failed,
+        }
+    }
+}
+
+fn is_release(event: &Event) -> bool {
+    matches!(event.action, Action::SegmentFree | Action::SegmentUnmap)
+}
+
+fn first_expandable(device: &DeviceTrace) -> Option<bool> {
+    device.events.iter().find_map(|event| match event.action {
+        Action::SegmentMap => Some(true),
+        Action::SegmentAlloc => Some(false),
+        _ => None,
+    })
+}
+
+fn blocks_by_event(device: &DeviceTrace, timeline: &Timeline) -> Vec<BlockId> {
+    let mut block_of = vec![NO_BLOCK; device.events.len()];
+    for block in &timeline.blocks {
+        for event in [block.alloc, block.free_requested, block.free_completed].into_iter().flatten() {
+            block_of[event as usize] = block.id;
+        }
+    }
+    block_of
+}
+
+#[expect(clippy::cast_sign_loss, reason = "fractions are not negative")]
+fn known_limit(device: &DeviceTrace, config: &Config) -> Option<u64> {
+    let fraction = |total: u64| (config.memory_fraction * total as f64) as u64;
+    device.limit_bytes.or_else(|| device.total_bytes.filter(|_| config.memory_fraction < 1.0).map(fraction))
+}
+
+fn pool_facts(device: &DeviceTrace, config: &Config) -> Vec<PoolFacts> {
+    let fact = |id| PoolFacts { id, no_split: true, use_on_oom: false };
+    unsplit_pools(device, config).into_iter().map(fact).collect()
+}

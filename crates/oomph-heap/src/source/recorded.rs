@@ -1,0 +1,159 @@
+//! The driver's choices taken from a trace.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use oomph_trace::{Action, DeviceTrace};
+
+use super::{BumpSource, Order, SegmentRequest, Source};
+
+/// Hands out the addresses the driver chose in a recorded run, in the order it chose them.
+///
+/// As long as a replay asks for what the recorded run asked for, it gets exactly the recorded addresses. Once it
+/// asks for something else (another policy, blocks taken away) it gets the next recorded address of the same size
+/// that is free, and failing that an address by the rule of [`BumpSource`].
+#[derive(Clone, Debug)]
+pub struct TraceSource {
+    /// `segment_alloc`s as (address, bytes), oldest first.
+    obtained: Vec<(u64, u64)>,
+    /// Which of those were handed out, and from where on some were not.
+    used: Vec<bool>,
+    first_unused: usize,
+    /// Where expandable segments began, oldest first.
+    reservations: VecDeque<u64>,
+    /// What is owned, by address.
+    owned: BTreeMap<u64, u64>,
+    /// Where the expandable segments there are begin.
+    reserved: BTreeSet<u64>,
+    beyond: BumpSource,
+    capacity_bytes: u64,
+    used_bytes: u64,
+}
+
+impl TraceSource {
+    /// The recorded choices on a card where the allocator can take at most `capacity_bytes`.
+    #[must_use]
+    pub fn of(device: &DeviceTrace, capacity_bytes: Option<u64>) -> Self {
+        let of_kind = |action| device.events.iter().filter(move |event| event.action == action);
+        let obtained: Vec<_> = of_kind(Action::SegmentAlloc).map(|event| (event.addr, event.bytes)).collect();
+        Self {
+            used: vec![false; obtained.len()],
+            obtained,
+            first_unused: 0,
+            reservations: reservation_starts(device).into(),
+            owned: BTreeMap::new(),
+            reserved: BTreeSet::new(),
+            beyond: BumpSource::new(Order::Ascending, None),
+            capacity_bytes: capacity_bytes.unwrap_or(u64::MAX),
+            used_bytes: 0,
+        }
+    }
+
+    fn take(&mut self, bytes: u64) -> bool {
+        let used = self.used_bytes.saturating_add(bytes);
+        let fits = used <= self.capacity_bytes;
+        if fits {
+            self.used_bytes = used;
+        }
+        fits
+    }
+
+    fn is_free(&self, address: u64, bytes: u64) -> bool {
+        let below = self.owned.range(..address + bytes).next_back();
+        below.is_none_or(|(&start, &length)| start + length <= address)
+    }
+
+    /// The next recorded address of this size that is free. A trace that has gone other ways may leave many unused
+    /// entries behind, so the search looks only a little ahead.
+    fn next_recorded(&mut self, bytes: u64) -> Option<u64> {
+        const LOOK_AHEAD: usize = 64;
+        while self.used.get(self.first_unused) == Some(&true) {
+            self.first_unused += 1;
+        }
+        let window = self.first_unused..self.obtained.len().min(self.first_unused + LOOK_AHEAD);
+        let found = window.into_iter().find(|&at| {
+            let (address, length) = self.obtained[at];
+            !self.used[at] && length == bytes && self.is_free(address, bytes)
+        })?;
+        self.used[found] = true;
+        Some(self.obtained[found].0)
+    }
+}
+
+/// Where each expandable segment of a trace began: a mapping that does not continue one already there. An address
+/// range counts as one segment until all of it was unmapped.
+fn reservation_starts(device: &DeviceTrace) -> Vec<u64> {
+    /// Reservations are larger than the card, so mappings this close belong together.
+    const REACH_BYTES: u64 = 1 << 33;
+    let mut open: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
+    let mut starts = Vec::new();
+    for event in &device.events {
+        let near = open.range(..=event.addr).next_back().map(|(&start, &(end, mapped))| (start, end, mapped));
+        let near = near.filter(|&(_, end, _)| event.addr <= end.saturating_add(REACH_BYTES));
+        match (event.action, near) {
+            (Action::SegmentMap, Some((start, end, mapped))) => {
+                open.insert(start, (end.max(event.addr + event.bytes), mapped + event.bytes));
+            }
+            (Action::SegmentMap, None) => {
+                starts.push(event.addr);
+                open.insert(event.addr, (event.addr + event.bytes, event.bytes));
+            }
+            (Action::SegmentUnmap, Some((start, end, mapped))) => {
+                if mapped <= event.bytes {
+                    open.remove(&start);
+                } else {
+                    open.insert(start, (end, mapped - event.bytes));
+                }
+            }
+            _ => {}
+        }
+    }
+    starts
+}
+
+impl Source for TraceSource {
+    fn obtain(&mut self, request: SegmentRequest) -> Option<u64> {
+        if !self.take(request.bytes) {
+            return None;
+        }
+        let address = self.next_recorded(request.bytes).or_else(|| self.beyond.obtain(request));
+        match address {
+            Some(address) => drop(self.owned.insert(address, request.bytes)),
+            None => self.used_bytes -= request.bytes,
+        }
+        address
+    }
+
+    fn release(&mut self, address: u64, bytes: u64) {
+        self.used_bytes = self.used_bytes.saturating_sub(bytes);
+        self.owned.remove(&address);
+        self.beyond.release(address, bytes);
+    }
+
+    fn reserve_addresses(&mut self, request: SegmentRequest) -> u64 {
+        // How far a recorded reservation reached is not recorded; no two began at the same place at the same time.
+        while let Some(address) = self.reservations.pop_front() {
+            if self.reserved.insert(address) {
+                return address;
+            }
+        }
+        self.beyond.reserve_addresses(request)
+    }
+
+    fn release_addresses(&mut self, address: u64, bytes: u64) {
+        self.reserved.remove(&address);
+        self.beyond.release_addresses(address, bytes);
+    }
+
+    fn map(&mut self, _address: u64, bytes: u64) -> bool {
+        self.take(bytes)
+    }
+
+    fn unmap(&mut self, _address: u64, bytes: u64) {
+        self.used_bytes = self.used_bytes.saturating_sub(bytes);
+    }
+
+    fn adopt(&mut self, address: u64, bytes: u64) {
+        self.used_bytes = self.used_bytes.saturating_add(bytes);
+        self.owned.insert(address, bytes);
+    }
+}

@@ -1,0 +1,220 @@
+//! Every recorded snapshot replays exactly: segments, addresses, statistics.
+#![expect(clippy::print_stdout, reason = "the table is the point of this test")]
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use oomph_heap::{Config, Options, Replay, Requests, SegmentAction, Timeline, TraceSource, policy, replay};
+use oomph_trace::{Action, BlockState, DeviceTrace, Trace};
+use serde_json::Value;
+
+fn corpus() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/h200")
+}
+
+fn snapshots() -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![corpus()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).expect("the corpus is part of the repository") {
+            let path = entry.expect("a readable folder").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.to_string_lossy().ends_with(".pickle.gz") {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// What was measured when each snapshot was taken, by snapshot.
+fn measured() -> BTreeMap<PathBuf, Value> {
+    let mut rows = BTreeMap::new();
+    for name in ["h200.jsonl", "oom.jsonl", "extra_allocator/allocator.jsonl", "extra_oom/oom.jsonl"] {
+        let path = corpus().join(name);
+        let text = std::fs::read_to_string(&path).expect("the corpus is part of the repository");
+        for line in text.lines() {
+            let row: Value = serde_json::from_str(line).expect("one JSON object a line");
+            if let Some(snapshot) = row["snapshot"].as_str() {
+                rows.insert(path.with_file_name(snapshot), row);
+            }
+        }
+    }
+    rows
+}
+
+struct Case {
+    device: DeviceTrace,
+    timeline: Timeline,
+    requests: Requests,
+    replay: Replay,
+}
+
+fn run(path: &Path) -> Case {
+    let trace = Trace::open(path).expect("a snapshot of the corpus is readable");
+    let config = Config::from_settings(&trace.settings).expect("PyTorch took these settings");
+    let device = trace.devices.into_iter().next().expect("one device");
+    let timeline = Timeline::with_config(&device, &config);
+    let requests = Requests::of(&device, &timeline);
+    let mut source = TraceSource::of(&device, requests.card_bytes());
+    let policy = policy(requests.recorded_policy()).expect("a known policy");
+    let replay = replay(policy, &requests, &mut source, &Options::default());
+    Case { device, timeline, requests, replay }
+}
+
+fn segment_mismatches(case: &Case, complaints: &mut Vec<String>) {
+    let recorded: Vec<_> = case
+        .device
+        .events
+        .iter()
+        .enumerate()
+        .filter_map(|(at, event)| {
+            let action = match event.action {
+                Action::SegmentAlloc => SegmentAction::Alloc,
+                Action::SegmentFree => SegmentAction::Free,
+                Action::SegmentMap => SegmentAction::Map,
+                Action::SegmentUnmap => SegmentAction::Unmap,
+                _ => return None,
+            };
+            Some((at, (action, event.addr, event.bytes, event.stream)))
+        })
+        .collect();
+    let replayed: Vec<_> = case
+        .replay
+        .segment_events
+        .iter()
+        .map(|event| (event.op, (event.action, event.address, event.bytes, event.stream)))
+        .collect();
+    let differing = recorded.iter().zip(&replayed).position(|(a, b)| a.1 != b.1);
+    if let Some(at) = differing {
+        let event = case.requests.op_events[replayed[at].0 as usize];
+        complaints.push(format!(
+            "segment event {at}: recorded {:x?} at event {}, replayed {:x?} at event {event} op {}",
+            recorded[at].1, recorded[at].0, replayed[at].1, replayed[at].0
+        ));
+    } else if recorded.len() != replayed.len() {
+        let at = recorded.len().min(replayed.len());
+        complaints.push(format!(
+            "{} segment events recorded, {} replayed; next recorded {:x?} replayed {:x?}",
+            recorded.len(),
+            replayed.len(),
+            recorded.get(at),
+            replayed.get(at).map(|event| (case.requests.op_events[event.0 as usize], event.1))
+        ));
+    }
+}
+
+fn placement_mismatches(case: &Case, complaints: &mut Vec<String>) {
+    let differs = |block: &&oomph_heap::LiveSpan| {
+        let placement = case.replay.placements[block.id as usize];
+        placement.is_none_or(|placement| placement.address != block.address || placement.bytes != block.bytes)
+    };
+    let count = case.timeline.blocks.iter().filter(differs).count();
+    if let Some(block) = case.timeline.blocks.iter().find(differs) {
+        complaints.push(format!(
+            "{count} blocks elsewhere, first allocated at event {:?}: {:x} {} bytes, replayed {:x?}",
+            block.alloc, block.address, block.bytes, case.replay.placements[block.id as usize]
+        ));
+    }
+    let failed: Vec<_> = (case.timeline.blocks.len()..case.requests.block_count()).map(|block| block as u32).collect();
+    let replayed: Vec<_> = case.replay.ooms.iter().map(|oom| oom.block).collect();
+    if failed != replayed {
+        complaints.push(format!("failed requests {failed:?}, replayed {replayed:?}"));
+    }
+}
+
+fn final_mismatches(case: &Case, complaints: &mut Vec<String>) {
+    let recorded: Vec<_> = sorted(case.device.segments.iter().map(|segment| {
+        let blocks: Vec<_> = segment.blocks.iter().map(|block| (block.address, block.bytes, block.state)).collect();
+        (segment.address, segment.bytes, segment.stream, blocks)
+    }));
+    let replayed: Vec<_> = sorted(case.replay.segments.iter().map(|segment| {
+        let blocks: Vec<_> = segment.blocks.iter().map(|block| (block.address, block.bytes, block.state)).collect();
+        (segment.address, segment.bytes, segment.stream, blocks)
+    }));
+    if recorded != replayed {
+        complaints.push(format!("final segments differ: {} recorded, {} replayed", recorded.len(), replayed.len()));
+    }
+}
+
+type FinalSegment = (u64, u64, u64, Vec<(u64, u64, BlockState)>);
+
+fn sorted(segments: impl Iterator<Item = FinalSegment>) -> Vec<FinalSegment> {
+    let mut segments: Vec<_> = segments.collect();
+    segments.sort_by_key(|segment| segment.0);
+    segments
+}
+
+fn measured_mismatches(case: &Case, row: &Value, complaints: &mut Vec<String>) {
+    let stats = &case.replay.stats;
+    let whole = case.timeline.initial == oomph_heap::Books::default() && row["observer"] != true;
+    let figures = [
+        ("peak_allocated_bytes", stats.allocated_bytes.all.peak, whole),
+        ("peak_allocated", stats.allocated_bytes.all.peak, whole),
+        ("peak_active_bytes", stats.active_bytes.all.peak, whole),
+        ("peak_reserved_bytes", stats.reserved_bytes.all.peak, whole),
+        ("peak_reserved", stats.reserved_bytes.all.peak, whole),
+        ("peak_requested_bytes", stats.requested_bytes.all.peak, whole),
+        ("peak_inactive_split_bytes", stats.inactive_split_bytes.all.peak, whole),
+        ("end_allocated_bytes", stats.allocated_bytes.all.current, true),
+        ("end_active_bytes", stats.active_bytes.all.current, true),
+        ("end_reserved_bytes", stats.reserved_bytes.all.current, true),
+        ("end_requested_bytes", stats.requested_bytes.all.current, true),
+        ("end_inactive_split_bytes", stats.inactive_split_bytes.all.current, true),
+        ("allocated", stats.allocated_bytes.all.current, whole),
+        ("reserved", stats.reserved_bytes.all.current, whole),
+        ("count_allocation", stats.allocation.all.allocated, whole),
+        ("count_segment", stats.segment.all.allocated, whole),
+        ("retries", stats.num_alloc_retries, whole),
+        ("ooms", stats.num_ooms, whole),
+        ("num_device_alloc", stats.num_device_alloc, whole),
+        ("num_device_free", stats.num_device_free, whole),
+    ];
+    for (name, replayed, applies) in figures {
+        if let Some(measured) = row[name].as_u64()
+            && applies
+            && measured != replayed
+        {
+            complaints.push(format!("{name}: measured {measured}, replayed {replayed}"));
+        }
+    }
+}
+
+/// Limits told by garbage collection, and pools told by graphs, are yet to be worked out.
+const UNFINISHED: [&str; 3] = ["gc", "graphs", "max_split_gc"];
+
+#[test]
+fn every_snapshot_replays_exactly() {
+    let rows = measured();
+    let mut wrong = 0;
+    let paths = snapshots();
+    println!("{:44} {:>7} {:>8} {:>7}  result", "snapshot", "events", "segments", "blocks");
+    for path in &paths {
+        let case = run(path);
+        let mut complaints = Vec::new();
+        segment_mismatches(&case, &mut complaints);
+        placement_mismatches(&case, &mut complaints);
+        final_mismatches(&case, &mut complaints);
+        if let Some(row) = rows.get(path) {
+            measured_mismatches(&case, row, &mut complaints);
+        }
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let verdict = if complaints.is_empty() { "exact" } else { "DIFFERS" };
+        println!(
+            "{:44} {:>7} {:>8} {:>7}  {verdict}{}",
+            name.trim_end_matches(".pickle.gz"),
+            case.device.events.len(),
+            case.replay.segment_events.len(),
+            case.timeline.blocks.len(),
+            if rows.contains_key(path) { " (and as measured)" } else { "" }
+        );
+        for complaint in &complaints {
+            println!("    {complaint}");
+        }
+        wrong += usize::from(!complaints.is_empty() && !UNFINISHED.iter().any(|known| name.starts_with(known)));
+    }
+    assert!(paths.len() >= 28, "only {} snapshots found", paths.len());
+    assert_eq!(wrong, 0, "{wrong} of {} snapshots do not replay exactly", paths.len());
+}
