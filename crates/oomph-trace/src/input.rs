@@ -85,7 +85,7 @@ fn read_plain(bytes: &[u8]) -> Result<Trace, TraceError> {
 /// Decompresses within the limits. What is no snapshot is refused by its first bytes.
 fn unfold(mut reader: impl Read, compressed_bytes: usize) -> Result<Bytes, TraceError> {
     let mut head = Vec::new();
-    reader.by_ref().take(512).read_to_end(&mut head).map_err(damaged)?;
+    reader.by_ref().take(512).read_to_end(&mut head).map_err(|problem| damaged(&problem))?;
     if let Content::Foreign(found, way_out) = Content::of(&head) {
         return Err(TraceError::Foreign { found: format!("{found}, compressed"), way_out });
     }
@@ -104,7 +104,7 @@ fn spool(reader: impl Read, limit_bytes: u64) -> Result<Bytes, TraceError> {
             Ok(0) => break,
             Ok(read) => read,
             Err(problem) if problem.kind() == io::ErrorKind::Interrupted => continue,
-            Err(problem) => return Err(damaged(problem)),
+            Err(problem) => return Err(damaged(&problem)),
         };
         total_bytes += read as u64;
         if total_bytes > limit_bytes {
@@ -122,7 +122,7 @@ fn spool(reader: impl Read, limit_bytes: u64) -> Result<Bytes, TraceError> {
     })
 }
 
-fn damaged(problem: io::Error) -> TraceError {
+fn damaged(problem: &io::Error) -> TraceError {
     TraceError::Io(io::Error::new(problem.kind(), format!("its compressed data is damaged or cut short ({problem})")))
 }
 

@@ -1,4 +1,4 @@
-//! Writes a trace as a torch memory snapshot, so that PyTorch's memory_viz and other tools open it.
+//! Writes a trace as a torch memory snapshot, so that PyTorch's `memory_viz` and other tools open it.
 
 mod pickle;
 mod torch;

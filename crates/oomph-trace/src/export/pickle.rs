@@ -69,13 +69,11 @@ impl<W: Write> Pickler<W> {
     }
 
     pub(super) fn get(&mut self, Slot(slot): Slot) -> io::Result<()> {
-        match u8::try_from(slot) {
-            Ok(slot) => self.out.write_all(&[b'h', slot]),
-            Err(_) => {
-                self.out.write_all(b"j")?;
-                self.out.write_all(&slot.to_le_bytes())
-            }
+        if let Ok(slot) = u8::try_from(slot) {
+            return self.out.write_all(&[b'h', slot]);
         }
+        self.out.write_all(b"j")?;
+        self.out.write_all(&slot.to_le_bytes())
     }
 
     pub(super) fn text(&mut self, text: &str) -> io::Result<()> {
@@ -113,15 +111,13 @@ impl<W: Write> Pickler<W> {
     }
 
     pub(super) fn u64(&mut self, number: u64) -> io::Result<()> {
-        match i64::try_from(number) {
-            Ok(number) => self.i64(number),
-            Err(_) => {
-                // The ninth byte says that it is positive.
-                self.out.write_all(b"\x8a\x09")?;
-                self.out.write_all(&number.to_le_bytes())?;
-                self.out.write_all(&[0])
-            }
+        if let Ok(number) = i64::try_from(number) {
+            return self.i64(number);
         }
+        // The ninth byte says that it is positive.
+        self.out.write_all(b"\x8a\x09")?;
+        self.out.write_all(&number.to_le_bytes())?;
+        self.out.write_all(&[0])
     }
 
     pub(super) fn i64(&mut self, number: i64) -> io::Result<()> {

@@ -49,7 +49,7 @@ impl Store<'_> {
             self.read_device_traces(list, &mut trace)?;
         }
         if let Some(own) = own {
-            read_own(own, &mut trace)?;
+            read_own(own, &mut trace);
         }
         trace.stacks = self.interner.into_table();
         Ok(trace)
@@ -73,7 +73,7 @@ impl Store<'_> {
                 if keys.iter().any(|(key, _)| key == "segments" || key == "device_traces") {
                     return Ok(Some(keys));
                 }
-                let some: Vec<_> = keys.iter().take(3).map(|(key, _)| format!("`{:.30}`", key)).collect();
+                let some: Vec<_> = keys.iter().take(3).map(|(key, _)| format!("`{key:.30}`")).collect();
                 Err(foreign(&format!(
                     "a dictionary with {} and neither `segments` nor `device_traces`",
                     match some.as_slice() {
@@ -178,7 +178,9 @@ impl Store<'_> {
             };
             let from = self.event_extra.partition_point(|(event, _)| *event < start);
             let mut extra = self.event_extra.split_off(from);
-            extra.iter_mut().for_each(|(event, _)| *event -= start);
+            for (event, _) in &mut extra {
+                *event -= start;
+            }
             return (events, extra);
         }
         let mut extra = Vec::new();
@@ -243,10 +245,9 @@ fn device_mut<'t>(trace: &'t mut Trace, ordinal: u64, place: &str) -> Result<&'t
 }
 
 /// Reads back what the exporter adds for a torch snapshot to carry all of a trace.
-fn read_own(own: Value, trace: &mut Trace) -> Result<(), TraceError> {
+fn read_own(own: Value, trace: &mut Trace) {
     let known = crate::export::own_from_value(&own, trace);
     if known.is_none() {
         trace.extra.push((OOMPH_KEY.to_owned(), own));
     }
-    Ok(())
 }

@@ -17,7 +17,7 @@ impl Store<'_> {
         let mut mark = Mark { device: 0, time_us: 0, name, stage, extra: Extra::new() };
         for (key, value) in pairs {
             match (key.as_str(), &value) {
-                ("device", &Value::Int(ordinal)) if u32::try_from(ordinal).is_ok() => mark.device = ordinal as u32,
+                ("device", &Value::Int(ordinal @ 0..=0xffff_ffff)) => mark.device = ordinal.cast_unsigned() as u32,
                 ("time_us", &Value::Int(time)) => mark.time_us = time.cast_unsigned(),
                 ("time_us", &Value::Unsigned(time)) => mark.time_us = time,
                 ("name", Value::Text(text)) => mark.name = self.interner.intern_string(text),

@@ -148,12 +148,11 @@ impl<'a> Store<'a> {
             Object::List { body, .. } => Object::List { body: self.extend_body(body, items)?, used: false },
             Object::Stack { id, .. } => {
                 let begun = self.interner.table().stack(id).to_vec();
-                match self.frames_of(&begun, items) {
-                    Some(id) => Object::Stack { id: id?, used: false },
-                    None => {
-                        let body = self.stack_to_body(id)?;
-                        Object::List { body: self.extend_body(body, items)?, used: false }
-                    }
+                if let Some(longer) = self.frames_of(&begun, items) {
+                    Object::Stack { id: longer?, used: false }
+                } else {
+                    let body = self.stack_to_body(id)?;
+                    Object::List { body: self.extend_body(body, items)?, used: false }
                 }
             }
             Object::Dict { .. } | Object::Tuple { .. } | Object::Frame(_) | Object::Event(_) => {
