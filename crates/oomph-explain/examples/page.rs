@@ -1,5 +1,6 @@
-//! Makes pages for the browser tests of `page/`: `page SNAPSHOT OUT.html`, or `page --events COUNT OUT.html` for an
-//! invented history of any length. Only the trace is shown, for an example must not depend on what analyses say.
+//! Makes pages for the browser tests of `page/`: `page SNAPSHOT OUT.html`, `page --events COUNT OUT.html` for an
+//! invented history of any length, `page --hostile OUT.html` for names that try to break the page. Only the trace is
+//! shown, for an example must not depend on what analyses say.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -10,12 +11,16 @@ use oomph_explain::html::{self, DeviceInput, LineRow, PageInput, PageVerdict, St
 use oomph_heap::Timeline;
 use oomph_trace::{Category, FrameId, MarkStage, Origin, SegmentKind, StackId, Trace, TraceBuilder};
 
+/// Tries to end its element, to start another, and to turn the text around it.
+const HOSTILE: &str = "</script><img src=x onerror=alert(1)>\u{202e}\"'&amp;";
+
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match &arguments[..] {
         [flag, count, out] if flag == "--events" => write_page(&invented_trace(count.parse()?), "invented", out),
+        [flag, out] if flag == "--hostile" => write_page(&hostile_trace(), HOSTILE, out),
         [snapshot, out] => write_page(&Trace::open(snapshot)?, snapshot, out),
-        _ => Err("usage: page SNAPSHOT OUT.html | page --events COUNT OUT.html".into()),
+        _ => Err("usage: page SNAPSHOT OUT.html | page --events COUNT OUT.html | page --hostile OUT.html".into()),
     }
 }
 
@@ -27,7 +32,7 @@ fn write_page(trace: &Trace, source_name: &str, out: &str) -> Result<(), Box<dyn
     let largest = devices.first().and_then(|device| device.lines.first());
     let verdict = PageVerdict {
         class: "none".into(),
-        summary: "This page shows a trace without a verdict.".into(),
+        summary: format!("What {source_name} held at its peak"),
         file: largest.map(|line| line.file.clone()),
         line: largest.map(|line| line.line),
         bytes: largest.map(|line| line.bytes),
@@ -130,4 +135,19 @@ fn deep_stack(layer: u64, part: u64) -> Vec<(&'static str, &'static str, u32)> {
     calls.push(wrapper);
     calls.push(("main", "/home/user/job/train.py", 40));
     calls
+}
+
+/// Two devices whose every name is hostile.
+fn hostile_trace() -> Trace {
+    const BASE: u64 = 0x7f00_0000_0000;
+    let line = [(HOSTILE, HOSTILE, 1)];
+    let mut job = TraceBuilder::new(Origin::RealRun);
+    for device in 0..2 {
+        job.device(device).mark_start(HOSTILE).segment_alloc(BASE, 2 << 20, &line);
+        for block in 0..=u64::from(device) {
+            job.alloc(BASE + (block << 20), 1 << 20, &line);
+        }
+        job.oom(1 << 30, 0, &line);
+    }
+    job.finish()
 }

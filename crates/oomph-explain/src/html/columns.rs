@@ -26,7 +26,7 @@ impl ColumnWriter {
 
     /// One signed number.
     pub(super) fn signed(&mut self, value: i64) {
-        let clamped = value.clamp(-((NUMBER_MAX / 2) as i64), (NUMBER_MAX / 2) as i64);
+        let clamped = value.clamp(-(NUMBER_MAX / 2).cast_signed(), (NUMBER_MAX / 2).cast_signed());
         self.varint(((clamped << 1) ^ (clamped >> 63)).cast_unsigned());
     }
 
@@ -41,7 +41,7 @@ impl ColumnWriter {
     pub(super) fn deltas(&mut self, values: impl IntoIterator<Item = u64>) {
         let mut previous = 0_i64;
         for value in values {
-            let current = value.min(NUMBER_MAX / 4) as i64;
+            let current = value.min(NUMBER_MAX / 4).cast_signed();
             self.signed(current - previous);
             previous = current;
         }
