@@ -26,8 +26,10 @@ class RowsByEvent {
     });
   }
 
-  at(event: number): Uint32Array {
-    return this.rows.subarray(this.first[event], this.first[event + 1]);
+  /** Calls back for each row of an event; handing out arrays instead would make millions of them. */
+  each(event: number, act: (row: number) => void): void {
+    const end = this.first[event + 1];
+    for (let at = this.first[event]; at < end; at++) act(this.rows[at]);
   }
 }
 
@@ -93,8 +95,8 @@ export class History {
     const keyframe = Math.floor(event / KEYFRAME_SPACING);
     const live = new Set(this.keyframes[keyframe]);
     for (let at = keyframe * KEYFRAME_SPACING; at <= event; at++) {
-      for (const block of this.started.at(at)) live.add(block);
-      for (const block of this.ended.at(at)) live.delete(block);
+      this.started.each(at, (block) => live.add(block));
+      this.ended.each(at, (block) => live.delete(block));
     }
     return Uint32Array.from(live);
   }
@@ -122,19 +124,19 @@ export class History {
     for (let block = 0; block < blocks.count && blocks.start[block] === 0; block++) {
       now[blocks.givenBack[block] === 0 ? waitingGroup : group[block]] += blocks.heldBytes[block];
     }
+    // A completion that follows at once is the ordinary case: nothing waited.
+    const waits = (block: number) => blocks.givenBack[block] !== NEVER && blocks.end[block] > blocks.givenBack[block] + 1;
+    const begin = (block: number) => (now[group[block]] += blocks.heldBytes[block]);
+    const wait = (block: number) => {
+      if (!waits(block)) return;
+      now[group[block]] -= blocks.heldBytes[block];
+      now[waitingGroup] += blocks.heldBytes[block];
+    };
+    const finish = (block: number) => (now[waits(block) ? waitingGroup : group[block]] -= blocks.heldBytes[block]);
     for (let event = 0; event < eventCount; event++) {
-      for (const block of this.started.at(event)) now[group[block]] += blocks.heldBytes[block];
-      for (const block of this.givenBack.at(event)) {
-        // A completion that follows at once is the ordinary case: nothing waited.
-        if (blocks.end[block] <= event + 2) continue;
-        now[group[block]] -= blocks.heldBytes[block];
-        now[waitingGroup] += blocks.heldBytes[block];
-      }
-      for (const block of this.ended.at(event)) {
-        const givenBack = blocks.givenBack[block];
-        const waited = givenBack !== NEVER && blocks.end[block] > givenBack + 1;
-        now[waited ? waitingGroup : group[block]] -= blocks.heldBytes[block];
-      }
+      this.started.each(event, begin);
+      this.givenBack.each(event, wait);
+      this.ended.each(event, finish);
       for (let i = 0; i < count; i++) bytes[i][event] = now[i];
     }
     return bytes;
@@ -162,20 +164,19 @@ export class History {
     const held = new Float64Array(eventCount);
     const live = new RowSet(blocks.count);
     let bytes = 0;
-    for (let block = 0; block < blocks.count && blocks.start[block] === 0; block++) {
+    const begin = (block: number) => {
       live.add(block);
       bytes += blocks.heldBytes[block];
-    }
+    };
+    const finish = (block: number) => {
+      live.remove(block);
+      bytes -= blocks.heldBytes[block];
+    };
+    for (let block = 0; block < blocks.count && blocks.start[block] === 0; block++) begin(block);
     for (let event = 0; event < eventCount; event++) {
       if (event % KEYFRAME_SPACING === 0) this.keyframes.push(live.copy());
-      for (const block of this.started.at(event)) {
-        live.add(block);
-        bytes += blocks.heldBytes[block];
-      }
-      for (const block of this.ended.at(event)) {
-        live.remove(block);
-        bytes -= blocks.heldBytes[block];
-      }
+      this.started.each(event, begin);
+      this.ended.each(event, finish);
       held[event] = bytes;
     }
     return held;

@@ -3,7 +3,7 @@
 import { CATEGORIES, Stacks } from "./data";
 import { ChartOption, ECharts, makeChart, RenderItem } from "./charts";
 import { element, fill } from "./dom";
-import { formatBytes, formatCount, formatElapsed, formatMany } from "./format";
+import { formatBytes, formatCount, formatElapsed, formatMany, formatTick } from "./format";
 import { Grouping, lineName } from "./grouping";
 import { History } from "./history";
 import { Cell, layOut, MemoryMap, memoryMapAt, SegmentView } from "./segment_layout";
@@ -87,7 +87,7 @@ export class SegmentMap {
         min: 0,
         max: ROWS,
         interval: 3,
-        axisLabel: { color: faint, verticalAlign: "top", formatter: (row: number) => (row < ROWS ? formatBytes(row * rowBytes) : "") },
+        axisLabel: { color: faint, verticalAlign: "top", formatter: (row: number) => (row < ROWS ? formatTick(row * rowBytes) : "") },
         splitLine: { show: false },
         axisLine: { show: false },
         axisTick: { show: false },
@@ -191,6 +191,7 @@ export class SegmentMap {
 
   private drawCaption(): void {
     const { map } = this;
+    const failure = this.history.device.failures.find(({ event }) => event === this.event);
     const whole = element("button", { type: "button" }, "all segments");
     whole.addEventListener("click", () => this.focus(undefined));
     fill(
@@ -198,7 +199,10 @@ export class SegmentMap {
       element("b", {}, `${formatBytes(map.reservedBytes)} reserved`),
       ` in ${formatMany(map.segments.length, "segment")}: ${formatBytes(map.allocatedBytes)} allocated`,
       map.waitingBytes > 0 ? `, ${formatBytes(map.waitingBytes)} waiting for a stream` : "",
-      `, ${formatBytes(map.freeBytes)} free, the largest free piece ${formatBytes(map.largestFreeBytes)}. `,
+      `, ${formatBytes(map.freeBytes)} `,
+      element("i", { class: "swatch free" }),
+      ` free, the largest free piece ${formatBytes(map.largestFreeBytes)}. `,
+      failure ? element("b", { class: "alarm" }, `${formatBytes(failure.requestedBytes)} were wanted here. `) : null,
       this.focused ? element("span", {}, `Showing the ${this.describeSegment(this.focused)} `, whole) : null,
     );
     this.root.dataset["event"] = String(this.event);

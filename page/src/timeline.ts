@@ -332,7 +332,7 @@ export class Timeline {
     const left = plot.valToPos(this.axis.position(this.selectedEvent), "x");
     this.cursor.hidden = left < 0 || left > plot.over.clientWidth;
     this.cursor.style.transform = `translateX(${left}px)`;
-    this.markLayer.replaceChildren(...shown, this.cursor);
+    this.markLayer.replaceChildren(this.cursor, ...shown);
   }
 
   private drawLegend(): void {
@@ -376,7 +376,6 @@ export class Timeline {
       { passive: false },
     );
     plot.over.addEventListener("dblclick", () => this.resetZoom());
-    plot.over.title = "click: select · drag: pan · wheel: zoom · shift-drag: scrub · double-click: whole history";
   }
 
   private pan(pixels: number): void {

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::error::Error;
 use std::fs::File;
 use std::io::{BufWriter, Write};
+use std::path::Path;
 
 use oomph_explain::html::{self, DeviceInput, LineRow, PageInput, PageVerdict, StepMark};
 use oomph_heap::Timeline;
@@ -19,7 +20,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     match &arguments[..] {
         [flag, count, out] if flag == "--events" => write_page(&invented_trace(count.parse()?), "invented", out),
         [flag, out] if flag == "--hostile" => write_page(&hostile_trace(), HOSTILE, out),
-        [snapshot, out] => write_page(&Trace::open(snapshot)?, snapshot, out),
+        [snapshot, out] => {
+            let name = Path::new(snapshot).file_name().map(|name| name.to_string_lossy().into_owned());
+            write_page(&Trace::open(snapshot)?, &name.unwrap_or_default(), out)
+        }
         _ => Err("usage: page SNAPSHOT OUT.html | page --events COUNT OUT.html | page --hostile OUT.html".into()),
     }
 }
