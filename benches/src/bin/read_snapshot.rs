@@ -139,19 +139,14 @@ fn field(status: &str, name: &str) -> u64 {
 #[expect(clippy::print_stdout, reason = "the parent reads it")]
 fn child(reader: &str, path: &str) -> Result<(), Box<dyn Error>> {
     let start = Instant::now();
-    match reader {
-        "oomph" => {
-            let trace = oomph_trace::Trace::open(path)?;
-            println!("{} {}", start.elapsed().as_secs_f64(), trace.event_count());
-            wait_for_parent()?;
-        }
-        _ => {
-            let trace = oomph_bench::read_plain_file(path)?;
-            println!("{} {}", start.elapsed().as_secs_f64(), trace.events.len());
-            wait_for_parent()?;
-        }
+    if reader == "oomph" {
+        let trace = oomph_trace::Trace::open(path)?;
+        println!("{} {}", start.elapsed().as_secs_f64(), trace.event_count());
+        return Ok(wait_for_parent()?);
     }
-    Ok(())
+    let trace = oomph_bench::read_plain_file(path)?;
+    println!("{} {}", start.elapsed().as_secs_f64(), trace.events.len());
+    Ok(wait_for_parent()?)
 }
 
 fn wait_for_parent() -> std::io::Result<()> {

@@ -103,7 +103,7 @@ impl Store<'_> {
         let Item::Text { at, len, .. } = value else { return Err(wrong("event", Word::Action, value, "text")) };
         Ok(match Action::from_name(self.bytes(at, len)) {
             Some(action) => action,
-            None => Action::Other(self.intern(at, len)),
+            None => Action::Other(self.intern(Word::Action, at, len)),
         })
     }
 
@@ -186,7 +186,7 @@ impl Store<'_> {
 
     fn string_of(&mut self, place: &str, word: Word, value: Item) -> Result<StringId, TraceError> {
         match value {
-            Item::Text { at, len, .. } => Ok(self.intern(at, len)),
+            Item::Text { at, len, .. } => Ok(self.intern(word, at, len)),
             _ => Err(wrong(place, word, value, "text")),
         }
     }

@@ -34,9 +34,18 @@ struct Machine<'a> {
     memo: Vec<Item>,
     /// Stacks by the very bytes of their memo references: equal bytes mean equal frames while no memo slot changes.
     known_runs: HashTable<Run>,
+    /// The run seen last for each beginning: most stacks are found here without looking for their end.
+    recent_runs: Vec<Run>,
     frame_buffer: Vec<FrameId>,
 }
 
+/// How many runs are found by their beginning.
+const RECENT_RUNS: usize = 1 << 12;
+
+/// As many bytes of a run choose its place among the recent ones: eight frames.
+const BEGINNING: usize = 40;
+
+#[derive(Clone, Copy)]
 struct Run {
     start: usize,
     len: usize,
@@ -53,6 +62,7 @@ impl<'a> Machine<'a> {
             marks: Vec::new(),
             memo: Vec::new(),
             known_runs: HashTable::new(),
+            recent_runs: vec![Run { start: 0, len: 0, stack: StackId::EMPTY }; RECENT_RUNS],
             frame_buffer: Vec::new(),
         }
     }
@@ -286,6 +296,16 @@ impl<'a> Machine<'a> {
     /// written. `None`, with nothing consumed, if it is anything else.
     fn stack_run(&mut self) -> Result<Option<StackId>, TraceError> {
         let (start, data) = (self.at, self.data);
+        let beginning = &data[start..data.len().min(start + BEGINNING)];
+        let place = hash(beginning) as usize % RECENT_RUNS;
+        let recent = self.recent_runs[place];
+        if recent.len > 0
+            && data.get(start + recent.len) == Some(&op::APPENDS)
+            && data[start..start + recent.len] == data[recent.start..recent.start + recent.len]
+        {
+            self.at = start + recent.len + 1;
+            return Ok(Some(recent.stack));
+        }
         let mut at = start;
         let mut plain = true;
         loop {
@@ -304,6 +324,7 @@ impl<'a> Machine<'a> {
         let code = hash(run);
         if let Some(known) = self.known_runs.find(code, |known| &data[known.start..known.start + known.len] == run) {
             self.at = at + 1;
+            self.recent_runs[place] = *known;
             return Ok(Some(known.stack));
         }
         if !self.frames_of_run(run) {
@@ -313,6 +334,7 @@ impl<'a> Machine<'a> {
         // A run with a FRAME in it holds a length that will not come again.
         if plain {
             let run = Run { start, len: at - start, stack };
+            self.recent_runs[place] = run;
             self.known_runs.insert_unique(code, run, |known| hash(&data[known.start..known.start + known.len]));
         }
         self.at = at + 1;
@@ -398,6 +420,7 @@ impl<'a> Machine<'a> {
         } else if slot < self.memo.len() {
             self.memo[slot] = top;
             self.known_runs.clear();
+            self.recent_runs.fill(Run { start: 0, len: 0, stack: StackId::EMPTY });
         } else if slot < self.at {
             // Slots are numbered one by one by every known pickler; a gap never needs more slots than bytes read.
             self.memo.resize(slot, Item::Hole);
@@ -410,6 +433,12 @@ impl<'a> Machine<'a> {
 
     fn long(&mut self, len: u64) -> Result<(), TraceError> {
         let start = self.at;
+        if let (1..=8, Some(&bytes)) = (len, self.data[start..].first_chunk::<8>()) {
+            // Shifting up and back down again carries the sign.
+            let shift = 64 - 8 * len as u32;
+            self.at += len as usize;
+            return self.push(Item::Int((i64::from_le_bytes(bytes) << shift) >> shift));
+        }
         let bytes = self.take(len)?;
         // Snapshots hold 64-bit numbers, of which unsigned ones need a ninth byte for the sign.
         let item = match bytes.len() {

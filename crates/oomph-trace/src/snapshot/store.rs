@@ -32,8 +32,8 @@ pub(super) struct Store<'a> {
     pub(super) interner: Interner,
     /// How much more unknown keys may unfold to.
     pub(super) extra_bytes_left: u64,
-    /// The string interned last: `compile_context` repeats a million times.
-    last_string: StringId,
+    /// The string interned last for each word: `compile_context` repeats a million times.
+    last_strings: [StringId; 16],
     loose_items: usize,
     frame_buffer: Vec<FrameId>,
 }
@@ -50,7 +50,7 @@ impl<'a> Store<'a> {
             event_extra: Vec::new(),
             interner: Interner::new(),
             extra_bytes_left: EXTRA_BYTES.saturating_add((data.len() as u64).saturating_mul(32)),
-            last_string: StringId::MISSING,
+            last_strings: [StringId::MISSING; 16],
             loose_items: 0,
             frame_buffer: Vec::new(),
         }
@@ -84,17 +84,18 @@ impl<'a> Store<'a> {
         Ok(Item::Bytes { len: length(at, len)?, at: at as u64 })
     }
 
-    /// The handle of a text item.
-    pub(super) fn intern(&mut self, at: u64, len: u32) -> StringId {
-        // Python writes lone surrogates as they are; they are no UTF-8 and become U+FFFD.
-        let last = self.interner.table().string(self.last_string).as_bytes();
-        if self.last_string != StringId::MISSING && last == self.bytes(at, len) {
-            return self.last_string;
+    /// The handle of a text item that is the value of a word.
+    pub(super) fn intern(&mut self, word: Word, at: u64, len: u32) -> StringId {
+        let last = self.last_strings[word as usize];
+        if last != StringId::MISSING && self.interner.table().string(last).as_bytes() == self.bytes(at, len) {
+            return last;
         }
         let (data, decoded, at, len) = (self.data, &self.decoded, at as usize, len as usize);
         let bytes = at.checked_sub(data.len()).map_or_else(|| &data[at..at + len], |at| &decoded[at..at + len]);
-        self.last_string = self.interner.intern_string(&String::from_utf8_lossy(bytes));
-        self.last_string
+        // Python writes lone surrogates as they are; they are no UTF-8 and become U+FFFD.
+        let id = self.interner.intern_string(&String::from_utf8_lossy(bytes));
+        self.last_strings[word as usize] = id;
+        id
     }
 
     pub(super) fn add_object(&mut self, object: Object) -> Result<Item, TraceError> {
