@@ -3,6 +3,7 @@
 //! - [`Timeline`] turns a device's recorded history into lives of blocks, curves and segment maps.
 //! - [`Requests`] is what the program asked for, freed from where the allocator put it.
 //! - [`replay()`] runs requests through a [`Policy`], with memory from a [`Source`].
+//! - [`validate()`] judges a replay, sharing no code with what made it.
 
 mod caching;
 mod config;
@@ -12,9 +13,11 @@ mod replay;
 mod requests;
 mod source;
 mod timeline;
+mod validate;
 
 pub use caching::{
-    AllocRequest, Allocator, Limits, OutOfMemory, Placement, SegmentAction, SegmentEvent, Stat, StatByHalf, Stats,
+    AllocRequest, Allocator, BEFORE_OPS, Limits, OutOfMemory, Placement, SegmentAction, SegmentEvent, Stat, StatByHalf,
+    Stats, Sync,
 };
 pub use policies::{ExpandableSegments, Ideal, Native, POLICIES, Policy, PolicyPage, policy};
 pub use replay::{Options, Outcome, Replay, ReplayOom, replay};
@@ -27,3 +30,4 @@ pub use config::{
 };
 pub use error::HeapError;
 pub use timeline::{BlockAt, BlockId, Books, LiveSpan, OomEvent, Peak, SegmentAt, SegmentSpan, Timeline};
+pub use validate::{Violation, validate};

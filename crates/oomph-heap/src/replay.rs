@@ -1,6 +1,6 @@
 //! The same requests through a placement policy.
 
-use crate::caching::{OutOfMemory, Placement, SegmentAction, SegmentEvent, Stats};
+use crate::caching::{OutOfMemory, Placement, SegmentAction, SegmentEvent, Stats, Sync};
 use crate::policies::Policy;
 use crate::requests::Requests;
 use crate::source::Source;
@@ -47,8 +47,12 @@ pub struct Replay {
     pub segment_events: Vec<SegmentEvent>,
     /// Where each block was put, by [`BlockId`]; `None` if it was never placed.
     pub placements: Vec<Option<Placement>>,
-    /// Operations during which the allocator waited for all streams.
-    pub syncs: Vec<u32>,
+    /// Moments at which the allocator waited for all streams.
+    pub syncs: Vec<Sync>,
+    /// How many of the operations were carried out: all, unless the replay was to end at the first failure.
+    pub op_count: u32,
+    /// Whether the segments that existed before were taken over as they were.
+    pub seeded: bool,
     /// The statistics PyTorch would show.
     pub stats: Stats,
     /// Peak of bytes in blocks clients hold.
@@ -86,6 +90,8 @@ impl Replay {
             segment_events,
             placements: Vec::new(),
             syncs: Vec::new(),
+            op_count: 0,
+            seeded: false,
             stats: *stats,
             peak_allocated_bytes: stats.allocated_bytes.all.peak,
             peak_reserved_bytes: stats.reserved_bytes.all.peak,

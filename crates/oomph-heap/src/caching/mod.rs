@@ -49,6 +49,18 @@ pub struct SegmentEvent {
     pub pool: PoolId,
 }
 
+/// A moment at which the allocator waited for all streams: every block given back can be used again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sync {
+    /// The operation during which it happened.
+    pub op: u32,
+    /// How many exchanges with the driver came before it.
+    pub after_events: u32,
+}
+
+/// The operation of what happens before the first one.
+pub const BEFORE_OPS: u32 = u32::MAX;
+
 /// Where a block was put.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Placement {
@@ -116,6 +128,8 @@ pub struct Allocator {
     vacant_segments: Vec<u32>,
     /// The default pool is the first.
     pools: Vec<Pool>,
+    /// Pools nobody routes requests to any more: their memory may go back to the driver.
+    freeable: Vec<usize>,
     /// Blocks by name.
     named: Vec<Slot>,
     /// Names of blocks that wait for a stream, in the order they were given back.
@@ -123,7 +137,7 @@ pub struct Allocator {
     reserved_bytes: u64,
     stats: Stats,
     events: Vec<SegmentEvent>,
-    syncs: Vec<u32>,
+    syncs: Vec<Sync>,
     op: u32,
 }
 
@@ -150,13 +164,14 @@ impl Allocator {
             segments: Vec::new(),
             vacant_segments: Vec::new(),
             pools: vec![Pool::new(PoolId::DEFAULT)],
+            freeable: Vec::new(),
             named: Vec::new(),
             waiting: Vec::new(),
             reserved_bytes: 0,
             stats: Stats::default(),
             events: Vec::new(),
             syncs: Vec::new(),
-            op: 0,
+            op: BEFORE_OPS,
         }
     }
 
@@ -180,7 +195,9 @@ impl Allocator {
     /// Says that nobody routes requests to a pool any more: its memory may go back to the driver.
     pub fn release_pool(&mut self, pool: PoolId) {
         let pool = self.pool_index(pool) as usize;
-        self.pools[pool].freeable = pool != 0;
+        if pool != 0 && !self.freeable.contains(&pool) {
+            self.freeable.push(pool);
+        }
     }
 
     /// The statistics so far.
@@ -191,7 +208,7 @@ impl Allocator {
 
     /// Every exchange with the driver so far, and the operations during which all streams were waited for.
     #[must_use]
-    pub fn into_log(self) -> (Vec<SegmentEvent>, Vec<u32>) {
+    pub fn into_log(self) -> (Vec<SegmentEvent>, Vec<Sync>) {
         (self.events, self.syncs)
     }
 
@@ -217,7 +234,9 @@ impl Allocator {
             small: rounded_bytes <= SMALL_LIMIT_BYTES,
             expandable: self.config.expandable_segments,
         };
-        self.pools[search.pool as usize].freeable = false;
+        if search.pool != 0 {
+            self.freeable.retain(|&pool| pool != search.pool as usize);
+        }
         let found = self.find_free(&search).or_else(|| self.find_new(&mut search, source));
         let Some(slot) = found else {
             self.stats.num_ooms += 1;

@@ -70,8 +70,6 @@ pub(super) struct Pool {
     pub(super) no_split: bool,
     /// It serves requests of the default pool before those fail.
     pub(super) use_on_oom: bool,
-    /// Nobody routes requests to it any more: its memory may go back to the driver.
-    pub(super) freeable: bool,
     pub(super) small: Half,
     pub(super) large: Half,
 }
@@ -79,7 +77,7 @@ pub(super) struct Pool {
 impl Pool {
     pub(super) fn new(id: PoolId) -> Self {
         let half = Half::default;
-        Self { id, no_split: false, use_on_oom: false, freeable: false, small: half(), large: half() }
+        Self { id, no_split: false, use_on_oom: false, small: half(), large: half() }
     }
 
     pub(super) fn half(&self, small: bool) -> &Half {

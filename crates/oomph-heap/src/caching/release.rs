@@ -3,7 +3,7 @@
 use oomph_trace::PoolId;
 
 use super::arena::{NONE, Slot};
-use super::{Allocator, Search, SegmentAction};
+use super::{Allocator, Search, SegmentAction, Sync};
 use crate::config::round_up;
 use crate::source::Source;
 
@@ -16,7 +16,7 @@ impl Allocator {
     /// Gives back what one pool caches, if nobody routes requests to it any more.
     pub fn empty_pool(&mut self, pool: PoolId, source: &mut dyn Source) {
         let pool = self.pool_index(pool) as usize;
-        if pool != 0 && self.pools[pool].freeable {
+        if self.freeable.contains(&pool) {
             self.release_half(pool, true, source);
             self.release_half(pool, false, source);
         }
@@ -26,10 +26,8 @@ impl Allocator {
         self.wait_for_streams();
         self.release_half(0, false, source);
         self.release_half(0, true, source);
-        // PyTorch walks these pools in the order of their names.
-        let mut freeable: Vec<usize> = (1..self.pools.len()).filter(|&pool| self.pools[pool].freeable).collect();
-        freeable.sort_by_key(|&pool| self.pools[pool].id);
-        for pool in freeable {
+        // PyTorch walks these pools in the order of a hash table; the order in which they were released stands in.
+        for pool in self.freeable.clone() {
             self.release_half(pool, true, source);
             self.release_half(pool, false, source);
         }
@@ -37,7 +35,7 @@ impl Allocator {
 
     fn wait_for_streams(&mut self) {
         self.stats.num_sync_all_streams += 1;
-        self.syncs.push(self.op);
+        self.syncs.push(Sync { op: self.op, after_events: self.events.len() as u32 });
         for block in std::mem::take(&mut self.waiting) {
             self.make_free(block);
         }

@@ -1,6 +1,6 @@
 //! Drives the caching allocator through requests, for the policies that use it.
 
-use crate::caching::{AllocRequest, Allocator, Limits, Placement};
+use crate::caching::{AllocRequest, Allocator, BEFORE_OPS, Limits, Placement};
 use crate::config::Config;
 use crate::replay::{Options, Replay, ReplayOom};
 use crate::requests::{LimitKind, Op, Requests};
@@ -19,6 +19,7 @@ pub(super) fn run(
     for (op, request) in requests.ops.iter().enumerate() {
         run.allocator.begin_op(op as u32);
         run.step(op as u32, request, expandable, source);
+        run.op_count += 1;
         if options.stop_at_oom && !run.ooms.is_empty() {
             break;
         }
@@ -31,6 +32,8 @@ struct Run<'a> {
     allocator: Allocator,
     placements: Vec<Option<Placement>>,
     ooms: Vec<ReplayOom>,
+    seeded: bool,
+    op_count: u32,
 }
 
 impl<'a> Run<'a> {
@@ -42,7 +45,14 @@ impl<'a> Run<'a> {
         for pool in &requests.pools {
             allocator.set_pool_options(pool.id, pool.no_split, pool.use_on_oom);
         }
-        Self { requests, allocator, placements: vec![None; requests.block_count()], ooms: Vec::new() }
+        Self {
+            requests,
+            allocator,
+            placements: vec![None; requests.block_count()],
+            ooms: Vec::new(),
+            seeded: false,
+            op_count: 0,
+        }
     }
 
     /// Blocks from before the history begins: taken over where they lay if this is the recorded policy, else
@@ -50,6 +60,7 @@ impl<'a> Run<'a> {
     fn begin(&mut self, expandable: bool, source: &mut dyn Source, options: &Options) {
         let requests = self.requests;
         if requests.recorded_expandable() == expandable && !options.request_ghosts {
+            self.seeded = true;
             self.allocator.seed(&requests.initial, |block| requests.requested_bytes(block), source);
             for block in requests.initial.iter().flat_map(|segment| &segment.blocks).filter_map(|block| block.block) {
                 self.placements[block as usize] = self.allocator.placement(block);
@@ -59,7 +70,11 @@ impl<'a> Run<'a> {
         for segment in &requests.initial {
             for block in segment.blocks.iter().filter_map(|block| block.block) {
                 let bytes = requests.requested_bytes(block);
-                self.alloc(0, AllocRequest { block, bytes, stream: segment.stream, pool: segment.pool }, source);
+                self.alloc(
+                    BEFORE_OPS,
+                    AllocRequest { block, bytes, stream: segment.stream, pool: segment.pool },
+                    source,
+                );
             }
         }
     }
@@ -97,6 +112,8 @@ impl<'a> Run<'a> {
         Replay {
             placements: self.placements,
             syncs,
+            seeded: self.seeded,
+            op_count: self.op_count,
             segments,
             ..Replay::new(policy, &stats, segment_events, self.ooms)
         }

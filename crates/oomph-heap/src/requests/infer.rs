@@ -6,6 +6,7 @@
 
 use oomph_trace::{Action, DeviceTrace, Event, EventIndex, PoolId, StackId};
 
+use super::calibrate::calibrate;
 use super::{Limit, LimitKind, Op, PoolFacts, Requests};
 use crate::config::Config;
 use crate::timeline::{BlockId, Timeline, unsplit_pools};
@@ -18,7 +19,12 @@ pub(super) fn infer(device: &DeviceTrace, timeline: &Timeline) -> Requests {
     while at < device.events.len() {
         at = walk.step(at);
     }
-    walk.finish()
+    let collected = walk.collected;
+    let mut requests = walk.finish();
+    if collected && requests.limit.known_bytes.is_none() {
+        calibrate(device, &mut requests);
+    }
+    requests
 }
 
 struct Walk<'a> {
@@ -36,6 +42,8 @@ struct Walk<'a> {
     waiting: usize,
     released: Vec<PoolId>,
     limit: Limit,
+    /// Whether garbage collection gave memory back.
+    collected: bool,
 }
 
 impl<'a> Walk<'a> {
@@ -61,6 +69,7 @@ impl<'a> Walk<'a> {
                 .count(),
             released: Vec::new(),
             limit,
+            collected: false,
         }
     }
 
@@ -291,7 +300,6 @@ impl<'a> Walk<'a> {
             self.limit.worked(before(at).saturating_add(segment_bytes));
         }
         self.limit.held(self.timeline.reserved_bytes[owner]);
-        let collects = self.config.garbage_collection_threshold > 0.0;
         let kind = if request.action == Action::Oom && request.addr < segment_bytes {
             LimitKind::Card
         } else {
@@ -299,7 +307,13 @@ impl<'a> Walk<'a> {
         };
         if request.action == Action::Oom {
             self.limit.failed(before(owner).saturating_add(segment_bytes), kind);
-        } else if !collects && let Some(at) = (from..owner).find(|&at| is_release(&events[at])) {
+        }
+        // Garbage collection gives whole segments back before anything fails; only unmapping shows a failure then.
+        let collects = self.config.garbage_collection_threshold > 0.0;
+        let released = (from..owner).filter(|&at| is_release(&events[at]));
+        let shows_failure = |at: &usize| !collects || events[*at].action == Action::SegmentUnmap;
+        self.collected |= collects && released.clone().any(|at| events[at].action == Action::SegmentFree);
+        if let Some(at) = released.clone().find(shows_failure) {
             self.limit.failed(before(at).saturating_add(segment_bytes), kind);
         }
     }

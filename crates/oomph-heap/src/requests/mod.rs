@@ -1,5 +1,6 @@
 //! What the program asked of its allocator, freed from where the allocator put it.
 
+mod calibrate;
 mod infer;
 mod limit;
 

@@ -6,6 +6,7 @@
 
 mod curves;
 mod facts;
+mod pools;
 mod rewind;
 mod segments;
 #[cfg(test)]

@@ -8,7 +8,7 @@ use oomph_trace::{
 use rustc_hash::FxHashMap;
 
 use super::facts::{expandable_toggles, unsplit_pools};
-use super::{BlockId, LiveSpan, SegmentSpan, Timeline, curves};
+use super::{BlockId, LiveSpan, SegmentSpan, Timeline, curves, pools};
 use crate::config::{Config, SMALL_LIMIT_BYTES, SMALL_SEGMENT_BYTES};
 
 pub(super) fn rewind(device: &DeviceTrace, config: &Config) -> Timeline {
@@ -16,7 +16,8 @@ pub(super) fn rewind(device: &DeviceTrace, config: &Config) -> Timeline {
     for (at, event) in device.events.iter().enumerate().rev() {
         state.undo(at as EventIndex, event);
     }
-    let (blocks, segments) = state.into_spans();
+    let (mut blocks, mut segments) = state.into_spans();
+    pools::assign_pools(device, config, &mut blocks, &mut segments);
     curves::with_curves(device, config, blocks, segments)
 }
 
