@@ -5,7 +5,22 @@ import { GridComponent, GridComponentOption, TooltipComponent, TooltipComponentO
 import { ComposeOption, ECharts, init, use } from "echarts/core";
 import { CanvasRenderer } from "echarts/renderers";
 
+import { theme } from "./theme";
+
 use([CustomChart, GridComponent, TooltipComponent, CanvasRenderer]);
+
+/** A tooltip in the page's colours that says what `describe` returns; elements only, so names cannot become markup. */
+export function tooltip(describe: (dataIndex: number) => HTMLElement): TooltipComponentOption {
+  const { surface, text, faint } = theme();
+  return {
+    confine: true,
+    transitionDuration: 0,
+    backgroundColor: surface,
+    borderColor: faint,
+    textStyle: { color: text },
+    formatter: (params) => describe((params as { dataIndex: number }).dataIndex),
+  };
+}
 
 export type ChartOption = ComposeOption<CustomSeriesOption | GridComponentOption | TooltipComponentOption>;
 export type RenderItem = NonNullable<CustomSeriesOption["renderItem"]>;

@@ -73,6 +73,8 @@ export interface DeviceFacts {
   limit_bytes: number | null;
   total_bytes: number | null;
   steps: StepMark[];
+  /** The event after which `lines` and `fragmentation` were measured. */
+  measured_at: number;
   lines: LineRow[];
   leaks: LeakRow[];
   fragmentation: { what: string; bytes: number }[];

@@ -1,7 +1,7 @@
 /** The flame graph of one moment: bytes by stack, the outermost call on top, drawn by ECharts. */
 
 import { Stacks, Verdict } from "./data";
-import { ChartOption, ECharts, makeChart, RenderItem } from "./charts";
+import { ChartOption, ECharts, makeChart, RenderItem, tooltip } from "./charts";
 import { element } from "./dom";
 import { baseName, cleanText, formatBytes, formatShare } from "./format";
 import { bytesOfNodes, FlameBox, layOutFlame } from "./flame_layout";
@@ -67,7 +67,7 @@ export class FlameGraph {
       grid: { left: 0, right: 0, top: 1, bottom: 1, outerBoundsMode: "none" },
       xAxis: { type: "value", min: 0, max: total, show: false },
       yAxis: { type: "value", min: 0, max: rows, inverse: true, show: false },
-      tooltip: { confine: true, transitionDuration: 0, formatter: (params) => this.tooltip(params as { dataIndex: number }) },
+      tooltip: tooltip((at) => this.describeTip(at)),
       series: [
         {
           type: "custom",
@@ -116,18 +116,20 @@ export class FlameGraph {
     return { fill: own ? colours.ownFrame : colours.libraryFrame, text: colours.text };
   }
 
-  private label({ frame, bytes }: FlameBox): string {
-    if (!frame) return `everything held: ${formatBytes(bytes)}`;
+  private label({ frame, bytes, depth }: FlameBox): string {
+    if (!frame) return depth === 0 ? `everything held: ${formatBytes(bytes)}` : "no Python frame";
     return frame.line > 0 ? `${frame.name}  ${baseName(frame.file)}:${frame.line}` : frame.name;
   }
 
-  private tooltip({ dataIndex }: { dataIndex: number }): HTMLElement {
+  private describeTip(dataIndex: number): HTMLElement {
     const box = this.boxes[dataIndex];
-    const bytes = this.bytes[box.node];
+    const isStackless = box.node === 0 && box.depth > 0;
+    const bytes = isStackless ? box.bytes : this.bytes[box.node];
     return element(
       "div",
       { class: "tooltip" },
       element("p", {}, element("b", {}, formatBytes(bytes)), ` · ${formatShare(bytes, this.bytes[0])} of all that was held`),
+      isStackless ? element("p", {}, "no Python frame was recorded: autograd's own threads, or C++") : null,
       box.frame ? element("p", {}, element("bdi", { class: "line" }, box.frame.name)) : null,
       box.frame ? element("p", { class: "faint" }, element("bdi", {}, `${box.frame.file}:${box.frame.line}`)) : null,
     );

@@ -6,6 +6,7 @@ import { History } from "./history";
 /** A call and the bytes held below it. */
 export interface FlameBox {
   node: number;
+  /** Missing for everything together, and for what was held without a stack. */
   frame: Frame | undefined;
   depth: number;
   from: number;
@@ -36,10 +37,16 @@ export function layOutFlame(stacks: Stacks, bytes: Float64Array, root: number, b
   const ancestors: number[] = [];
   for (let node = root; node !== 0; ) ancestors.unshift((node = stacks.nodeParent[node]));
   ancestors.forEach((node, depth) => boxes.push({ node, frame: frameOf(node), depth, from: 0, bytes: bytes[root] }));
+  // What has no stack ends at the root itself: without a box of its own it would look like a gap.
+  const addStackless = () => {
+    const stackless = bytes.reduce((rest, own, node) => (node > 0 && stacks.nodeParent[node] === 0 ? rest - own : rest), bytes[0]);
+    if (stackless > 0 && stackless >= bytesMin) boxes.push({ node: 0, frame: undefined, depth: 1, from: bytes[0] - stackless, bytes: stackless });
+  };
   const pending = [{ node: root, depth: ancestors.length, from: 0 }];
   for (let next = pending.pop(); next; next = pending.pop()) {
     const { node, depth, from } = next;
     boxes.push({ node, frame: frameOf(node), depth, from, bytes: bytes[node] });
+    if (node === 0) addStackless();
     let childFrom = from;
     for (const child of (children.get(node) ?? []).sort((a, b) => bytes[b] - bytes[a])) {
       pending.push({ node: child, depth: depth + 1, from: childFrom });

@@ -50,7 +50,7 @@ class DeviceView {
       this.timelineCard(),
       element("section", { class: "card" }, element("h2", {}, "Segments ", this.moment), this.segmentMap.root),
       this.flameCard(),
-      ...renderTables(facts),
+      ...renderTables(facts, this.history),
     );
   }
 

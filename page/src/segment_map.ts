@@ -1,7 +1,7 @@
 /** The picture of all segments at one moment, drawn by ECharts. */
 
-import { CATEGORIES, Stacks } from "./data";
-import { ChartOption, ECharts, makeChart, RenderItem } from "./charts";
+import { CATEGORIES, CATEGORY_UNKNOWN, Stacks } from "./data";
+import { ChartOption, ECharts, makeChart, RenderItem, tooltip } from "./charts";
 import { element, fill } from "./dom";
 import { formatBytes, formatCount, formatElapsed, formatMany, formatTick } from "./format";
 import { Grouping, lineName } from "./grouping";
@@ -92,7 +92,7 @@ export class SegmentMap {
         axisLine: { show: false },
         axisTick: { show: false },
       },
-      tooltip: { confine: true, transitionDuration: 0, formatter: (params) => this.tooltip(params as { dataIndex: number }) },
+      tooltip: tooltip((at) => this.describeTip(at)),
       series: [
         {
           type: "custom",
@@ -128,7 +128,7 @@ export class SegmentMap {
     return { fill: this.grouping.groups[group].colour, ...border };
   }
 
-  private tooltip({ dataIndex }: { dataIndex: number }): HTMLElement {
+  private describeTip(dataIndex: number): HTMLElement {
     const cell = this.cells[dataIndex];
     return cell ? element("div", { class: "tooltip" }, ...this.describe(cell, TOOLTIP_FRAMES)) : element("div");
   }
@@ -140,6 +140,8 @@ export class SegmentMap {
     const { blocks, elapsedUs } = this.history.device;
     const block = piece.block;
     const frame = this.stacks.frames[this.stacks.blameFrame[blocks.stack[block]]];
+    const category = blocks.category[block];
+    const purpose = category === CATEGORY_UNKNOWN ? "" : `${CATEGORIES[category]} · `;
     const several = piece.blockCount > 1 ? ` in ${formatCount(piece.blockCount)} blocks, the largest:` : "";
     const start = blocks.start[block];
     const since = start === 0 ? "before the history begins" : `event ${formatCount(start - 1)}, ${formatElapsed(elapsedUs[start - 1])}`;
@@ -148,7 +150,7 @@ export class SegmentMap {
       element(
         "p",
         {},
-        `${CATEGORIES[blocks.category[block]]} · ${formatCount(blocks.requestedBytes[block])} bytes asked for · since ${since}`,
+        `${purpose}${formatCount(blocks.requestedBytes[block])} bytes asked for · since ${since}`,
         piece.waiting ? " · freed, waiting for a stream" : "",
       ),
       this.stackList(blocks.stack[block], framesMax),

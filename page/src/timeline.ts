@@ -234,6 +234,8 @@ export class Timeline {
       axes: [this.xAxis(), this.yAxis()],
       // Grid lines are drawn over the areas, which would otherwise hide them.
       drawOrder: ["series", "axes"] as unknown as uPlot.DrawOrderKey[],
+      // Marks take their place from the scales that were just drawn, or they would trail one frame behind.
+      hooks: { draw: [(plot) => this.drawMarks(plot)] },
     };
   }
 
@@ -307,7 +309,6 @@ export class Timeline {
     this.slider.min = String(Math.min(this.axis.eventAt(this.window.from), last));
     this.slider.max = String(Math.min(this.axis.eventAt(this.window.to), last));
     this.slider.value = String(this.selectedEvent);
-    this.drawMarks(this.plot);
   }
 
   private drawMarks(plot: uPlot): void {
@@ -321,9 +322,12 @@ export class Timeline {
       const left = plot.valToPos(position, "x");
       const isStep = mark.class === "step";
       if (isStep && left < lineEnd) continue;
-      const label = !isStep || left >= labelEnd ? cleanText(mark.label) : "";
+      const text = cleanText(mark.label);
+      const textEnd = left + Math.min(text.length * LETTER_WIDTH_PX, STEP_LABEL_WIDTH_MAX_PX);
+      const hasRoom = left >= labelEnd && textEnd <= plot.over.clientWidth + RIGHT_PX;
+      const label = !isStep || hasRoom ? text : "";
       if (isStep) lineEnd = left + MARK_LINE_SPACING_PX;
-      if (isStep && label) labelEnd = left + Math.min(label.length * LETTER_WIDTH_PX, STEP_LABEL_WIDTH_MAX_PX) + LETTER_WIDTH_PX;
+      if (isStep && label) labelEnd = textEnd + LETTER_WIDTH_PX;
       const side = !isStep && left > plot.over.clientWidth / 2 ? " flipped" : "";
       const line = element("div", { class: `mark ${mark.class}${side}` }, element("span", {}, label));
       line.style.transform = `translateX(${left}px)`;

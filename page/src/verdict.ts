@@ -3,6 +3,7 @@
 import { DeviceFacts, Facts } from "./data";
 import { element } from "./dom";
 import { baseName, formatBytes, formatCount, formatMany, formatShare } from "./format";
+import { History } from "./history";
 
 /** The verdict in words. */
 export function renderVerdict({ verdict, source_name }: Facts): HTMLElement {
@@ -45,8 +46,8 @@ export function renderFigures(facts: DeviceFacts, eventCount: number): HTMLEleme
   );
 }
 
-/** Lines by what they held at the peak, and what was kept from step to step. */
-export function renderTables(facts: DeviceFacts): HTMLElement[] {
+/** What was kept from step to step, and what each line held at the moment that was measured. */
+export function renderTables(facts: DeviceFacts, history: History): HTMLElement[] {
   const sections: HTMLElement[] = [];
   if (facts.leaks.length > 0) {
     const rows = facts.leaks.map((leak) => [
@@ -61,12 +62,19 @@ export function renderTables(facts: DeviceFacts): HTMLElement[] {
     const rows = facts.lines.map((line) => [
       place(line.file, line.line, line.function),
       formatBytes(line.bytes),
-      formatShare(line.bytes, facts.peak_allocated_bytes),
+      formatShare(line.bytes, history.heldBytes[facts.measured_at] ?? 0),
       formatCount(line.blocks),
     ]);
-    sections.push(section("Lines at the peak", ["line", "held", "of the peak", "blocks"], rows));
+    const title = `Who held memory ${measuredMoment(facts, history)}`;
+    sections.push(section(title, ["line", "held", "share", "blocks"], rows));
   }
   return sections;
+}
+
+/** The moment that was measured, in words. */
+function measuredMoment({ measured_at, peak_event }: DeviceFacts, { device }: History): string {
+  if (device.failures.some(({ event }) => event === measured_at)) return "when it ran out";
+  return measured_at === peak_event ? "at the peak" : `after event ${formatCount(measured_at)}`;
 }
 
 function place(file: string, line: number, functionName = ""): HTMLElement {

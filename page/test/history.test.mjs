@@ -128,6 +128,9 @@ test("the flame graph accounts for every held byte", () => {
   assert.ok(bytes[1] > bytes[2] + bytes[3]);
   const boxes = layOutFlame(stacks, bytes, 0, 0);
   assert.deepEqual(boxes.map((box) => box.depth).sort(), [0, 1, 2, 2]);
+  const stackless = { ...stacks, leaf: Uint32Array.of(2, 3, 0) };
+  const gap = layOutFlame(stackless, bytesOfNodes(history, stackless, 5000), 0, 0).filter((box) => box.depth === 1);
+  assert.equal(gap.reduce((sum, box) => sum + box.bytes, 0), history.heldBytes[5000], "no gap below the root");
   const zoomed = layOutFlame(stacks, bytes, 3, 0);
   assert.deepEqual(zoomed.map((box) => [box.node, box.depth, box.bytes]), [0, 1, 3].map((node, depth) => [node, depth, bytes[3]]));
 });

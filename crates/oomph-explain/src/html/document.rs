@@ -33,6 +33,7 @@ struct DeviceFacts<'a> {
     limit_bytes: Option<u64>,
     total_bytes: Option<u64>,
     steps: &'a [StepMark],
+    measured_at: u32,
     lines: &'a [LineRow],
     leaks: &'a [LeakRow],
     fragmentation: &'a [BytesOf],
@@ -68,12 +69,13 @@ pub fn write(input: &PageInput, out: &mut dyn Write) -> io::Result<()> {
 fn facts_of<'a>(input: &'a PageInput<'a>) -> Facts<'a> {
     let device_facts = |(trace, device): (&'a oomph_trace::DeviceTrace, &'a super::DeviceInput<'a>)| DeviceFacts {
         ordinal: trace.ordinal,
-        peak_event: device.peak_event.unwrap_or(device.timeline.peak_allocated.event),
+        peak_event: device.timeline.peak_allocated.event,
         peak_allocated_bytes: device.timeline.peak_allocated.bytes,
         peak_reserved_bytes: device.timeline.peak_reserved.bytes,
         limit_bytes: device.limit_bytes.or(trace.limit_bytes),
         total_bytes: trace.total_bytes,
         steps: &device.steps,
+        measured_at: device.measured_at,
         lines: &device.lines,
         leaks: &device.leaks,
         fragmentation: &device.fragmentation,

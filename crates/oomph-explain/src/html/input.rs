@@ -46,18 +46,17 @@ pub struct DeviceInput<'a> {
     pub timeline: &'a Timeline,
     /// What each block is for, by its place in [`Timeline::blocks`]; beyond its end the block's own category counts.
     pub block_categories: &'a [Category],
-    /// The event after which to show "the peak"; `None`: where allocated bytes were highest. When memory ran out, the
-    /// event of the failure is the better moment if more was held there for the same request.
-    pub peak_event: Option<EventIndex>,
     /// The most the allocator could take, where known: drawn as a line. `None`: the trace's own limit.
     pub limit_bytes: Option<u64>,
     /// Steps and phases to mark on the timeline.
     pub steps: Vec<StepMark>,
-    /// Lines by what they held at the peak, largest first.
+    /// The event after which [`DeviceInput::lines`] and [`DeviceInput::fragmentation`] were measured.
+    pub measured_at: EventIndex,
+    /// Lines by what they held then, largest first.
     pub lines: Vec<LineRow>,
     /// What grew from step to step, largest first.
     pub leaks: Vec<LeakRow>,
-    /// Where reserved bytes that no tensor holds went at the peak, by cause.
+    /// Where reserved bytes that no tensor held then had gone, by cause.
     pub fragmentation: Vec<BytesOf>,
 }
 
@@ -69,9 +68,9 @@ impl<'a> DeviceInput<'a> {
             device_index,
             timeline,
             block_categories: &[],
-            peak_event: None,
             limit_bytes: None,
             steps: Vec::new(),
+            measured_at: timeline.peak_allocated.event,
             lines: Vec::new(),
             leaks: Vec::new(),
             fragmentation: Vec::new(),
@@ -88,7 +87,7 @@ pub struct StepMark {
     pub event: EventIndex,
 }
 
-/// What one line of code held at the peak.
+/// What one line of code held.
 #[derive(Clone, Debug, Serialize)]
 pub struct LineRow {
     /// File as the interpreter names it.
