@@ -9,6 +9,7 @@ use memmap2::Mmap;
 use tempfile::{SpooledData, SpooledTempFile};
 
 use crate::error::TraceError;
+use crate::file;
 use crate::model::trace::Trace;
 use crate::snapshot;
 
@@ -75,6 +76,7 @@ fn read_plain(bytes: &[u8]) -> Result<Trace, TraceError> {
         Content::Empty => Err(TraceError::Empty),
         Content::Pickle => snapshot::read_pickle(bytes),
         Content::Json => snapshot::json::read(bytes),
+        Content::Oomph => file::read(bytes),
         Content::Gzip | Content::Zstd => {
             Err(TraceError::Foreign { found: "compressed twice".into(), way_out: UNPACK_FIRST })
         }
@@ -160,6 +162,7 @@ enum Content {
     Empty,
     Pickle,
     Json,
+    Oomph,
     Gzip,
     Zstd,
     /// Something else: what, and what to give instead.
@@ -173,6 +176,7 @@ impl Content {
         let visible = bytes.trim_ascii_start();
         match bytes {
             [] => Self::Empty,
+            _ if file::is_oomph_file(bytes) => Self::Oomph,
             [0x1f, 0x8b, ..] => Self::Gzip,
             [0x28, 0xb5, 0x2f, 0xfd, ..] => Self::Zstd,
             _ if bytes.starts_with(OLD_TORCH_SAVE) => Self::Foreign("a torch.save file", SNAPSHOT_WANTED),

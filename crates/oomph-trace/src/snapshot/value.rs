@@ -1,14 +1,11 @@
 //! From items to plain values: for what oomph does not understand, or reads once.
 
 use crate::error::TraceError;
-use crate::model::extra::{Extra, Value};
+use crate::model::extra::{Extra, MAX_VALUE_DEPTH, Value};
 use crate::model::stack::FrameId;
 
 use super::item::{EMPTY_BODY, Item, Object, Word};
 use super::store::Store;
-
-/// How deep unknown values may nest. PyTorch's own go three deep; a cycle has no end.
-const MAX_DEPTH: usize = 64;
 
 impl Store<'_> {
     /// The plain value of an item, which is marked as used.
@@ -17,10 +14,10 @@ impl Store<'_> {
     }
 
     fn value_at(&mut self, item: Item, depth: usize) -> Result<Value, TraceError> {
-        if depth > MAX_DEPTH {
+        if depth > MAX_VALUE_DEPTH {
             return Err(TraceError::shape(
                 "unknown key",
-                format!("nests deeper than {MAX_DEPTH} levels or contains itself"),
+                format!("nests deeper than {MAX_VALUE_DEPTH} levels or contains itself"),
             ));
         }
         self.pay(size_of::<Value>())?;
