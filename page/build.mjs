@@ -15,6 +15,7 @@ await build({
   target: "es2022",
   charset: "ascii",
   legalComments: "inline",
+  banner: { js: "/* Contains Apache ECharts (Apache-2.0), zrender (BSD-3-Clause), tslib (0BSD) and uPlot (MIT). */" },
   // Styles travel inside the script, so that one file is all there is.
   loader: { ".css": "text" },
 });

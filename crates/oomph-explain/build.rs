@@ -15,7 +15,8 @@ const INPUTS: [&str; 4] = ["package.json", "package-lock.json", "build.mjs", "sr
 fn main() {
     println!("cargo:rerun-if-env-changed={BUNDLE_VARIABLE}");
     let script = match env::var_os(BUNDLE_VARIABLE) {
-        Some(path) => PathBuf::from(path),
+        // The compiler would take a relative path as relative to the source file that includes it.
+        Some(path) => fs::canonicalize(&path).unwrap_or_else(|_| PathBuf::from(path)),
         None => build(),
     };
     let text = fs::read_to_string(&script)

@@ -5,7 +5,7 @@ import { GridComponent, GridComponentOption, TooltipComponent, TooltipComponentO
 import { ComposeOption, ECharts, init, use } from "echarts/core";
 import { CanvasRenderer } from "echarts/renderers";
 
-import { theme } from "./theme";
+import { FONT_FAMILY, theme } from "./theme";
 
 use([CustomChart, GridComponent, TooltipComponent, CanvasRenderer]);
 
@@ -17,7 +17,7 @@ export function tooltip(describe: (dataIndex: number) => HTMLElement): TooltipCo
     transitionDuration: 0,
     backgroundColor: surface,
     borderColor: faint,
-    textStyle: { color: text },
+    textStyle: { color: text, fontFamily: FONT_FAMILY },
     formatter: (params) => describe((params as { dataIndex: number }).dataIndex),
   };
 }

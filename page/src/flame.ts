@@ -7,7 +7,7 @@ import { baseName, cleanText, formatBytes, formatShare } from "./format";
 import { bytesOfNodes, FlameBox, layOutFlame } from "./flame_layout";
 import { isGuilty } from "./grouping";
 import { History } from "./history";
-import { GUILTY_COLOUR, theme } from "./theme";
+import { FONT_FAMILY, GUILTY_COLOUR, theme } from "./theme";
 
 const ROW_HEIGHT_PX = 20;
 /** Narrower boxes are left out; their parents show that something is there. */
@@ -99,7 +99,8 @@ export class FlameGraph {
         style: {
           text: cleanText(this.label(box)),
           fill: text,
-          fontSize: 12,
+          fontFamily: FONT_FAMILY,
+          fontSize: 11.5,
           width: width - 10,
           verticalAlign: "middle",
           overflow: "truncate",

@@ -248,7 +248,7 @@ async function main(): Promise<void> {
   page.append(renderVerdict(facts));
   try {
     const payload = decodePayload(await unpack(document.getElementById("payload")!.textContent!));
-    if (payload.devices.every((device) => device.eventCount === 0)) {
+    if (payload.devices.length === 0) {
       page.append(element("p", { class: "hint" }, "No memory events were recorded, so there is nothing to draw."));
       return;
     }

@@ -7,7 +7,7 @@ import { formatBytes, formatCount, formatElapsed, formatMany, formatTick } from 
 import { Grouping, lineName } from "./grouping";
 import { History } from "./history";
 import { Cell, layOut, MemoryMap, memoryMapAt, SegmentView } from "./segment_layout";
-import { theme } from "./theme";
+import { FONT_FAMILY, theme } from "./theme";
 
 const ROWS = 18;
 const ROW_HEIGHT_PX = 17;
@@ -87,7 +87,7 @@ export class SegmentMap {
         min: 0,
         max: ROWS,
         interval: 3,
-        axisLabel: { color: faint, verticalAlign: "top", formatter: (row: number) => (row < ROWS ? formatTick(row * rowBytes) : "") },
+        axisLabel: { color: faint, fontFamily: FONT_FAMILY, fontSize: 11.5, verticalAlign: "top", formatter: (row: number) => (row < ROWS ? formatTick(row * rowBytes) : "") },
         splitLine: { show: false },
         axisLine: { show: false },
         axisTick: { show: false },

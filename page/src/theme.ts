@@ -38,6 +38,9 @@ export function onThemeChange(redraw: () => void): void {
   darkQuery.addEventListener("change", redraw);
 }
 
+/** The document's own font, for text inside charts. */
+export const FONT_FAMILY = 'system-ui, "Segoe UI", "DejaVu Sans", sans-serif';
+
 /** For the line the verdict blames; nothing else has it. */
 export const GUILTY_COLOUR = "#e5484d";
 export const WAITING_COLOUR = "#e2b93b";

@@ -14,7 +14,7 @@ import { Grouping } from "./grouping";
 import { History } from "./history";
 import { Pyramid } from "./pyramid";
 import { Axis, AxisKind, makeAxis, sampleEvents } from "./sampling";
-import { theme } from "./theme";
+import { FONT_FAMILY, theme } from "./theme";
 
 /** Longer names of steps are cut; the style sheet sets the same width. */
 const STEP_LABEL_WIDTH_MAX_PX = 170;
@@ -244,6 +244,7 @@ export class Timeline {
     const label = this.axis.kind === "event" ? (value: number) => formatCount(value) : (value: number) => `${value} s`;
     return {
       stroke: text,
+      font: `12px ${FONT_FAMILY}`,
       size: 34,
       space: 80,
       grid: { show: false },
@@ -256,6 +257,7 @@ export class Timeline {
     const { text, grid } = theme();
     return {
       stroke: text,
+      font: `12px ${FONT_FAMILY}`,
       size: AXIS_WIDTH_PX,
       grid: { stroke: grid, width: 1 },
       ticks: { stroke: grid },

@@ -37,10 +37,10 @@ pub(super) fn encode(input: &PageInput) -> io::Result<Vec<u8>> {
     gzip.finish()
 }
 
-/// The devices the input names and the trace has.
+/// The devices the input names and of which something was recorded.
 pub(super) fn shown_devices<'a>(input: &'a PageInput<'a>) -> Vec<(&'a DeviceTrace, &'a DeviceInput<'a>)> {
     let device_of = |device: &'a DeviceInput<'a>| Some((input.trace.devices.get(device.device_index)?, device));
-    input.devices.iter().filter_map(device_of).collect()
+    input.devices.iter().filter_map(device_of).filter(|(device, _)| !device.events.is_empty()).collect()
 }
 
 fn write_device(device: &DeviceTrace, input: &DeviceInput, forest: &mut StackForest, out: &mut ColumnWriter) {

@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use flate2::read::GzDecoder;
 use oomph_heap::Timeline;
-use oomph_trace::{BlockState, Category, Origin, SegmentKind, Trace, TraceBuilder};
+use oomph_trace::{BlockState, Category, DeviceTrace, Origin, SegmentKind, Trace, TraceBuilder};
 
 use super::{DeviceInput, PageInput, PageVerdict, write};
 
@@ -144,10 +144,11 @@ fn a_page_loads_nothing_from_elsewhere() {
 }
 
 #[test]
-fn devices_the_trace_lacks_are_left_out() {
-    let trace = small_job();
+fn devices_without_a_history_are_left_out() {
+    let mut trace = small_job();
+    trace.devices.push(DeviceTrace { ordinal: 1, ..DeviceTrace::default() });
     let timeline = Timeline::of(&trace.devices[0]);
-    let devices = vec![DeviceInput::of(7, &timeline), DeviceInput::of(0, &timeline)];
+    let devices = [7, 1, 0].map(|at| DeviceInput::of(at, &timeline)).to_vec();
     let verdict = PageVerdict::default();
     let input = PageInput { trace: &trace, source_name: "job", verdict, blame_frames: &[], devices };
     let mut out = Vec::new();
