@@ -38,7 +38,6 @@ export function renderFigures(facts: DeviceFacts, eventCount: number): HTMLEleme
   if (facts.limit_bytes !== null) figures.push(["limit", formatBytes(facts.limit_bytes)]);
   else if (facts.total_bytes !== null) figures.push(["card", formatBytes(facts.total_bytes)]);
   figures.push(["events", formatCount(eventCount)]);
-  for (const { what, bytes } of facts.fragmentation) figures.push([what, formatBytes(bytes)]);
   return element(
     "dl",
     { class: "figures" },
@@ -46,7 +45,7 @@ export function renderFigures(facts: DeviceFacts, eventCount: number): HTMLEleme
   );
 }
 
-/** What was kept from step to step, and what each line held at the moment that was measured. */
+/** What was kept from step to step; what each line held, and what nobody did, at the moment that was measured. */
 export function renderTables(facts: DeviceFacts, history: History): HTMLElement[] {
   const sections: HTMLElement[] = [];
   if (facts.leaks.length > 0) {
@@ -67,6 +66,12 @@ export function renderTables(facts: DeviceFacts, history: History): HTMLElement[
     ]);
     const title = `Who held memory ${measuredMoment(facts, history)}`;
     sections.push(section(title, ["line", "held", "share", "blocks"], rows));
+  }
+  if (facts.fragmentation.length > 0) {
+    const reserved = history.reservedBytes[facts.measured_at] ?? 0;
+    const rows = facts.fragmentation.map(({ what, bytes }) => [what, formatBytes(bytes), formatShare(bytes, reserved)]);
+    const title = `Reserved but not held ${measuredMoment(facts, history)}`;
+    sections.push(section(title, ["what", "bytes", "of reserved"], rows));
   }
   return sections;
 }

@@ -1,7 +1,7 @@
 //! What the page shows beyond the trace itself: plain facts that the analyses fill in.
 
 use oomph_heap::Timeline;
-use oomph_trace::{Category, EventIndex, FrameId, Trace};
+use oomph_trace::{Category, EventIndex, FrameId, StackId, Trace};
 use serde::Serialize;
 
 /// Everything one page is made from.
@@ -46,6 +46,9 @@ pub struct DeviceInput<'a> {
     pub timeline: &'a Timeline,
     /// What each block is for, by its place in [`Timeline::blocks`]; beyond its end the block's own category counts.
     pub block_categories: &'a [Category],
+    /// The stack each block is charged to, by its place in [`Timeline::blocks`]; beyond its end, the one recorded. What
+    /// autograd's own threads allocate has none, and an analysis may know better.
+    pub block_stacks: &'a [StackId],
     /// The most the allocator could take, where known: drawn as a line. `None`: the trace's own limit.
     pub limit_bytes: Option<u64>,
     /// Steps and phases to mark on the timeline.
@@ -68,6 +71,7 @@ impl<'a> DeviceInput<'a> {
             device_index,
             timeline,
             block_categories: &[],
+            block_stacks: &[],
             limit_bytes: None,
             steps: Vec::new(),
             measured_at: timeline.peak_allocated.event,

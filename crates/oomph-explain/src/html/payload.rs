@@ -57,17 +57,12 @@ fn write_device(device: &DeviceTrace, input: &DeviceInput, forest: &mut StackFor
     let mut addresses = blocks.iter().map(|block| block.address).chain(segments.iter().map(|segment| segment.address));
     let unit_bytes = if addresses.all(|address| address % ADDRESS_ALIGNMENT == 0) { ADDRESS_ALIGNMENT } else { 1 };
     out.number(unit_bytes);
-    write_blocks(blocks, input.block_categories, unit_bytes, forest, out);
+    write_blocks(input, unit_bytes, forest, out);
     write_segments(segments, unit_bytes, forest, out);
 }
 
-fn write_blocks(
-    blocks: &[LiveSpan],
-    categories: &[Category],
-    unit_bytes: u64,
-    forest: &mut StackForest,
-    out: &mut ColumnWriter,
-) {
+fn write_blocks(input: &DeviceInput, unit_bytes: u64, forest: &mut StackForest, out: &mut ColumnWriter) {
+    let blocks = &input.timeline.blocks;
     out.number(blocks.len() as u64);
     out.deltas(blocks.iter().map(|block| moment(block.alloc).unwrap_or(0)));
     out.column(blocks.iter().map(|block| distance(block.alloc, block.free_requested)));
@@ -76,9 +71,10 @@ fn write_blocks(
     out.column(blocks.iter().map(|block| block.requested_bytes));
     // The remainder is small and mostly zero, the size itself is not.
     out.column(blocks.iter().map(|block| block.bytes.saturating_sub(block.requested_bytes)));
-    let category = |(at, block): (usize, &LiveSpan)| categories.get(at).copied().unwrap_or(block.category);
+    let category = |(at, block): (usize, &LiveSpan)| input.block_categories.get(at).copied().unwrap_or(block.category);
     out.column(blocks.iter().enumerate().map(category).map(category_code));
-    out.column(blocks.iter().map(|block| u64::from(forest.number(block.stack))));
+    let stack = |(at, block): (usize, &LiveSpan)| input.block_stacks.get(at).copied().unwrap_or(block.stack);
+    out.column(blocks.iter().enumerate().map(stack).map(|stack| u64::from(forest.number(stack))));
 }
 
 fn write_segments(segments: &[SegmentSpan], unit_bytes: u64, forest: &mut StackForest, out: &mut ColumnWriter) {
