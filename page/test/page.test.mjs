@@ -108,6 +108,15 @@ test("every moment of several kinds of history adds up", async () => {
       const { drawn, reserved } = await books(page);
       assert.equal(drawn, reserved, `${name} at ${share}`);
     }
+    const [facts] = (await factsOf(page)).devices;
+    await page.evaluate((event) => window.oomph.view.select(event), facts.peak_event);
+    await settle(page);
+    const peaks = await page.evaluate(() => ({
+      reserved: Math.max(...window.oomph.view.history.reservedBytes),
+      allocated: window.oomph.view.segmentMap.map.allocatedBytes,
+    }));
+    assert.equal(peaks.reserved, facts.peak_reserved_bytes, `${name}: the replay's own peak`);
+    assert.equal(peaks.allocated, facts.peak_allocated_bytes, `${name}: the replay's own peak`);
     assert.deepEqual(faults, []);
     await page.context().close();
   }

@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use flate2::read::GzDecoder;
 use oomph_heap::Timeline;
-use oomph_trace::{BlockState, Category, DeviceTrace, Origin, SegmentKind, Trace, TraceBuilder};
+use oomph_trace::{BlockState, Category, DeviceTrace, Origin, SegmentKind, StackId, Trace, TraceBuilder};
 
 use super::{DeviceInput, PageInput, PageVerdict, write};
 
@@ -116,6 +116,22 @@ fn the_payload_tells_stacks_events_blocks_and_segments() {
     assert_eq!(numbers.column(segments), [20 * MIB]);
     assert_eq!(numbers.column(5), [0; 5], "stream, pool, expandable, stack");
     assert_eq!(numbers.0.len(), 0, "nothing follows");
+}
+
+#[test]
+fn analyses_know_better_than_the_trace() {
+    let trace = small_job();
+    let timeline = Timeline::of(&trace.devices[0]);
+    let mut device = DeviceInput::of(0, &timeline);
+    device.block_categories = &[Category::Parameter];
+    device.block_stacks = &[StackId::EMPTY];
+    let verdict = PageVerdict::default();
+    let input = PageInput { trace: &trace, source_name: "job", verdict, blame_frames: &[], devices: vec![device] };
+    let mut out = Vec::new();
+    write(&input, &mut out).expect("a vector takes everything");
+    let charged = Numbers::of(&String::from_utf8(out).expect("a page is UTF-8")).0.collect::<Vec<_>>();
+    // The columns of categories and stacks stand side by side: parameter and activation, the empty stack and the other.
+    assert!(charged.windows(4).any(|columns| columns == [0, 5, 0, 1]));
 }
 
 #[test]
