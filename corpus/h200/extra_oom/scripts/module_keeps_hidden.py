@@ -15,7 +15,7 @@ class Tracker(nn.Module):
         self.seen = []
 
     def forward(self, x):
-        h = torch.tanh(self.a(x))  # guilty
+        h = torch.tanh(self.a(x))
         self.seen.append(h)
         h = torch.relu(self.b(h))
         return h.pow(2).mean()
@@ -25,7 +25,7 @@ m = Tracker().cuda()
 opt = torch.optim.SGD(m.parameters(), lr=0.01)
 for step in range(100000):
     data = torch.randn(1024, 1024, device="cuda")
-    loss = m(data)
+    loss = m(data)  # guilty
     opt.zero_grad()
     loss.backward()
     opt.step()

@@ -1,0 +1,57 @@
+//! Which line an event belongs to, also where the recorder saw no Python frame.
+//!
+//! Autograd runs a backward pass on threads of its own, which have no Python stack. While they run, the thread that
+//! called `backward()` waits; so what they allocate belongs to the line where that thread was seen last.
+
+use oomph_heap::LiveSpan;
+use oomph_trace::{DeviceTrace, EventIndex, StackId};
+
+use crate::source::Sources;
+
+/// For every event, the stack it is charged to.
+#[derive(Debug)]
+pub struct Attribution {
+    stacks: Vec<StackId>,
+    /// Whether the event had no user frame of its own, one bit an event.
+    borrowed: Vec<bool>,
+}
+
+impl Attribution {
+    /// Charges every event of a device.
+    #[must_use]
+    pub fn of(device: &DeviceTrace, sources: &Sources) -> Self {
+        let has_user: Vec<bool> =
+            (0..sources.table().stack_count()).map(|at| sources.innermost_user(StackId(at as u32)).is_some()).collect();
+        let mut last_seen = StackId::MISSING;
+        let mut stacks = Vec::with_capacity(device.events.len());
+        let mut borrowed = Vec::with_capacity(device.events.len());
+        for event in &device.events {
+            let own = has_user.get(event.stack.0 as usize).copied().unwrap_or(false);
+            if own {
+                last_seen = event.stack;
+            }
+            // Frees of the waiting thread would do as well, but only its own stack says where it waits.
+            stacks.push(if own { event.stack } else { last_seen });
+            borrowed.push(!own);
+        }
+        Self { stacks, borrowed }
+    }
+
+    /// The stack an event is charged to; [`StackId::MISSING`] if nothing is known.
+    #[must_use]
+    pub fn of_event(&self, event: EventIndex) -> StackId {
+        self.stacks.get(event as usize).copied().unwrap_or(StackId::MISSING)
+    }
+
+    /// The stack a block's allocation is charged to.
+    #[must_use]
+    pub fn of_block(&self, block: &LiveSpan) -> StackId {
+        block.alloc.map_or(block.stack, |event| self.of_event(event))
+    }
+
+    /// Whether a block was allocated where no user frame was: by autograd's own threads, as a rule.
+    #[must_use]
+    pub fn is_borrowed(&self, block: &LiveSpan) -> bool {
+        block.alloc.is_some_and(|event| self.borrowed[event as usize])
+    }
+}

@@ -1,0 +1,136 @@
+//! Everything the analyses look at, worked out once.
+
+use oomph_heap::{BlockId, Config, LiveSpan, OomEvent, Timeline};
+use oomph_trace::{DeviceTrace, EventIndex, StackId, Trace};
+
+use crate::attribution::Attribution;
+use crate::category::{self, Categories};
+use crate::error::ExplainError;
+use crate::source::{Line, Sources};
+use crate::steps::Steps;
+
+/// One device's history, read for one moment: the out-of-memory, the peak, or the one the user asked for.
+#[derive(Debug)]
+pub struct Case<'a> {
+    /// The whole trace.
+    pub trace: &'a Trace,
+    /// The device under examination.
+    pub device: &'a DeviceTrace,
+    /// Its history.
+    pub timeline: Timeline,
+    /// Whose code each frame is.
+    pub sources: Sources<'a>,
+    /// Which stack each event is charged to.
+    pub attribution: Attribution,
+    /// The loop that was running at `moment`.
+    pub steps: Option<Steps>,
+    /// What each block is for.
+    pub categories: Categories,
+    /// The event after which the job is looked at.
+    pub moment: EventIndex,
+    /// The request that failed for good, if one did.
+    pub oom: Option<OomEvent>,
+    /// The card's memory as the user gave it, which beats what the trace says.
+    pub total_bytes: Option<u64>,
+    /// What other processes held on the card, where the recorder saw it.
+    pub other_process_bytes: Option<u64>,
+}
+
+/// What to look at.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// Device ordinal; without it the one that ran out, else the one that held most.
+    pub device: Option<u32>,
+    /// The event to look at, in place of the out-of-memory or the peak.
+    pub at: Option<EventIndex>,
+    /// The card's total memory, where the user knows it and the file does not.
+    pub total_bytes: Option<u64>,
+}
+
+impl<'a> Case<'a> {
+    /// Prepares one device of a trace.
+    ///
+    /// # Errors
+    /// If the trace has no such device, nothing at all in it, or no such event.
+    pub fn open(trace: &'a Trace, options: &Options) -> Result<Self, ExplainError> {
+        let device = choose_device(trace, options.device)?;
+        let config = Config::from_settings(&trace.settings).unwrap_or_default();
+        let timeline = Timeline::with_config(device, &config);
+        if let Some(at) = options.at
+            && at as usize >= device.events.len()
+        {
+            return Err(ExplainError::NoSuchEvent { at, count: device.events.len() });
+        }
+        let oom = fatal_oom(&timeline, options.at);
+        let moment = options.at.or_else(|| oom.as_ref().map(|oom| oom.event)).unwrap_or_else(|| end_of(device));
+        let sources = Sources::of(&trace.stacks);
+        let attribution = Attribution::of(device, &sources);
+        let steps = Steps::find(device, &trace.marks, &sources, moment);
+        let categories = category::work_out(device, &timeline, &sources, &attribution, steps.as_ref());
+        let total_bytes = options.total_bytes.or(device.total_bytes);
+        Ok(Self {
+            trace,
+            device,
+            timeline,
+            sources,
+            attribution,
+            steps,
+            categories,
+            moment,
+            oom,
+            total_bytes,
+            other_process_bytes: None,
+        })
+    }
+
+    /// The block behind a handle.
+    #[must_use]
+    pub fn block(&self, id: BlockId) -> &LiveSpan {
+        &self.timeline.blocks[id as usize]
+    }
+
+    /// The stack a block is charged to.
+    #[must_use]
+    pub fn stack_of(&self, block: &LiveSpan) -> StackId {
+        self.attribution.of_block(block)
+    }
+
+    /// The user's line a stack is blamed on: the loop's own line while a loop runs, else the line that called the
+    /// model.
+    #[must_use]
+    pub fn blame(&self, stack: StackId) -> Option<Line> {
+        match &self.steps {
+            Some(steps) => steps.line_of(&self.sources, stack),
+            None => self.sources.caller_of_model(stack),
+        }
+    }
+}
+
+fn choose_device(trace: &Trace, wanted: Option<u32>) -> Result<&DeviceTrace, ExplainError> {
+    let known = || trace.devices.iter().map(|device| device.ordinal).collect();
+    if let Some(ordinal) = wanted {
+        return trace
+            .devices
+            .iter()
+            .find(|device| device.ordinal == ordinal)
+            .ok_or_else(|| ExplainError::NoSuchDevice { ordinal, known: known() });
+    }
+    let weight = |device: &DeviceTrace| {
+        let ran_out = device.events.iter().any(|event| event.action == oomph_trace::Action::Oom);
+        let held: u64 = device.segments.iter().map(|segment| segment.bytes).sum();
+        (ran_out, held, device.events.len(), std::cmp::Reverse(device.ordinal))
+    };
+    trace.devices.iter().max_by_key(|device| weight(device)).ok_or(ExplainError::NothingRecorded)
+}
+
+/// The failure the job died of: the last one. Earlier ones were caught, or the job would not have gone on to fail again.
+fn fatal_oom(timeline: &Timeline, at: Option<EventIndex>) -> Option<OomEvent> {
+    match at {
+        Some(at) => timeline.ooms.iter().find(|oom| oom.event == at).cloned(),
+        None => timeline.ooms.last().cloned(),
+    }
+}
+
+fn end_of(device: &DeviceTrace) -> EventIndex {
+    device.events.len().saturating_sub(1) as EventIndex
+}

@@ -1,0 +1,6 @@
+//! Reports as text, JSON and a page. Nothing is computed here.
+
+pub mod json;
+pub mod page;
+pub mod table;
+pub mod text;

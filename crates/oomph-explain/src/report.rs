@@ -1,0 +1,59 @@
+//! Everything [`explain`] found, ready to be shown.
+
+use oomph_trace::Trace;
+
+use crate::analyses::fragmentation::{self, Fragmentation};
+use crate::analyses::peak::{self, Holders};
+use crate::analyses::retention::{self, Retention};
+use crate::analyses::shortage::{self, Shortage};
+use crate::case::{Case, Options};
+use crate::error::ExplainError;
+use crate::verdict::{self, Evidence, Verdict};
+
+/// What was found out about one device of a trace.
+#[derive(Debug)]
+pub struct Report<'a> {
+    /// The job as it was read.
+    pub case: Case<'a>,
+    /// Who is to blame.
+    pub verdict: Verdict,
+    /// The failed request's account.
+    pub shortage: Option<Shortage>,
+    /// Who held the bytes at the moment looked at: the failure, the peak, or the event asked for.
+    pub holders: Holders,
+    /// What is kept from iteration to iteration and weighs enough to be told.
+    pub leaks: Vec<Retention>,
+    /// How the segments were filled at that moment.
+    pub fragmentation: Fragmentation,
+}
+
+/// Retentions below this part of the peak are noise: a scalar kept a step is not a leak worth a line.
+const TELLING_SHARE: f64 = 0.01;
+/// So are those seen in fewer iterations, unless a failure asks for an explanation.
+const TELLING_STEPS: usize = 4;
+
+/// Explains one device of a trace.
+///
+/// # Errors
+/// If there is no such device or event in it, or nothing was recorded.
+pub fn explain<'a>(trace: &'a Trace, options: &Options) -> Result<Report<'a>, ExplainError> {
+    let case = Case::open(trace, options)?;
+    let shown_at = options.at.or(case.oom.as_ref().map(|oom| oom.event)).unwrap_or(case.timeline.peak_allocated.event);
+    let shortage = shortage::shortage(&case);
+    let retained = retention::retained(&case);
+    let holders = peak::holders_at(&case, shown_at);
+    let fragmentation = fragmentation::measure(&case.timeline, shown_at);
+    let verdict = verdict::judge(&Evidence {
+        case: &case,
+        shortage: shortage.as_ref(),
+        retained: &retained,
+        fragmentation: &fragmentation,
+        holders: &holders,
+    });
+    let floor = TELLING_SHARE * case.timeline.peak_allocated.bytes as f64;
+    let telling = |retention: &Retention| {
+        retention.bytes as f64 >= floor && (shortage.is_some() || retention.steps >= TELLING_STEPS)
+    };
+    let leaks = retained.iter().filter(|retention| telling(retention)).cloned().collect();
+    Ok(Report { case, verdict, shortage, holders, leaks, fragmentation })
+}

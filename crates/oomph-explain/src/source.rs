@@ -1,0 +1,228 @@
+//! Whose code a frame is: the user's, a library's, or the machinery of a module call.
+//!
+//! A verdict must name a line the user can change, so every stack is read as a chain of user frames with library
+//! frames between them.
+
+use oomph_trace::{Frame, FrameId, StackId, StackTable};
+
+/// What a frame is to the person reading the report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    /// The user's own code.
+    User,
+    /// `torch.nn.Module.__call__` and its wrappers: what lies inside belongs to a model's forward pass.
+    ModuleCall,
+    /// Other code of torch itself.
+    Torch,
+    /// Any other library, the interpreter, C++.
+    Library,
+}
+
+/// A line of the user's code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Line {
+    /// A frame that stands on it.
+    pub frame: FrameId,
+}
+
+/// Reads stacks as the user's code sees them.
+#[derive(Debug)]
+pub struct Sources<'a> {
+    table: &'a StackTable,
+    roles: Vec<Role>,
+    /// For every frame, the first frame on the same function of the same file and the same line.
+    same_line: Vec<FrameId>,
+}
+
+impl<'a> Sources<'a> {
+    /// Classifies every frame of a table once.
+    #[must_use]
+    pub fn of(table: &'a StackTable) -> Self {
+        let mut first = rustc_hash::FxHashMap::default();
+        let mut roles = Vec::with_capacity(table.frame_count());
+        let mut same_line = Vec::with_capacity(table.frame_count());
+        for at in 0..table.frame_count() {
+            let id = FrameId(at as u32);
+            let frame = table.frame(id);
+            roles.push(role(table.string(frame.file), table.string(frame.name)));
+            same_line.push(*first.entry((frame.file, frame.name, frame.line)).or_insert(id));
+        }
+        Self { table, roles, same_line }
+    }
+
+    /// The table the frames come from.
+    #[must_use]
+    pub fn table(&self) -> &'a StackTable {
+        self.table
+    }
+
+    /// File and line number behind a [`Line`].
+    #[must_use]
+    pub fn place(&self, line: Line) -> (&'a str, u32) {
+        let frame = self.frame(line.frame);
+        (self.table.string(frame.file), frame.line)
+    }
+
+    /// The function a [`Line`] stands in.
+    #[must_use]
+    pub fn function(&self, line: Line) -> &'a str {
+        self.table.string(self.frame(line.frame).name)
+    }
+
+    /// `train.py:12`, the file without its folders.
+    #[must_use]
+    pub fn short(&self, line: Line) -> String {
+        let (file, number) = self.place(line);
+        format!("{}:{number}", file_name(file))
+    }
+
+    /// The frames of a stack, outermost first.
+    pub(crate) fn outermost_first(&self, stack: StackId) -> impl DoubleEndedIterator<Item = FrameId> + '_ {
+        self.table.stack(stack).iter().rev().copied()
+    }
+
+    pub(crate) fn is_user(&self, frame: FrameId) -> bool {
+        self.roles[frame.0 as usize] == Role::User
+    }
+
+    pub(crate) fn is_module_call(&self, frame: FrameId) -> bool {
+        self.roles[frame.0 as usize] == Role::ModuleCall
+    }
+
+    pub(crate) fn is_torch(&self, frame: FrameId) -> bool {
+        matches!(self.roles[frame.0 as usize], Role::Torch | Role::ModuleCall)
+    }
+
+    pub(crate) fn line(&self, frame: FrameId) -> Line {
+        Line { frame: self.same_line[frame.0 as usize] }
+    }
+
+    /// Whether two frames stand in the same function of the same file.
+    pub(crate) fn same_function(&self, a: FrameId, b: FrameId) -> bool {
+        let (a, b) = (self.frame(a), self.frame(b));
+        a.file == b.file && a.name == b.name
+    }
+
+    /// Whether two frames stand on the same line of the same function.
+    pub(crate) fn same_line(&self, a: FrameId, b: FrameId) -> bool {
+        self.same_line[a.0 as usize] == self.same_line[b.0 as usize]
+    }
+
+    /// Whether any frame of the stack satisfies a test on file and function name.
+    pub(crate) fn any(&self, stack: StackId, test: impl Fn(&str, &str) -> bool) -> bool {
+        self.table.stack(stack).iter().any(|&id| {
+            let frame = self.frame(id);
+            test(self.table.string(frame.file), self.table.string(frame.name))
+        })
+    }
+
+    /// The innermost user frame: the very expression that allocated, as far as the user wrote it.
+    #[must_use]
+    pub fn innermost_user(&self, stack: StackId) -> Option<Line> {
+        self.table.stack(stack).iter().copied().find(|&frame| self.is_user(frame)).map(|frame| self.line(frame))
+    }
+
+    /// The innermost user frame outside every module call: the line that called the model, not one inside it.
+    #[must_use]
+    pub fn caller_of_model(&self, stack: StackId) -> Option<Line> {
+        self.outermost_first(stack)
+            .take_while(|&frame| !self.is_module_call(frame))
+            .filter(|&frame| self.is_user(frame))
+            .last()
+            .map(|frame| self.line(frame))
+            .or_else(|| self.innermost_user(stack))
+    }
+
+    /// Whether a line of a stack lies inside a module call.
+    #[must_use]
+    pub fn is_inside_model(&self, stack: StackId, line: Line) -> bool {
+        self.outermost_first(stack)
+            .skip_while(|&frame| !self.is_module_call(frame))
+            .any(|frame| self.line(frame) == line)
+    }
+
+    /// The user's frames from the outermost to the innermost.
+    #[must_use]
+    pub fn user_chain(&self, stack: StackId) -> Vec<Line> {
+        self.outermost_first(stack).filter(|&frame| self.is_user(frame)).map(|frame| self.line(frame)).collect()
+    }
+
+    fn frame(&self, id: FrameId) -> &'a Frame {
+        self.table.frame(id)
+    }
+}
+
+/// The last part of a path, whichever way its separators lean.
+#[must_use]
+pub fn file_name(path: &str) -> &str {
+    path.rsplit(['/', '\\']).next().unwrap_or(path)
+}
+
+/// Paths that only torch's own tree has, for torch built from source outside any `site-packages`.
+const TORCH_PARTS: [&str; 5] =
+    ["/torch/nn/modules/", "/torch/autograd/__init__.py", "/torch/optim/", "/torch/_tensor.py", "/torch/utils/data/"];
+
+fn role(file: &str, name: &str) -> Role {
+    let torch = in_package(file, "torch") || TORCH_PARTS.iter().any(|part| file.contains(part));
+    if torch
+        && file.ends_with("nn/modules/module.py")
+        && matches!(name, "_call_impl" | "_wrapped_call_impl" | "__call__")
+    {
+        Role::ModuleCall
+    } else if torch {
+        Role::Torch
+    } else if is_library(file) {
+        Role::Library
+    } else {
+        Role::User
+    }
+}
+
+/// Whether a file lies in an installed package of this name.
+pub(crate) fn in_package(file: &str, package: &str) -> bool {
+    ["site-packages/", "dist-packages/"].iter().any(|folder| {
+        file.split_once(folder)
+            .is_some_and(|(_, rest)| rest.strip_prefix(package).is_some_and(|rest| rest.starts_with('/')))
+    })
+}
+
+fn is_library(file: &str) -> bool {
+    // `<frozen runpy>`, `<string>`, `<eval_with_key>.3`, `<__array_function__ internals>`; but not a notebook's cells.
+    let generated = file.starts_with('<') && !file.starts_with("<ipython-input");
+    let installed = file.contains("site-packages/") || file.contains("dist-packages/");
+    let standard = file
+        .split('/')
+        .any(|part| part.strip_prefix("python").is_some_and(|version| version.starts_with("3.") || version == "3"))
+        && file.contains("/lib");
+    let native = !file.contains(".py") && !file.contains("ipykernel") && !file.starts_with("<ipython-input");
+    generated || installed || standard || native || file.is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Role, role};
+
+    #[test]
+    fn frames_belong_to_whom_they_should() {
+        let torch = "/x/lib/python3.12/site-packages/torch/nn/modules/module.py";
+        let cases = [
+            ("/home/me/train.py", "main", Role::User),
+            ("train.py", "<module>", Role::User),
+            ("/home/me/torch/train.py", "main", Role::User),
+            (torch, "_call_impl", Role::ModuleCall),
+            (torch, "_apply", Role::Torch),
+            ("/x/lib/python3.12/site-packages/torchvision/models/resnet.py", "forward", Role::Library),
+            ("/x/lib/python3.12/site-packages/transformers/trainer.py", "train", Role::Library),
+            ("/usr/lib/python3.11/runpy.py", "run_path", Role::Library),
+            ("<frozen runpy>", "run_path", Role::Library),
+            ("??", "at::empty", Role::Library),
+            ("/build/aten/src/Something.cpp", "at::empty", Role::Library),
+            ("/tmp/ipykernel_31/1234.py", "<module>", Role::User),
+            ("<ipython-input-3-abc>", "<module>", Role::User),
+            ("", "", Role::Library),
+        ];
+        for (file, name, expected) in cases {
+            assert_eq!(role(file, name), expected, "{file} {name}");
+        }
+    }
+}

@@ -1,0 +1,341 @@
+//! Finds the loop that was running, and its iterations.
+//!
+//! Marks are believed first (a profiler's steps, oomph's own). Without them the loop shows itself: some allocation
+//! happens once an iteration, and what lies between two such moments looks like what lies between the next two. The
+//! allocation whose gaps resemble one another over the longest stretch is taken as the loop's beat.
+//!
+//! A loop inside a model's forward pass (layers, time steps) is not what people call a step: it keeps its activations
+//! on purpose. Neither is a loop that builds a model or an optimizer's state.
+
+use oomph_trace::{Action, DeviceTrace, EventIndex, FrameId, Mark, MarkStage, StackId};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::source::{Line, Sources};
+
+/// Older allocations than these are not looked at when searching for a beat: the loop that matters is running now.
+const WINDOW_ALLOCS: usize = 200_000;
+/// Beats tried; stacks that occur equally often are equally good, so few are needed.
+const CANDIDATES: usize = 64;
+/// Two gaps resemble each other if they share this part of their stacks.
+const RESEMBLANCE: f64 = 0.8;
+/// A beat must explain at least this part of the stretch it spans.
+const COVERAGE: f64 = 0.5;
+/// Coverages are told apart by tenths; of equally good beats the shorter wins.
+const COVERAGE_GRAINS: u8 = 10;
+/// Iterations whose stacks are compared to find the loop's own frame.
+const FRAME_ITERATIONS: usize = 8;
+
+/// The loop's own frame: what every stack inside the loop has in common.
+#[derive(Clone, Debug)]
+pub struct LoopFrame {
+    /// Outermost first; the last is the function that holds the loop.
+    frames: Vec<FrameId>,
+}
+
+/// How the iterations were found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StepSource {
+    /// From marks with this name (numbers left out).
+    Marks(String),
+    /// From the period of the allocations.
+    Period,
+}
+
+/// The iterations of the loop that was running.
+#[derive(Clone, Debug)]
+pub struct Steps {
+    /// First event of each iteration, ascending.
+    pub starts: Vec<EventIndex>,
+    /// How they were found.
+    pub source: StepSource,
+    /// The loop's own frame, if its stacks have one in common.
+    pub loop_frame: Option<LoopFrame>,
+}
+
+impl Steps {
+    /// Finds the loop that was running at `moment`, if there was one.
+    #[must_use]
+    pub fn find(device: &DeviceTrace, marks: &[Mark], sources: &Sources, moment: EventIndex) -> Option<Self> {
+        let allocs = Allocs::until(device, moment);
+        let by_marks = |family: fn(&str) -> Option<String>| from_marks(device, marks, sources, &allocs, moment, family);
+        by_marks(step_family)
+            .or_else(|| from_period(sources, &allocs, Detail::StackAndSize))
+            .or_else(|| from_period(sources, &allocs, Detail::Stack))
+            .or_else(|| by_marks(optimizer_family))
+    }
+
+    /// The iteration an event belongs to, from 1; 0 is what came before the loop.
+    #[must_use]
+    pub fn of_event(&self, event: EventIndex) -> usize {
+        self.starts.partition_point(|&start| start <= event)
+    }
+
+    /// The line of the loop's own function that a stack passes through.
+    #[must_use]
+    pub fn line_of(&self, sources: &Sources, stack: StackId) -> Option<Line> {
+        match &self.loop_frame {
+            Some(frame) => frame.line_of(sources, stack),
+            None => sources.caller_of_model(stack),
+        }
+    }
+}
+
+impl LoopFrame {
+    /// The line a stack is blamed on: its line in the loop's function, or where it left the way to it.
+    ///
+    /// If that frame is a library's (a trainer holds the loop), the user's first frame inside it; if there is none,
+    /// the user's last frame outside.
+    fn line_of(&self, sources: &Sources, stack: StackId) -> Option<Line> {
+        let frames: Vec<FrameId> = sources.outermost_first(stack).collect();
+        let last = self.frames.len().checked_sub(1)?;
+        let common = self
+            .frames
+            .iter()
+            .zip(&frames)
+            .take(last)
+            .take_while(|&(&expected, &found)| sources.same_line(expected, found))
+            .count();
+        let (outside, inside) = frames.split_at(common.min(frames.len()));
+        let user = |frame: &&FrameId| sources.is_user(**frame);
+        inside.iter().find(user).or_else(|| outside.iter().rev().find(user)).map(|&frame| sources.line(frame))
+    }
+}
+
+/// The allocations up to a moment, as far back as the search looks.
+struct Allocs {
+    events: Vec<EventIndex>,
+    stacks: Vec<StackId>,
+    bytes: Vec<u64>,
+}
+
+/// What an allocation looks like from iteration to iteration.
+type Look = (StackId, u32);
+
+/// What makes two allocations look alike.
+#[derive(Clone, Copy)]
+enum Detail {
+    /// Where they are made, and their sizes to a power of two: tells iterations apart even in a loop on one line.
+    StackAndSize,
+    /// Where they are made: for jobs whose sizes vary from batch to batch.
+    Stack,
+}
+
+impl Allocs {
+    fn until(device: &DeviceTrace, moment: EventIndex) -> Self {
+        let until = (moment as usize + 1).min(device.events.len());
+        let mut events: Vec<EventIndex> = device.events[..until]
+            .iter()
+            .enumerate()
+            .rev()
+            .filter(|(_, event)| event.action == Action::Alloc)
+            .take(WINDOW_ALLOCS)
+            .map(|(at, _)| at as EventIndex)
+            .collect();
+        events.reverse();
+        let stacks = events.iter().map(|&at| device.events[at as usize].stack).collect();
+        let bytes = events.iter().map(|&at| device.events[at as usize].bytes).collect();
+        Self { events, stacks, bytes }
+    }
+
+    fn look(&self, at: usize, detail: Detail) -> Look {
+        match detail {
+            Detail::StackAndSize => (self.stacks[at], self.bytes[at].max(1).ilog2()),
+            Detail::Stack => (self.stacks[at], 0),
+        }
+    }
+}
+
+fn from_marks(
+    device: &DeviceTrace,
+    marks: &[Mark],
+    sources: &Sources,
+    allocs: &Allocs,
+    moment: EventIndex,
+    family_of: fn(&str) -> Option<String>,
+) -> Option<Steps> {
+    let mut families: FxHashMap<String, Vec<u64>> = FxHashMap::default();
+    for mark in marks.iter().filter(|mark| mark.device == device.ordinal && mark.stage != MarkStage::End) {
+        let name = sources.table().string(mark.name);
+        if let Some(family) = family_of(name) {
+            families.entry(family).or_default().push(mark.time_us);
+        }
+    }
+    let mut families: Vec<(String, Vec<u64>)> = families.into_iter().collect();
+    families.sort_by(|a, b| b.1.len().cmp(&a.1.len()).then_with(|| a.0.cmp(&b.0)));
+    let until = &device.events[..(moment as usize + 1).min(device.events.len())];
+    families.into_iter().find_map(|(family, mut times)| {
+        times.sort_unstable();
+        let mut starts: Vec<EventIndex> = times
+            .iter()
+            .map(|&time| until.partition_point(|event| event.time_us < time) as EventIndex)
+            .filter(|&start| start <= moment)
+            .collect();
+        starts.dedup();
+        let positions: Vec<usize> =
+            starts.iter().map(|&start| allocs.events.partition_point(|&alloc| alloc < start)).collect();
+        (starts.len() >= 3 && still_running(&positions, allocs.events.len())).then(|| Steps {
+            loop_frame: loop_frame(sources, allocs, &positions),
+            starts,
+            source: StepSource::Marks(family),
+        })
+    })
+}
+
+/// `ProfilerStep#7` and `step 7` name steps; the number is left out. `Optimizer.step#Adam.step` names a phase of one.
+fn step_family(name: &str) -> Option<String> {
+    let family = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    let numbered = family.len() < name.len();
+    let word = family.trim_end_matches([' ', '#', '_', '-', ':', '=']).to_ascii_lowercase();
+    let known = ["step", "iteration", "iter", "batch"].iter().any(|known| word.ends_with(known));
+    (numbered && known && !name.starts_with("Optimizer.")).then(|| family.trim().to_owned())
+}
+
+/// PyTorch marks every optimizer step by itself. It is the last thing of most loops, so its beginning will do.
+fn optimizer_family(name: &str) -> Option<String> {
+    name.starts_with("Optimizer.step#").then(|| name.to_owned())
+}
+
+/// Whether the loop was still going on at the end: what follows its last beat is not much longer than a gap.
+fn still_running(positions: &[usize], end: usize) -> bool {
+    let longest = positions.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0);
+    positions.last().is_some_and(|&last| end.saturating_sub(last) <= 2 * longest.max(1))
+}
+
+fn from_period(sources: &Sources, allocs: &Allocs, detail: Detail) -> Option<Steps> {
+    let mut best: Option<((u8, usize), Vec<usize>, LoopFrame)> = None;
+    for positions in candidates(sources, allocs) {
+        if positions.len() < 3 || !still_running(&positions, allocs.stacks.len()) {
+            continue;
+        }
+        let coverage = coverage(allocs, &positions, detail);
+        let score = (grains(coverage), positions.len());
+        if coverage < COVERAGE || best.as_ref().is_some_and(|(best, ..)| *best >= score) {
+            continue;
+        }
+        if let Some(frame) = loop_frame(sources, allocs, &positions).filter(|frame| is_a_step_loop(sources, frame)) {
+            best = Some((score, positions, frame));
+        }
+    }
+    let (_, positions, frame) = best?;
+    let starts = from_the_top(allocs, &positions).into_iter().map(|at| allocs.events[at]).collect();
+    Some(Steps { starts, source: StepSource::Period, loop_frame: Some(frame) })
+}
+
+/// A coverage as a number of grains.
+fn grains(coverage: f64) -> u8 {
+    (0..=COVERAGE_GRAINS)
+        .rev()
+        .find(|&grain| coverage * f64::from(COVERAGE_GRAINS) + 0.5 >= f64::from(grain))
+        .unwrap_or(0)
+}
+
+/// Where each allocation worth trying as a beat occurs, told by its stack alone or by stack and exact size.
+///
+/// Of those that occur equally often, the earliest and the latest are tried: the others beat with one of them.
+fn candidates(sources: &Sources, allocs: &Allocs) -> Vec<Vec<usize>> {
+    let mut places: FxHashMap<(StackId, Option<u64>), Vec<usize>> = FxHashMap::default();
+    for (at, &stack) in allocs.stacks.iter().enumerate() {
+        if !sources.table().stack(stack).is_empty() {
+            places.entry((stack, None)).or_default().push(at);
+            places.entry((stack, Some(allocs.bytes[at]))).or_default().push(at);
+        }
+    }
+    let mut by_start: Vec<Vec<usize>> = places.into_values().filter(|at| at.len() >= 3).collect();
+    by_start.sort_unstable();
+    by_start.dedup();
+    let mut chosen: Vec<usize> = Vec::new();
+    let mut counts = FxHashSet::default();
+    for (index, at) in by_start.iter().enumerate() {
+        if counts.insert(at.len()) {
+            chosen.push(index);
+        }
+    }
+    counts.clear();
+    for (index, at) in by_start.iter().enumerate().rev() {
+        if counts.insert(at.len()) && !chosen.contains(&index) {
+            chosen.push(index);
+        }
+    }
+    // The rarer an allocation, the more likely it is once an iteration and not once a layer.
+    chosen.sort_by_key(|&index| (by_start[index].len(), index));
+    chosen.truncate(CANDIDATES);
+    chosen.into_iter().map(|index| std::mem::take(&mut by_start[index])).collect()
+}
+
+/// The part of the stretch from the first beat to the last that lies in gaps which resemble a neighbour.
+fn coverage(allocs: &Allocs, positions: &[usize], detail: Detail) -> f64 {
+    let gaps: Vec<FxHashSet<Look>> =
+        positions.windows(2).map(|pair| (pair[0]..pair[1]).map(|at| allocs.look(at, detail)).collect()).collect();
+    let alike = |a: usize, b: usize| {
+        let shared = gaps[a].intersection(&gaps[b]).count();
+        let all = gaps[a].len() + gaps[b].len() - shared;
+        shared as f64 >= RESEMBLANCE * all as f64
+    };
+    let pairs: Vec<bool> = (1..gaps.len()).map(|at| alike(at - 1, at)).collect();
+    let covered: usize = (0..gaps.len())
+        .filter(|&at| (at > 0 && pairs[at - 1]) || pairs.get(at).copied().unwrap_or(false))
+        .map(|at| positions[at + 1] - positions[at])
+        .sum();
+    let span = positions[positions.len() - 1] - positions[0];
+    if span == 0 { 0.0 } else { covered as f64 / span as f64 }
+}
+
+/// The beat may fall anywhere in an iteration. The first iteration shows where one begins: with the earliest thing
+/// before the first beat, no farther back than an iteration is long, that the loop does again and again. Every later
+/// iteration begins with the same stack.
+fn from_the_top(allocs: &Allocs, positions: &[usize]) -> Vec<usize> {
+    let (first, last) = (positions[0], positions[positions.len() - 1]);
+    let longest = positions.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0);
+    let known: FxHashSet<StackId> = allocs.stacks[first..last].iter().copied().collect();
+    let opening = (first.saturating_sub(longest)..first).find(|&at| known.contains(&allocs.stacks[at]));
+    let Some(top) = opening.filter(|&at| allocs.stacks[at] != allocs.stacks[first]) else { return positions.to_vec() };
+    let mut starts = vec![top];
+    let ends = positions[1..].iter().copied().chain([allocs.stacks.len()]);
+    for (&beat, end) in positions.iter().zip(ends) {
+        starts.extend((beat..end).find(|&at| allocs.stacks[at] == allocs.stacks[top]));
+    }
+    starts
+}
+
+/// What the stacks of the last iterations have in common, from the outside in.
+fn loop_frame(sources: &Sources, allocs: &Allocs, positions: &[usize]) -> Option<LoopFrame> {
+    let from = positions[positions.len().saturating_sub(FRAME_ITERATIONS + 1)];
+    let mut seen = FxHashSet::default();
+    let stacks: Vec<StackId> = allocs.stacks[from..]
+        .iter()
+        .copied()
+        .filter(|&stack| !sources.table().stack(stack).is_empty() && seen.insert(stack))
+        .collect();
+    let mut common: Vec<FrameId> = sources.outermost_first(*stacks.first()?).collect();
+    for &stack in &stacks[1..] {
+        let frames: Vec<FrameId> = sources.outermost_first(stack).collect();
+        let same = common.iter().zip(&frames).take_while(|&(&a, &b)| sources.same_line(a, b)).count();
+        let keep = match (common.get(same), frames.get(same)) {
+            (Some(&a), Some(&b)) if sources.same_function(a, b) => same + 1,
+            _ => same,
+        };
+        common.truncate(keep);
+    }
+    (!common.is_empty()).then_some(LoopFrame { frames: common })
+}
+
+/// Not a loop inside a model, nor one that builds things, nor one of torch's own.
+fn is_a_step_loop(sources: &Sources, frame: &LoopFrame) -> bool {
+    let Some(&holder) = frame.frames.last() else { return false };
+    let name = sources.function(sources.line(holder));
+    !frame.frames.iter().any(|&frame| sources.is_module_call(frame)) && !sources.is_torch(holder) && name != "__init__"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::step_family;
+
+    #[test]
+    fn only_numbered_steps_name_steps() {
+        assert_eq!(step_family("ProfilerStep#12").as_deref(), Some("ProfilerStep#"));
+        assert_eq!(step_family("step 0").as_deref(), Some("step"));
+        assert_eq!(step_family("Optimizer.step#AdamW.step"), None);
+        assert_eq!(step_family("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"), None);
+        assert_eq!(step_family("layer 3"), None);
+    }
+}

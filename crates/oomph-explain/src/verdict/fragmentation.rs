@@ -1,0 +1,70 @@
+//! There is room, but in pieces.
+
+use oomph_trace::StackId;
+
+use super::{Accusation, Class, Evidence, Remove};
+use crate::bytes::{percent, show};
+
+/// See [`Class::summary`].
+pub(super) struct Fragmentation;
+
+impl Class for Fragmentation {
+    fn name(&self) -> &'static str {
+        "fragmentation"
+    }
+
+    fn summary(&self) -> &'static str {
+        "there is room, but in pieces no request fits into"
+    }
+
+    fn page(&self) -> &'static str {
+        "What is live and what was asked for would fit together, but the free memory lies in holes between live \
+         blocks. PyTorch gives only whole, empty segments back to the driver, so one small survivor pins a segment. \
+         Varying sizes (sequence lengths, batch sizes) make holes; so do long-lived tensors born in the middle of a \
+         step.\n\n\
+         No line is to blame: the proof is that the same requests fit when the holes are gone, through \
+         `expandable_segments` (or, where that was on already, by their sum).\n\n\
+         What helps: `PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True`; fewer distinct sizes (pad or bucket \
+         lengths); allocate what lives long first. `oomph replay FILE` shows how much each allocator would need."
+    }
+
+    fn rank(&self) -> u32 {
+        2
+    }
+
+    fn accuse(&self, evidence: &Evidence) -> Option<Accusation> {
+        let shortage = evidence.shortage?;
+        let holes = shortage.holes_bytes();
+        let fits_packed = shortage.active_bytes + shortage.request_bytes <= shortage.limit_bytes_min;
+        if !fits_packed
+            || holes + shortage.limit_bytes_min.saturating_sub(shortage.reserved_bytes) < shortage.request_bytes
+        {
+            return None;
+        }
+        let picture = evidence.fragmentation;
+        Some(Accusation {
+            class: self.name(),
+            summary: format!(
+                "{} was asked for while {} of the {} held lay free in pieces, the largest of {}; {} of tensors were live.",
+                show(shortage.request_bytes),
+                show(holes),
+                show(shortage.reserved_bytes),
+                show(picture.largest_free_bytes),
+                show(shortage.allocated_bytes),
+            ),
+            line: None,
+            stack: StackId::MISSING,
+            bytes: holes,
+            remove: Remove::Holes,
+            advice: advice(evidence, &percent(holes, shortage.reserved_bytes)),
+        })
+    }
+}
+
+fn advice(evidence: &Evidence, holes: &str) -> Vec<String> {
+    let sizes = "Use fewer distinct sizes: pad or bucket lengths, keep the batch size fixed.".to_owned();
+    if evidence.case.timeline.config().expandable_segments {
+        return vec![sizes, "Use fewer streams and pools: each keeps its own free memory.".to_owned()];
+    }
+    vec![format!("Set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True: {holes} of what is held is holes."), sizes]
+}

@@ -1,0 +1,140 @@
+//! Something is kept from step to step.
+
+use oomph_heap::BlockId;
+
+use super::{Accusation, Class, Evidence, Remove};
+use crate::analyses::retention::{Kind, Retention};
+use crate::bytes::show;
+use crate::case::Case;
+
+/// See [`Class::summary`].
+pub(super) struct Leak;
+
+/// What is kept must be at least this part of what PyTorch may use, to be what the job died of.
+const SHARE_OF_LIMIT: f64 = 0.1;
+/// From this part on it is, whatever else the step needs.
+const DOMINANT_SHARE: f64 = 0.5;
+/// A step that needs this much more than any before it died of its own size.
+const USUAL_STEP: f64 = 1.25;
+/// Without a failure: what is kept must be at least this part of the peak before it raises an alarm.
+const ALARM_SHARE: f64 = 0.05;
+/// Without a failure: and it must have been kept in at least this many iterations.
+const ALARM_STEPS: usize = 4;
+/// Holes that weigh more than this part of what is kept explain the failure better.
+const HOLES_SHARE: f64 = 0.5;
+
+impl Class for Leak {
+    fn name(&self) -> &'static str {
+        "leak"
+    }
+
+    fn summary(&self) -> &'static str {
+        "something is kept from step to step"
+    }
+
+    fn page(&self) -> &'static str {
+        "Every iteration leaves tensors behind that nothing frees. Usually a list, a running sum or an attribute holds \
+         a tensor that still carries its graph, and the graph holds every activation of that step: \
+         `total += loss`, `outputs.append(model(x))`, a hidden state carried on without `detach()`, a validation loop \
+         without `no_grad`, gradients kept in a list, a reference cycle that the collector has not met yet.\n\n\
+         The blamed line is the line of your loop that made the newest of what each iteration left behind: a graph \
+         hangs on its newest node, so that is what the program still holds, and the rest is kept alive by it.\n\n\
+         What helps: `loss.item()` or `loss.detach()` where a number is meant; `.detach().cpu()` for outputs; \
+         `with torch.no_grad()` (or `inference_mode`) around evaluation; `h = h.detach()` between chunks."
+    }
+
+    fn rank(&self) -> u32 {
+        2
+    }
+
+    fn accuse(&self, evidence: &Evidence) -> Option<Accusation> {
+        let leak = heaviest(evidence, Kind::Leak)?;
+        let case = evidence.case;
+        let place = leak.line.map_or_else(|| "the loop".to_owned(), |line| case.sources.short(line));
+        let made_at = leak.made_at.map_or_else(String::new, |line| format!(" (made at {})", case.sources.short(line)));
+        Some(Accusation {
+            class: self.name(),
+            summary: format!(
+                "{place} keeps {} from every iteration{made_at}: {} after {} iterations{}",
+                show(leak.bytes_per_step),
+                show(leak.bytes),
+                leak.steps,
+                how_it_ended(evidence),
+            ),
+            line: leak.line,
+            stack: leak.stack,
+            bytes: leak.bytes,
+            remove: removal(evidence, &leak.blocks),
+            advice: advice(case, leak, &place),
+        })
+    }
+}
+
+/// The heaviest retention of a kind, if it weighs enough to be what the job died of (or to raise an alarm).
+pub(super) fn heaviest<'a>(evidence: &'a Evidence, kind: Kind) -> Option<&'a Retention> {
+    let retention = evidence.retained.iter().find(|retention| retention.kind == kind)?;
+    let all: u64 = evidence.retained.iter().filter(|other| other.kind == kind).map(|other| other.bytes).sum();
+    let enough = match evidence.shortage {
+        None => {
+            retention.steps >= ALARM_STEPS
+                && all as f64 >= ALARM_SHARE * evidence.case.timeline.peak_allocated.bytes as f64
+        }
+        Some(shortage) => {
+            let share = all as f64 / shortage.limit_bytes_max as f64;
+            let explained =
+                share >= DOMINANT_SHARE || (share >= SHARE_OF_LIMIT && is_usual_step(evidence, shortage.request_bytes));
+            let would_fit_packed = shortage.active_bytes + shortage.request_bytes <= shortage.limit_bytes_min;
+            // A structure that asks for its next size is the cause even of the holes its last sizes left.
+            let asks_itself = kind == Kind::Growth
+                && evidence
+                    .case
+                    .oom
+                    .as_ref()
+                    .is_some_and(|oom| evidence.case.attribution.of_event(oom.event) == retention.stack);
+            let holes_explain = would_fit_packed && shortage.holes_bytes() as f64 > HOLES_SHARE * all as f64;
+            explained && (asks_itself || !holes_explain)
+        }
+    };
+    enough.then_some(retention)
+}
+
+/// Whether the failing iteration needed no more than those before it.
+fn is_usual_step(evidence: &Evidence, request_bytes: u64) -> bool {
+    let case = evidence.case;
+    let Some(steps) = &case.steps else { return false };
+    let curve = &case.timeline.allocated_bytes;
+    let need = |from: u32, to: u32| {
+        let stretch = &curve[from as usize..=(to as usize).max(from as usize)];
+        stretch.iter().max().map_or(0, |peak| peak.saturating_sub(stretch[0]))
+    };
+    let usual = steps.starts.windows(2).map(|pair| need(pair[0], pair[1] - 1)).max().unwrap_or(0);
+    let Some(&start) = steps.starts.last() else { return false };
+    let now = curve[case.moment as usize].saturating_sub(curve[start as usize]) + request_bytes;
+    now as f64 <= USUAL_STEP * usual as f64
+}
+
+pub(super) fn how_it_ended(evidence: &Evidence) -> String {
+    match evidence.shortage {
+        Some(shortage) => format!(", until {} more did not fit.", show(shortage.request_bytes)),
+        None => "; nothing ran out yet.".to_owned(),
+    }
+}
+
+pub(super) fn removal(evidence: &Evidence, blocks: &[BlockId]) -> Remove {
+    if evidence.shortage.is_some() { Remove::Blocks(blocks.to_vec()) } else { Remove::Nothing }
+}
+
+fn advice(case: &Case, leak: &Retention, place: &str) -> Vec<String> {
+    let newest = leak.blocks.last().map(|&id| case.block(id));
+    let tiny_root = newest.is_some_and(|block| block.bytes * 100 < leak.bytes_per_step);
+    let mut advice = Vec::new();
+    if tiny_root {
+        advice.push(format!("{place} keeps a small tensor whose graph holds the rest: use .item() or .detach()."));
+    } else {
+        advice.push(format!(
+            "Let go of what {place} makes before the next iteration: .detach(), .cpu(), or do not store it."
+        ));
+    }
+    advice.push("In evaluation, wrap the loop in torch.no_grad().".to_owned());
+    advice
+}
