@@ -27,6 +27,7 @@ const ALWAYS_ALLOWED_BYTES: u64 = 64 << 20;
 const KEPT_IN_MEMORY_BYTES: usize = 64 << 20;
 
 const SNAPSHOT_WANTED: &str = "give a file written by torch.cuda.memory._dump_snapshot() or by oomph run";
+const SAVE_AGAIN: &str = "save it again with pickle.dump(snapshot, file, protocol=4)";
 const UNPACK_FIRST: &str = "unpack it and give the file inside";
 
 impl Trace {
@@ -190,12 +191,22 @@ impl Content {
             [4, 0x22, 0x4d, 0x18, ..] => Self::Foreign("an lz4 archive", UNPACK_FIRST),
             _ if matches!(visible, [b'{' | b'[', ..]) => Self::Json,
             _ if matches!(visible, [b'<', ..]) => Self::Foreign("an HTML or XML page", SNAPSHOT_WANTED),
-            _ if bytes.iter().take(512).all(|&byte| byte >= b' ' || byte.is_ascii_whitespace()) => {
-                Self::Foreign("a text file", SNAPSHOT_WANTED)
+            _ if [b"(dp0\n".as_slice(), b"(lp0\n", b"}q\0", b"]q\0"].iter().any(|begin| bytes.starts_with(begin)) => {
+                Self::Foreign("a pickle of protocol 0 or 1", SAVE_AGAIN)
             }
+            _ if is_text(&bytes[..bytes.len().min(512)]) => Self::Foreign("a text file", SNAPSHOT_WANTED),
             _ => Self::Foreign("a file of unknown kind", SNAPSHOT_WANTED),
         }
     }
+}
+
+fn is_text(bytes: &[u8]) -> bool {
+    let (text, rest) = match std::str::from_utf8(bytes) {
+        Ok(text) => (text, None),
+        // A character may be cut at the end.
+        Err(problem) => (std::str::from_utf8(&bytes[..problem.valid_up_to()]).unwrap_or_default(), problem.error_len()),
+    };
+    rest.is_none() && text.chars().all(|one| !one.is_control() || one.is_whitespace())
 }
 
 fn contains(bytes: &[u8], part: &[u8]) -> bool {

@@ -144,15 +144,16 @@ impl Store<'_> {
     }
 
     fn stack_from_body(&mut self, body: u32) -> Result<StackId, TraceError> {
-        let items = std::mem::take(&mut self.bodies[body as usize]);
-        let mut frames = Vec::with_capacity(items.len());
-        for item in items {
+        // The body stays whole until all of it is understood: a failed attempt is repeated to tell what is wrong.
+        let mut frames = Vec::new();
+        for index in 0..self.bodies[body as usize].len() {
+            let item = self.bodies[body as usize][index];
             let Item::Object(at) = item else { return Err(wrong("frames", Word::Frames, item, "a frame")) };
             frames.push(match self.objects[at as usize] {
                 Object::Frame(frame) => frame,
                 Object::Dict { body: EMPTY_BODY, .. } => self.frame_of(&[])?,
                 Object::Dict { body, .. } => {
-                    let pairs = std::mem::take(&mut self.bodies[body as usize]);
+                    let pairs = self.bodies[body as usize].clone();
                     let frame = self.frame_of(&pairs)?;
                     self.objects[at as usize] = Object::Frame(frame);
                     frame
@@ -160,6 +161,7 @@ impl Store<'_> {
                 _ => return Err(wrong("frames", Word::Frames, item, "a frame")),
             });
         }
+        self.bodies[body as usize] = Vec::new();
         self.intern_stack(&frames)
     }
 

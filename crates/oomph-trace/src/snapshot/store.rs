@@ -15,7 +15,7 @@ const MAX_LOOSE_ITEMS: usize = 1 << 25;
 
 /// The most that unknown keys may unfold to, beyond 32 bytes a byte of the file: a value referred to many times is
 /// written out each time.
-const EXTRA_BYTES: u64 = 256 << 20;
+const EXTRA_BYTES: u64 = 64 << 20;
 
 /// All values of one file.
 pub(super) struct Store<'a> {
