@@ -13,7 +13,9 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 OOMPH := $(BIN)/oomph
-RUST_SOURCES := $(shell find crates -name '*.rs' -o -name '*.toml' -o -name '*.md' -o -name '*.html' | grep -v /tests/)
+# Everything the command is built from.
+SOURCES := $(shell find crates -type f -not -path '*/tests/*' -not -name '*.snap') \
+           $(shell find page/src page/build.mjs page/package-lock.json -type f 2>/dev/null)
 DEMO_SNAPSHOT := corpus/h200/oom_loss_kept_with_graph.pickle.gz
 
 # $(call need,COMMAND,DEBIAN PACKAGE): installs the package unless the command is there.
@@ -32,13 +34,14 @@ demo: setup ## Explain a real out-of-memory error from an H200
 	@$(OOMPH) explain $(DEMO_SNAPSHOT) --html target/demo.html
 
 .PHONY: test
-test: setup $(VENV)/.test $(if $(wildcard page/package.json),page/node_modules/.oomph) ## Run every test
+test: setup $(VENV)/.test page/node_modules/.oomph ## Run every test
 	if cargo nextest --version >/dev/null 2>&1; then \
 	    cargo nextest run --workspace --locked && cargo test --doc --workspace --locked --quiet; \
 	else \
 	    cargo test --workspace --locked --quiet; \
 	fi
-	$(if $(wildcard page/package.json),npm --prefix page test)
+	mkdir -p target/page
+	OOMPH=$(CURDIR)/$(OOMPH) OOMPH_PAGE_OUT=$(CURDIR)/target/page npm --prefix page test
 	$(BIN)/python -m pytest
 
 .PHONY: lint
@@ -63,18 +66,19 @@ man: setup ## Write man pages and shell completions to target/man and target/com
 
 .PHONY: bench
 bench: ## Measure speed and memory against the targets
-	cargo bench --workspace --locked
+	cargo run --release --locked -p oomph-bench --bin read_snapshot
 
 # One virtual environment holds the built command and what tests it.
 $(VENV)/.tools: pyproject.toml
 	$(call need,cc,gcc libc6-dev)
+	$(call need,npm,nodejs npm)
 	$(PYTHON) -c 'import ensurepip' 2>/dev/null || { apt-get update -q && apt-get install -qy python3-venv; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet uv==0.13.7
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --group build
 	touch $@
 
-$(VENV)/.oomph: $(VENV)/.tools Cargo.toml Cargo.lock $(RUST_SOURCES)
+$(VENV)/.oomph: $(VENV)/.tools Cargo.toml Cargo.lock $(SOURCES)
 	rm -rf target/wheels
 	PATH="$(CURDIR)/$(BIN):$$PATH" maturin build --release --quiet --out target/wheels
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --reinstall --no-deps target/wheels/oomph-*.whl
@@ -84,8 +88,7 @@ $(VENV)/.test: $(VENV)/.tools
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --group test
 	touch $@
 
-page/node_modules/.oomph: page/package-lock.json
-	$(call need,npm,nodejs npm)
+page/node_modules/.oomph: page/package-lock.json $(VENV)/.tools
 	$(call need,chromium,chromium)
 	npm --prefix page ci --no-audit --no-fund
 	touch $@

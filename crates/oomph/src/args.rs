@@ -3,7 +3,20 @@
 use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::error::Error;
-use crate::verbs::{completions, doc, man};
+use crate::verbs::{completions, doc, explain, man, replay};
+
+/// What every number in oomph's output means, shown at the foot of each help page.
+pub(crate) const GLOSSARY: &str = "\
+Words:
+  allocated   bytes in blocks that tensors hold: torch.cuda.memory_allocated()
+  reserved    bytes PyTorch took from the driver: torch.cuda.memory_reserved()
+  device      bytes used on the card by everything: what NVML and nvidia-smi show";
+
+/// The exit codes of every verb that exists so far.
+pub(crate) const EXIT_CODES: &str = "\
+Exit codes:
+  0   done (whatever the verdict is)
+  2   an error: a bad option, an unreadable file; nothing was written";
 
 /// Everything on oomph's command line.
 #[derive(Debug, Parser)]
@@ -76,6 +89,8 @@ impl Color {
 /// One entry a verb; the order is that of the help page.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
+    Explain(explain::Args),
+    Replay(replay::Args),
     Doc(doc::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -85,6 +100,8 @@ impl Verb {
     /// Does what the user asked for.
     pub(crate) fn run(&self) -> Result<(), Error> {
         match self {
+            Self::Explain(args) => explain::run(args),
+            Self::Replay(args) => replay::run(args),
             Self::Doc(args) => doc::run(args),
             Self::Completions(args) => completions::run(args),
             Self::Man(args) => man::run(args),

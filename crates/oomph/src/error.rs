@@ -1,10 +1,45 @@
 //! Everything that can go wrong on the command line, each with the way out.
 
+use std::io::ErrorKind;
 use std::path::PathBuf;
+
+use oomph_trace::TraceError;
 
 /// Why oomph stops with exit code 2.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
+    /// The input file is not what it should be.
+    #[error("{0}")]
+    Trace(#[from] TraceError),
+    /// The file has no such device, or none with a history.
+    #[error("{}: there is no {wanted} with a history in it; it has {known}", path.display())]
+    NoDevice {
+        /// The file.
+        path: PathBuf,
+        /// What was asked for, in words.
+        wanted: String,
+        /// What there is, in words.
+        known: String,
+    },
+    /// Nothing to explain, or asked for what the file does not have.
+    #[error("{0}")]
+    Explain(#[from] oomph_explain::ExplainError),
+    /// `--conf` or a policy that PyTorch would refuse.
+    #[error("{0}")]
+    Heap(#[from] oomph_heap::HeapError),
+    /// `--conf backend:cudaMallocAsync`.
+    #[error("allocator settings: the cudaMallocAsync backend belongs to the driver and cannot be replayed")]
+    AsyncBackend,
+    /// `--validate` found fault with a replay: a defect of oomph.
+    #[error("{policy}: the independent checker objects to {count} things in this replay, the first: {first}")]
+    Invalid {
+        /// The policy.
+        policy: &'static str,
+        /// How many objections.
+        count: usize,
+        /// The first of them.
+        first: String,
+    },
     /// The reader of stdout has gone (`oomph explain ... | head`): not a failure, there is just nobody to write for.
     #[error("the reader of the output has gone")]
     ClosedPipe,
@@ -39,10 +74,31 @@ impl Error {
     pub(crate) fn hint(&self) -> Option<String> {
         match self {
             Self::ClosedPipe => None,
+            Self::NoDevice { .. } => Some(
+                "leave out --device, or record again: torch.cuda.memory._record_memory_history() must come before the \
+                 first tensor"
+                    .into(),
+            ),
+            Self::Explain(error) => Some(error.hint().into()),
+            Self::Heap(_) => Some("--conf takes what PYTORCH_CUDA_ALLOC_CONF takes in PyTorch 2.11".into()),
+            Self::Invalid { .. } => Some("this is a defect of oomph: please report it with the file".into()),
+            Self::AsyncBackend => Some("leave the key 'backend' out".into()),
+            Self::Trace(error) => Some(file_hint(error).into()),
             Self::Stdout(_) => Some("is the disk full? redirect the output somewhere else".into()),
             Self::Write { .. } => Some("name a file in a folder that exists and that you may write to".into()),
             Self::UnknownPage { similar, .. } if similar.is_empty() => Some("'oomph doc' lists all pages".into()),
             Self::UnknownPage { similar, .. } => Some(format!("did you mean {}?", similar.join(" or "))),
         }
+    }
+}
+
+/// The way out of trouble with an input file; what is wrong inside the file, the error itself says.
+fn file_hint(error: &TraceError) -> &'static str {
+    let problem = if let TraceError::InFile { problem, .. } = error { problem } else { error };
+    match problem {
+        TraceError::Io(error) if error.kind() == ErrorKind::NotFound => "is the path right? it is looked up from here",
+        TraceError::Io(error) if error.kind() == ErrorKind::PermissionDenied => "ask its owner for leave to read it",
+        TraceError::Io(_) => "copy the file again, or take a new snapshot",
+        _ => "oomph reads what torch.cuda.memory._dump_snapshot(FILE) writes, plain, gzip or zstd, and its own traces",
     }
 }

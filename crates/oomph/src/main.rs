@@ -4,9 +4,12 @@
 //! code, in one place: 0 for success, 2 for an error, and success too when the reader of a pipe has had enough.
 
 mod args;
+mod bytes;
 mod error;
 mod output;
 mod pages;
+mod progress;
+mod source;
 mod verbs;
 
 use std::process::ExitCode;

@@ -1,14 +1,18 @@
 //! Every byte oomph writes: stdout for data, stderr for all else, files whole or not at all.
 
 use std::fmt::Write as _;
-use std::io::Write as _;
-use std::path::Path;
+use std::fs::File;
+use std::io::{BufWriter, Write as _};
+use std::path::{Path, PathBuf};
 
 use anstyle::{AnsiColor, Style};
+use serde::Serialize;
+use tempfile::NamedTempFile;
 
 use crate::error::Error;
 
 const ERROR: Style = AnsiColor::Red.on_default().bold();
+const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 const HINT: Style = AnsiColor::Cyan.on_default().bold();
 
 /// Writes data to stdout; colour codes are dropped unless it is a terminal or `--color always` was given.
@@ -18,8 +22,9 @@ pub(crate) fn data(text: &str) -> Result<(), Error> {
 }
 
 /// JSON as it is printed: indented, one newline at the end.
-pub(crate) fn pretty(value: &serde_json::Value) -> String {
-    format!("{value:#}\n")
+pub(crate) fn pretty(value: &impl Serialize) -> String {
+    // Only a map with keys that are no strings can fail, and there is none.
+    serde_json::to_string_pretty(value).unwrap_or_default() + "\n"
 }
 
 /// Tells the user something that is not data.
@@ -28,45 +33,77 @@ pub(crate) fn note(text: &str) {
     let _ = writeln!(anstream::stderr().lock(), "{text}");
 }
 
-/// Prints an error, its causes and the way out.
+/// Tells the user what to be careful about.
+pub(crate) fn warning(text: &str) {
+    note(&format!("{WARNING}warning{WARNING:#}: {text}"));
+}
+
+/// Prints an error (whose text includes its causes) and the way out.
 pub(crate) fn error(error: &Error) {
     let mut text = format!("{ERROR}error{ERROR:#}: {error}");
-    let mut cause = std::error::Error::source(error);
-    while let Some(inner) = cause {
-        let _ = write!(text, "\n  cause: {inner}");
-        cause = inner.source();
-    }
     if let Some(hint) = error.hint() {
         let _ = write!(text, "\n{HINT}hint{HINT:#}: {hint}");
     }
     note(&text);
 }
 
-/// Writes a file so that it is either there whole or, on any failure, not there (or as it was before).
-pub(crate) fn file(path: &Path, write: impl FnOnce(&mut std::fs::File) -> std::io::Result<()>) -> Result<(), Error> {
-    let folder = match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    let attempt = || {
-        let mut draft = tempfile::Builder::new().prefix(".oomph-").tempfile_in(folder)?;
-        write(draft.as_file_mut())?;
-        draft.as_file_mut().flush()?;
-        make_readable(draft.as_file())?;
-        draft.persist(path)?;
+/// Files that appear together, whole, or not at all: each is written beside its place and renamed at the end.
+#[derive(Default)]
+pub(crate) struct Drafts(Vec<(NamedTempFile, PathBuf)>);
+
+impl Drafts {
+    /// Writes one file for `path`, which stays as it is until [`Drafts::publish`].
+    pub(crate) fn add(
+        &mut self,
+        path: &Path,
+        write: impl FnOnce(&mut BufWriter<&File>) -> std::io::Result<()>,
+    ) -> Result<(), Error> {
+        let folder = match path.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        };
+        let attempt = || {
+            if path.is_dir() {
+                return Err(std::io::ErrorKind::IsADirectory.into());
+            }
+            let draft = tempfile::Builder::new().prefix(".oomph-").tempfile_in(folder)?;
+            let mut buffer = BufWriter::with_capacity(1 << 20, draft.as_file());
+            write(&mut buffer)?;
+            buffer.flush()?;
+            drop(buffer);
+            make_readable(draft.as_file())?;
+            Ok(draft)
+        };
+        let draft = attempt().map_err(|source| Error::Write { path: path.to_owned(), source })?;
+        self.0.push((draft, path.to_owned()));
         Ok(())
-    };
-    attempt().map_err(|source| Error::Write { path: path.to_owned(), source })
+    }
+
+    /// Puts every file in its place and says where it is.
+    pub(crate) fn publish(self) -> Result<(), Error> {
+        for (draft, path) in self.0 {
+            match draft.persist(&path) {
+                Ok(_) => note(&format!("wrote {}", path.display())),
+                Err(failure) => return Err(Error::Write { path, source: failure.error }),
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Gives a temporary file, which is private at first, the permissions of an ordinary one.
 #[cfg(unix)]
-fn make_readable(file: &std::fs::File) -> std::io::Result<()> {
+fn make_readable(file: &File) -> std::io::Result<()> {
     use std::os::unix::fs::PermissionsExt as _;
     file.set_permissions(std::fs::Permissions::from_mode(0o644))
 }
 
 #[cfg(not(unix))]
-fn make_readable(_file: &std::fs::File) -> std::io::Result<()> {
+fn make_readable(_file: &File) -> std::io::Result<()> {
     Ok(())
+}
+
+/// Columns to lay text out for: the terminal's up to 100, or 80 where there is none.
+pub(crate) fn width() -> usize {
+    terminal_size::terminal_size().map_or(80, |(columns, _)| usize::from(columns.0).clamp(40, 100))
 }

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use anstyle::Style;
+use serde::Serialize;
 
 use crate::error::Error;
 use crate::output;
@@ -33,22 +34,34 @@ const BOLD: Style = Style::new().bold();
 
 pub(crate) fn run(args: &Args) -> Result<(), Error> {
     let Some(name) = &args.name else {
-        let all: Vec<_> = pages::ALL.iter().map(json).collect();
-        return output::data(&if args.json { output::pretty(&serde_json::json!({ "pages": all })) } else { list() });
+        let all = pages::all();
+        let shown = if args.json {
+            output::pretty(&PagesJson { pages: all.iter().map(PageJson::of).collect() })
+        } else {
+            list(&all, output::width())
+        };
+        return output::data(&shown);
     };
     let unknown = || Error::UnknownPage { name: name.clone(), similar: pages::similar(name) };
     let page = pages::find(name).ok_or_else(unknown)?;
-    output::data(&if args.json { output::pretty(&json(page)) } else { styled(page.text) })
+    output::data(&if args.json {
+        output::pretty(&PageJson::of(&page))
+    } else {
+        styled(&page.markdown(), output::width())
+    })
 }
 
 /// All names with their sentences, under a heading a kind.
-fn list() -> String {
-    let name_width = pages::ALL.iter().map(|page| page.name.len()).max().unwrap_or(0);
+fn list(all: &[Page], width: usize) -> String {
+    let name_width = all.iter().map(|page| page.name.len()).max().unwrap_or(0);
+    let hang = " ".repeat(name_width + 4);
     let mut text = String::new();
     for kind in Kind::ALL {
         let _ = writeln!(text, "{BOLD}{}{BOLD:#}", kind.title());
-        for page in pages::ALL.iter().filter(|page| page.kind == kind) {
-            let _ = writeln!(text, "  {:name_width$}  {}", page.name, page.summary());
+        for page in all.iter().filter(|page| page.kind == kind) {
+            let name = format!("  {:name_width$}  ", page.name);
+            let options = textwrap::Options::new(width).initial_indent(&name).subsequent_indent(&hang);
+            let _ = writeln!(text, "{}", textwrap::fill(page.summary, options));
         }
         text.push('\n');
     }
@@ -56,20 +69,46 @@ fn list() -> String {
     text
 }
 
-/// Markdown reads well as it is; only its headings are made bold.
-fn styled(markdown: &str) -> String {
-    let mut text = String::new();
-    for line in markdown.lines() {
-        let _ = if line.starts_with('#') { writeln!(text, "{BOLD}{line}{BOLD:#}") } else { writeln!(text, "{line}") };
-    }
-    text
+/// Markdown reads well as it is: headings are made bold, paragraphs and lists wrapped, code and tables left alone.
+fn styled(markdown: &str, width: usize) -> String {
+    let blocks = markdown.trim_end().split("\n\n").map(|block| {
+        if block.starts_with('#') {
+            format!("{BOLD}{block}{BOLD:#}")
+        } else if block.starts_with("    ") || block.starts_with('|') || block.starts_with("```") {
+            block.to_owned()
+        } else if let Some(items) = block.strip_prefix("- ") {
+            let item =
+                |item: &str| fill(item, textwrap::Options::new(width).initial_indent("- ").subsequent_indent("  "));
+            items.split("\n- ").map(item).collect::<Vec<_>>().join("\n")
+        } else {
+            fill(block, textwrap::Options::new(width))
+        }
+    });
+    blocks.collect::<Vec<_>>().join("\n\n") + "\n"
 }
 
-fn json(page: &Page) -> serde_json::Value {
-    serde_json::json!({
-        "name": page.name,
-        "kind": page.kind.name(),
-        "summary": page.summary(),
-        "text": page.text,
-    })
+/// Lays words out anew, whatever their line breaks were.
+fn fill(paragraph: &str, options: textwrap::Options) -> String {
+    textwrap::fill(&paragraph.split_whitespace().collect::<Vec<_>>().join(" "), options)
+}
+
+/// A page as `--json` prints it.
+#[derive(Serialize)]
+struct PageJson {
+    name: &'static str,
+    kind: &'static str,
+    summary: &'static str,
+    text: String,
+}
+
+impl PageJson {
+    fn of(page: &Page) -> Self {
+        Self { name: page.name, kind: page.kind.name(), summary: page.summary, text: page.markdown() }
+    }
+}
+
+/// The list of pages as `--json` prints it.
+#[derive(Serialize)]
+struct PagesJson {
+    pages: Vec<PageJson>,
 }

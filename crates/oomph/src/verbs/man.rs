@@ -7,7 +7,7 @@ use clap::CommandFactory as _;
 
 use crate::args::Cli;
 use crate::error::Error;
-use crate::output;
+use crate::output::{self, Drafts};
 
 /// Print the manual page, or write the pages of all verbs into a folder
 ///
@@ -28,14 +28,14 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
     let Some(folder) = &args.folder else {
         return output::data(&String::from_utf8_lossy(&page(&root)));
     };
+    let mut drafts = Drafts::default();
     for command in std::iter::once(&root).chain(root.get_subcommands()) {
         // clap names the page of a verb `oomph-explain`, as git does.
         let name = command.get_display_name().unwrap_or_else(|| command.get_name());
         let path = folder.join(format!("{name}.1"));
-        output::file(&path, |file| file.write_all(&page(command)))?;
+        drafts.add(&path, |file| file.write_all(&page(command)))?;
     }
-    output::note(&format!("man pages are in {}", folder.display()));
-    Ok(())
+    drafts.publish()
 }
 
 fn page(command: &clap::Command) -> Vec<u8> {

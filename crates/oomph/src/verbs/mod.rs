@@ -2,4 +2,6 @@
 
 pub(crate) mod completions;
 pub(crate) mod doc;
+pub(crate) mod explain;
 pub(crate) mod man;
+pub(crate) mod replay;

@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 
-use crate::harness::{command, oomph, root, text, transcript};
+use crate::harness::{command, corpus, oomph, root, text, transcript};
 
 fn check(name: &str, args: &[&str]) {
     let shown = format!("$ oomph {}\n{}", args.join(" "), transcript(&oomph(args)));
@@ -25,6 +25,12 @@ fn unknown_page_has_a_way_out() {
 }
 
 #[test]
+fn bad_options_have_a_way_out() {
+    check("no_verb", &["explian", "snapshot.pickle"]);
+    check("bad_size", &["replay", "snapshot.pickle", "--memory", "24 apples"]);
+}
+
+#[test]
 fn colour_only_where_wanted() {
     let plain = oomph(["doc", "leak"]);
     assert!(!text(&plain.stdout).contains('\x1b'), "a pipe gets no colour");
@@ -39,7 +45,7 @@ fn completions_know_every_verb() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = oomph(["completions", shell]);
         assert_eq!(script.status.code(), Some(0));
-        for verb in ["doc", "completions", "man"] {
+        for verb in ["explain", "replay", "doc", "completions", "man"] {
             assert!(text(&script.stdout).contains(verb), "{shell} does not complete {verb}");
         }
     }
@@ -56,9 +62,12 @@ fn man_pages_of_every_verb() {
         .map(|entry| entry.file_name().to_string_lossy().into_owned())
         .collect();
     names.sort();
-    assert_eq!(names, ["oomph-completions.1", "oomph-doc.1", "oomph-man.1", "oomph.1"]);
-    let page = std::fs::read_to_string(folder.path().join("oomph-doc.1")).expect("written");
-    assert!(page.contains("oomph\\-doc") && page.contains("Exit codes"));
+    assert_eq!(
+        names,
+        ["oomph-completions.1", "oomph-doc.1", "oomph-explain.1", "oomph-man.1", "oomph-replay.1", "oomph.1"]
+    );
+    let page = std::fs::read_to_string(folder.path().join("oomph-explain.1")).expect("written");
+    assert!(page.contains("oomph\\-explain") && page.contains("allocated") && page.contains("Exit codes"));
 }
 
 /// `oomph ... | head -1` is a success: the reader has what it wanted.
@@ -73,4 +82,97 @@ fn a_reader_may_leave_early() {
     drop(child.stdout.take());
     let output = child.wait_with_output().expect("ends");
     assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), ""));
+}
+
+#[test]
+fn explain_as_text() {
+    check("explain_leak", &["explain", &corpus("oom_loss_kept_with_graph")]);
+    check("explain_fragmentation", &["explain", &corpus("oom_fragmentation"), "--top", "3"]);
+    check("explain_healthy", &["explain", &corpus("run_mlp"), "--top", "3"]);
+}
+
+#[test]
+fn explain_as_json() {
+    check("explain_json", &["explain", &corpus("oom_growing_cache"), "--json", "--top", "3"]);
+}
+
+#[test]
+fn explain_asked_for_what_is_not_there() {
+    check("explain_no_device", &["explain", &corpus("run_mlp"), "--device", "7"]);
+    check("explain_no_event", &["explain", &corpus("run_mlp"), "--at", "4000000000"]);
+}
+
+#[test]
+fn replay_as_text() {
+    check("replay_healthy", &["replay", &corpus("run_gpt2_ragged")]);
+    check("replay_oom", &["replay", &corpus("oom_fragmentation")]);
+    check("replay_smaller_card", &["replay", &corpus("run_gpt2_ragged"), "--memory", "8GiB"]);
+    check("replay_settings", &["replay", &corpus("run_gpt2_ragged"), "--conf", "max_split_size_mb:64"]);
+}
+
+#[test]
+fn replay_as_json() {
+    check("replay_json", &["replay", &corpus("special_streams"), "--policy", "ideal,native", "--json"]);
+}
+
+#[test]
+fn replay_refuses_what_pytorch_refuses() {
+    check("replay_bad_conf", &["replay", &corpus("run_mlp"), "--conf", "max_split_size_mb:1"]);
+    check("replay_unknown_key", &["replay", &corpus("run_mlp"), "--conf", "max_split:64"]);
+    check("replay_async", &["replay", &corpus("run_mlp"), "--conf", "backend:cudaMallocAsync"]);
+    check("replay_unknown_policy", &["replay", &corpus("run_mlp"), "--policy", "natve"]);
+    check("replay_no_device", &["replay", &corpus("run_mlp"), "--device", "7"]);
+}
+
+/// Tables are for terminals of 80 columns.
+#[test]
+fn text_fits_a_terminal() {
+    for file in ["oom_loss_kept_with_graph", "oom_batch_too_big", "run_llama-1b", "special_graph"] {
+        for verb in ["explain", "replay"] {
+            let output = oomph([verb, &corpus(file)]);
+            for line in text(&output.stdout).lines() {
+                assert!(line.chars().count() <= 80, "{verb} {file}: {} columns: {line}", line.chars().count());
+            }
+        }
+    }
+}
+
+/// What `--save` and `--export` write is the same trace: every verb gives the same answer about it.
+#[test]
+fn saved_traces_tell_the_same() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (saved, exported) = (folder.path().join("run.oomph"), folder.path().join("run.pickle"));
+    let original = corpus("oom_outputs_kept_in_list");
+    let output = command(&root())
+        .args(["explain", &original, "--json", "--save"])
+        .arg(&saved)
+        .arg("--export")
+        .arg(&exported)
+        .output()
+        .expect("runs");
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    for copy in [&saved, &exported] {
+        for verb in ["explain", "replay"] {
+            let again = command(&root()).args([verb, "--json"]).arg(copy).output().expect("runs");
+            let wanted = oomph([verb, "--json", &original]);
+            assert_eq!(text(&again.stdout), text(&wanted.stdout), "{verb} {}", copy.display());
+            assert_eq!(text(&again.stderr), "");
+        }
+    }
+}
+
+#[test]
+fn pages_are_written_whole() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let page = folder.path().join("report.html");
+    let output = command(folder.path())
+        .arg("explain")
+        .arg(root().join(corpus("oom_growing_cache")))
+        .args(["--html", "report.html"])
+        .output()
+        .expect("runs");
+    assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), "wrote report.html\n"));
+    let html = std::fs::read_to_string(&page).expect("written");
+    assert!(html.to_lowercase().starts_with("<!doctype html>") && html.trim_end().ends_with("</html>"));
+    assert_eq!(std::fs::read_dir(folder.path()).expect("readable").count(), 1, "a draft was left behind");
 }

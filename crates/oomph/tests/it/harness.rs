@@ -10,6 +10,11 @@ pub(crate) fn root() -> PathBuf {
     crate_folder.ancestors().nth(2).expect("the crate lies two folders below the root").to_owned()
 }
 
+/// A file of the corpus, as a path from the root.
+pub(crate) fn corpus(name: &str) -> String {
+    format!("corpus/h200/{name}.pickle.gz")
+}
+
 /// `oomph ARGS` from the root of the repository, without a terminal and with nothing inherited that changes output.
 pub(crate) fn oomph<I: IntoIterator<Item: AsRef<OsStr>>>(args: I) -> Output {
     command(&root()).args(args).output().expect("the binary was built for this test")

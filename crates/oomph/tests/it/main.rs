@@ -3,4 +3,5 @@
 mod docs;
 mod golden;
 mod harness;
+mod hostile;
 mod tidy;

@@ -1,0 +1,33 @@
+//! The files verbs read.
+
+use std::path::Path;
+
+use oomph_trace::{Action, DeviceTrace, Trace};
+
+use crate::error::Error;
+use crate::progress::Stage;
+
+/// Reads a snapshot or a trace.
+pub(crate) fn read(path: &Path) -> Result<Trace, Error> {
+    let _stage = Stage::start(format!("reading {}", path.display()));
+    Ok(Trace::open(path)?)
+}
+
+/// The device asked for, else the one that ran out of memory, else the one with the longest history.
+pub(crate) fn device<'a>(trace: &'a Trace, path: &Path, wanted: Option<u32>) -> Result<&'a DeviceTrace, Error> {
+    let ran_out = |device: &DeviceTrace| device.events.iter().any(|event| event.action == Action::Oom);
+    let with_history = trace.devices.iter().filter(|device| !device.events.is_empty());
+    let found = match wanted {
+        Some(ordinal) => with_history.into_iter().find(|device| device.ordinal == ordinal),
+        // `max_by_key` keeps the last of equals; reversed, that is the first device.
+        None => with_history.rev().max_by_key(|device| (ran_out(device), device.events.len())),
+    };
+    found.ok_or_else(|| {
+        let known: Vec<String> = trace.devices.iter().map(|device| device.ordinal.to_string()).collect();
+        Error::NoDevice {
+            path: path.to_owned(),
+            wanted: wanted.map_or("device".to_owned(), |ordinal| format!("device {ordinal}")),
+            known: if known.is_empty() { "none".to_owned() } else { format!("device {}", known.join(", ")) },
+        }
+    })
+}
