@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-SNAPSHOTS = sorted((ROOT / "corpus").glob("*/*.pickle.gz"))
+SNAPSHOTS = sorted((ROOT / "corpus").glob("h200/**/*.pickle.gz"))
 
 
 @pytest.fixture(scope="session")

@@ -83,7 +83,7 @@ impl Error {
             Self::Heap(_) => Some("--conf takes what PYTORCH_CUDA_ALLOC_CONF takes in PyTorch 2.11".into()),
             Self::Invalid { .. } => Some("this is a defect of oomph: please report it with the file".into()),
             Self::AsyncBackend => Some("leave the key 'backend' out".into()),
-            Self::Trace(error) => Some(file_hint(error).into()),
+            Self::Trace(error) => file_hint(error).map(Into::into),
             Self::Stdout(_) => Some("is the disk full? redirect the output somewhere else".into()),
             Self::Write { .. } => Some("name a file in a folder that exists and that you may write to".into()),
             Self::UnknownPage { similar, .. } if similar.is_empty() => Some("'oomph doc' lists all pages".into()),
@@ -92,13 +92,18 @@ impl Error {
     }
 }
 
-/// The way out of trouble with an input file; what is wrong inside the file, the error itself says.
-fn file_hint(error: &TraceError) -> &'static str {
+/// The way out of trouble with an input file, where the error itself does not say it.
+fn file_hint(error: &TraceError) -> Option<&'static str> {
     let problem = if let TraceError::InFile { problem, .. } = error { problem } else { error };
-    match problem {
+    Some(match problem {
         TraceError::Io(error) if error.kind() == ErrorKind::NotFound => "is the path right? it is looked up from here",
         TraceError::Io(error) if error.kind() == ErrorKind::PermissionDenied => "ask its owner for leave to read it",
         TraceError::Io(_) => "copy the file again, or take a new snapshot",
+        TraceError::Foreign { .. }
+        | TraceError::Empty
+        | TraceError::Directory
+        | TraceError::TooLarge { .. }
+        | TraceError::NewerFormat { .. } => return None,
         _ => "oomph reads what torch.cuda.memory._dump_snapshot(FILE) writes, plain, gzip or zstd, and its own traces",
-    }
+    })
 }

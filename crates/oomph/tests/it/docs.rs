@@ -3,7 +3,9 @@
 use std::fmt::Write as _;
 use std::process::Command;
 
-use crate::harness::{check_file, oomph, root, text};
+use serde_json::Value;
+
+use crate::harness::{check_file, corpus, oomph, root, text};
 
 /// Names under one heading of `oomph doc`.
 fn names_under(heading: &str) -> Vec<String> {
@@ -54,6 +56,40 @@ fn reference_of_the_command_line() {
         let _ = write!(page, "\n## {}\n\n```text\n{}```\n", title.trim_end(), text(&output.stdout));
     }
     check_file("docs/cli.md", &page);
+}
+
+/// Every key of every JSON answer is explained.
+#[test]
+fn json_is_documented() {
+    let page = std::fs::read_to_string(root().join("docs/json.md")).expect("there is docs/json.md");
+    let leak = corpus("oom_loss_kept_with_graph");
+    let marked = corpus("special_annotated");
+    for args in
+        [vec!["explain", &leak], vec!["explain", &marked], vec!["replay", &leak], vec!["doc"], vec!["doc", "leak"]]
+    {
+        let output = oomph(args.iter().chain(&["--json"]));
+        let value: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let mut keys = Vec::new();
+        collect_keys(&value, &mut keys);
+        assert!(keys.len() > 2, "{args:?} prints next to nothing");
+        for key in keys {
+            let spellings = [format!("`{key}`"), format!(".{key}`"), format!("\"{key}\"")];
+            assert!(spellings.iter().any(|spelling| page.contains(spelling)), "docs/json.md does not explain {key}");
+        }
+    }
+}
+
+fn collect_keys(value: &Value, keys: &mut Vec<String>) {
+    match value {
+        Value::Object(entries) => {
+            for (key, inner) in entries {
+                keys.push(key.clone());
+                collect_keys(inner, keys);
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| collect_keys(item, keys)),
+        _ => {}
+    }
 }
 
 /// Every ```` ```console ```` block is run line by line, as a reader would.
