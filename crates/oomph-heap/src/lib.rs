@@ -9,6 +9,7 @@ mod caching;
 mod config;
 mod error;
 mod policies;
+mod record;
 mod replay;
 mod requests;
 mod source;
@@ -20,6 +21,7 @@ pub use caching::{
     Stats, Sync,
 };
 pub use policies::{ExpandableSegments, Ideal, Native, POLICIES, Policy, PolicyPage, policy};
+pub use record::record;
 pub use replay::{Options, Outcome, Replay, ReplayOom, replay};
 pub use requests::{Limit, LimitKind, Op, PoolFacts, Requests};
 pub use source::{BumpSource, Order, SegmentRequest, Source, TraceSource};

@@ -70,6 +70,8 @@ pub struct Placement {
     pub segment_address: u64,
     /// Bytes the block took.
     pub bytes: u64,
+    /// The pool its segment belongs to.
+    pub pool: PoolId,
 }
 
 /// A request that could not be served.
@@ -216,8 +218,7 @@ impl Allocator {
     #[must_use]
     pub fn placement(&self, block: BlockId) -> Option<Placement> {
         let block = self.blocks.find(*self.named.get(block as usize)?)?;
-        let segment_address = self.segments[block.segment as usize].address;
-        Some(Placement { address: block.address, segment_address, bytes: block.bytes })
+        Some(self.placement_of(block))
     }
 
     /// Serves a request.
@@ -371,7 +372,7 @@ impl Allocator {
         block.state = State::Held;
         block.requested_bytes = request.bytes;
         block.owner = request.block;
-        let (address, bytes, segment) = (block.address, block.bytes, block.segment);
+        let bytes = block.bytes;
         self.name(request.block, slot);
         self.stats.allocation.increase(small, 1);
         self.stats.allocated_bytes.increase(small, bytes);
@@ -381,7 +382,13 @@ impl Allocator {
         if bytes >= self.config.max_split_bytes {
             self.stats.oversize_allocation(true);
         }
-        Placement { address, segment_address: self.segments[segment as usize].address, bytes }
+        self.placement_of(self.blocks.get(slot))
+    }
+
+    fn placement_of(&self, block: &Block) -> Placement {
+        let segment = &self.segments[block.segment as usize];
+        let pool = self.pools[segment.pool as usize].id;
+        Placement { address: block.address, segment_address: segment.address, bytes: block.bytes, pool }
     }
 
     fn name(&mut self, block: BlockId, slot: Slot) {

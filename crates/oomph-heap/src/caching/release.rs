@@ -164,7 +164,7 @@ impl Allocator {
         let Some(free) = half.free_of(search.stream) else { return false };
         let enough = free.range((key_bytes, 0, 0)..).next().map(|entry| entry.2);
         if let Some(slot) = enough
-            && !self.is_expandable(slot)
+            && self.is_whole_segment(slot)
         {
             self.release_segment(slot, source);
             return true;
@@ -173,7 +173,7 @@ impl Allocator {
         let oversize: Vec<(u64, Slot)> = smaller
             .take_while(|entry| entry.0 >= self.config.max_split_bytes)
             .map(|&(bytes, _, slot)| (bytes, slot))
-            .filter(|&(_, slot)| !self.is_expandable(slot))
+            .filter(|&(_, slot)| self.is_whole_segment(slot))
             .collect();
         let mut released_bytes = 0;
         for (bytes, slot) in oversize {
@@ -184,6 +184,12 @@ impl Allocator {
             self.release_segment(slot, source);
         }
         released_bytes >= key_bytes
+    }
+
+    /// PyTorch takes every oversize block of an ordinary segment for a whole segment. One that was split while
+    /// expandable segments were on is not, and giving it back would free memory in use: it is passed over here.
+    fn is_whole_segment(&self, slot: Slot) -> bool {
+        !self.is_expandable(slot) && !self.blocks.is_split(slot)
     }
 }
 

@@ -8,7 +8,7 @@ use oomph_trace::{Action, DeviceTrace, Event, EventIndex, PoolId, StackId};
 
 use super::calibrate::calibrate;
 use super::{Limit, LimitKind, Op, PoolFacts, Requests};
-use crate::config::Config;
+use crate::config::{Config, SMALL_LIMIT_BYTES, SMALL_SEGMENT_BYTES};
 use crate::timeline::{BlockId, Timeline, unsplit_pools};
 
 const NO_BLOCK: BlockId = BlockId::MAX;
@@ -85,6 +85,12 @@ impl<'a> Walk<'a> {
             Action::Alloc | Action::Oom => self.request(at, at),
             Action::FreeRequested => {
                 self.free(at);
+                // A completion right after its own request waited for nothing.
+                let next = self.device.events.get(at + 1);
+                if next.is_some_and(|next| next.action == Action::FreeCompleted && next.addr == event.addr) {
+                    self.complete(at + 1);
+                    return at + 2;
+                }
                 at + 1
             }
             Action::FreeCompleted
@@ -167,15 +173,58 @@ impl<'a> Walk<'a> {
         if completions < self.waiting {
             return owner;
         }
-        let frees_early = self.config.garbage_collection_threshold > 0.0 || self.config.max_split_bytes != u64::MAX;
-        if !frees_early {
+        let collects = self.config.garbage_collection_threshold > 0.0;
+        let max_split_bytes = self.config.max_split_bytes;
+        if !collects && max_split_bytes == u64::MAX {
             return from;
         }
-        // Garbage collection and oversize release give memory back before anything is waited for.
-        match events.iter().position(is_release) {
-            Some(first_release) => from + first_release,
-            None => from,
+        // Garbage collection and oversize release give memory back before anything is waited for, but only large
+        // segments, and the latter only oversize ones. The wait comes right before what is given back last.
+        let is_completion = |event: &Event| event.action == Action::FreeCompleted;
+        let Some(last) = events.iter().rposition(is_completion) else { return owner };
+        let before = events[..last].iter().rposition(|event| !is_completion(event));
+        let waited_from = from + before.map_or(0, |before| before + 1);
+        let request = &self.device.events[owner];
+        let failed = request.action == Action::Oom;
+        let passed_over = (waited_from..=from + last).any(|at| self.would_have_served(at, request));
+        let released_before = events[..last].iter().any(is_release);
+        if failed || released_before || passed_over || self.shows_wait(&events[last..], request) {
+            waited_from
+        } else {
+            owner
         }
+    }
+
+    /// Whether the block completed at `at` would have served the request, had it been free when that began.
+    fn would_have_served(&self, at: usize, request: &Event) -> bool {
+        let Some(block) = self.timeline.blocks.get(self.block_of[at] as usize) else { return false };
+        let rounded_bytes = self.config.round(request.bytes);
+        let max_split_bytes = self.config.max_split_bytes;
+        let oversize = rounded_bytes >= max_split_bytes;
+        let small = |bytes: u64| bytes <= SMALL_LIMIT_BYTES;
+        block.stream == request.stream
+            && block.pool == request.pool.unwrap_or(PoolId::DEFAULT)
+            && small(self.config.round(block.requested_bytes)) == small(rounded_bytes)
+            && block.bytes >= rounded_bytes
+            && (oversize || block.bytes < max_split_bytes)
+            && (!oversize || block.bytes - rounded_bytes < self.config.max_non_split_rounding_bytes)
+    }
+
+    /// Whether what a request gave back cannot be the work of garbage collection or oversize release alone.
+    fn shows_wait(&self, events: &[Event], request: &Event) -> bool {
+        let released = || events.iter().filter(|event| is_release(event));
+        if released().any(|event| event.action == Action::SegmentUnmap || event.bytes == SMALL_SEGMENT_BYTES) {
+            return true;
+        }
+        if self.config.garbage_collection_threshold > 0.0 {
+            return false;
+        }
+        // Oversize release goes from large to small, within one stream, and ends with enough for the request.
+        let key_bytes = self.config.round(request.bytes).max(self.config.max_split_bytes);
+        let grows = released().zip(released().skip(1)).any(|(one, next)| one.bytes < next.bytes);
+        let foreign = released().any(|event| event.stream != request.stream);
+        let sum_bytes: u64 = released().map(|event| event.bytes).sum();
+        grows || foreign || (sum_bytes > 0 && sum_bytes < key_bytes)
     }
 
     fn alloc(&mut self, owner: usize) {

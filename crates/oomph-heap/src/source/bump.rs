@@ -3,23 +3,25 @@
 use std::collections::BTreeMap;
 
 use super::{SegmentRequest, Source};
-use crate::config::SMALL_SEGMENT_BYTES;
+use crate::config::{MIB, SMALL_SEGMENT_BYTES, round_up};
 
-/// In which direction a [`BumpSource`] hands out large addresses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How a [`BumpSource`] chooses addresses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
-    /// Each new segment lies above the last.
+    /// As recorded drivers do: addresses come in chunks of 32 MiB, each new run of chunks right below the last; a
+    /// segment takes the smallest gap that holds it, from the gap's start, before new chunks are opened.
+    #[default]
+    Driver,
+    /// The lowest gap that is large enough; segments of 2 MiB have a region of their own.
     Ascending,
-    /// Each new segment lies below the last.
+    /// The highest gap that is large enough, from its end; segments of 2 MiB have a region of their own.
     Descending,
 }
 
-/// The rule for replays without recorded addresses.
+/// The rule for replays without recorded addresses: [`Order::Driver`]. Freed addresses can be used again.
 ///
-/// Segments of 2 MiB come from one region and all others from another; a new segment takes the lowest free gap of
-/// its region that is large enough ([`Order::Descending`]: the highest). A freed address range can be used again.
-/// The allocator breaks ties between equally large free blocks by address, so the order can change what a replay
-/// reserves: run both orders for the range.
+/// The allocator breaks ties between equally large free blocks by address, so addresses can change what a replay
+/// reserves. The other orders are there to show by how much: run all three for the range.
 #[derive(Clone, Debug)]
 pub struct BumpSource {
     order: Order,
@@ -35,6 +37,7 @@ const LARGE_BASE: u64 = 0x7400_0000_0000;
 const RESERVED_BASE: u64 = 0x1000_0000_0000;
 const REGION_BYTES: u64 = 0x0400_0000_0000;
 const RESERVED_REGION_BYTES: u64 = 0x6000_0000_0000;
+const CHUNK_BYTES: u64 = 32 * MIB;
 
 impl BumpSource {
     /// A card on which the allocator can take at most `capacity_bytes`; `None` means as much as it likes.
@@ -45,7 +48,10 @@ impl BumpSource {
             capacity_bytes: capacity_bytes.unwrap_or(u64::MAX),
             used_bytes: 0,
             small: Region::new(SMALL_BASE, REGION_BYTES),
-            large: Region::new(LARGE_BASE, REGION_BYTES),
+            large: match order {
+                Order::Driver => Region::without_gaps(LARGE_BASE, REGION_BYTES),
+                Order::Ascending | Order::Descending => Region::new(LARGE_BASE, REGION_BYTES),
+            },
             reserved: Region::new(RESERVED_BASE, RESERVED_REGION_BYTES),
         }
     }
@@ -75,7 +81,8 @@ impl Source for BumpSource {
         if !self.take(request.bytes) {
             return None;
         }
-        let region = if request.bytes == SMALL_SEGMENT_BYTES { &mut self.small } else { &mut self.large };
+        let apart = self.order != Order::Driver && request.bytes == SMALL_SEGMENT_BYTES;
+        let region = if apart { &mut self.small } else { &mut self.large };
         let address = region.take(request.bytes, self.order);
         if address.is_none() {
             self.used_bytes -= request.bytes;
@@ -90,7 +97,8 @@ impl Source for BumpSource {
 
     fn reserve_addresses(&mut self, request: SegmentRequest) -> u64 {
         // Addresses past every region are still addresses: nothing else lies there.
-        self.reserved.take(request.bytes, self.order).unwrap_or(RESERVED_BASE + RESERVED_REGION_BYTES)
+        let order = if self.order == Order::Descending { Order::Descending } else { Order::Ascending };
+        self.reserved.take(request.bytes, order).unwrap_or(RESERVED_BASE + RESERVED_REGION_BYTES)
     }
 
     fn release_addresses(&mut self, address: u64, _bytes: u64) {
@@ -119,11 +127,19 @@ struct Region {
     taken: BTreeMap<u64, u64>,
     /// Free stretches by address; kept so that a search need not walk every range taken.
     gaps: BTreeMap<u64, u64>,
+    /// Where the lowest chunk opened so far begins.
+    floor: u64,
 }
 
 impl Region {
     fn new(start: u64, bytes: u64) -> Self {
-        Self { start, end: start + bytes, taken: BTreeMap::new(), gaps: BTreeMap::from([(start, bytes)]) }
+        Self { gaps: BTreeMap::from([(start, bytes)]), ..Self::without_gaps(start, bytes) }
+    }
+
+    /// A region in which chunks have to be opened first.
+    fn without_gaps(start: u64, bytes: u64) -> Self {
+        let end = start + bytes;
+        Self { start, end, taken: BTreeMap::new(), gaps: BTreeMap::new(), floor: end }
     }
 
     fn holds(&self, address: u64) -> bool {
@@ -132,17 +148,26 @@ impl Region {
 
     fn take(&mut self, bytes: u64, order: Order) -> Option<u64> {
         let fits = |gap: &(&u64, &u64)| *gap.1 >= bytes;
-        let (gap, gap_bytes) = match order {
+        let found = match order {
+            Order::Driver => self.gaps.iter().filter(fits).min_by_key(|gap| *gap.1),
             Order::Ascending => self.gaps.iter().find(fits),
             Order::Descending => self.gaps.iter().rev().find(fits),
-        }
-        .map(|(&gap, &gap_bytes)| (gap, gap_bytes))?;
-        let address = match order {
-            Order::Ascending => gap,
-            Order::Descending => gap + gap_bytes - bytes,
         };
+        let (gap, gap_bytes) = match found {
+            Some((&gap, &gap_bytes)) => (gap, gap_bytes),
+            None if order == Order::Driver => self.open_chunks(bytes)?,
+            None => return None,
+        };
+        let address = if order == Order::Descending { gap + gap_bytes - bytes } else { gap };
         self.occupy(gap, gap_bytes, address, bytes);
         Some(address)
+    }
+
+    /// Opens chunks below all others for a segment; they are a gap until it is taken.
+    fn open_chunks(&mut self, bytes: u64) -> Option<(u64, u64)> {
+        let chunk_bytes = round_up(bytes, CHUNK_BYTES);
+        self.floor = self.floor.checked_sub(chunk_bytes).filter(|&floor| floor >= self.start)?;
+        Some((self.floor, chunk_bytes))
     }
 
     fn occupy(&mut self, gap: u64, gap_bytes: u64, address: u64, bytes: u64) {

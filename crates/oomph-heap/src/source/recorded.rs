@@ -84,10 +84,12 @@ impl TraceSource {
 fn reservation_starts(device: &DeviceTrace) -> Vec<u64> {
     /// Reservations are larger than the card, so mappings this close belong together.
     const REACH_BYTES: u64 = 1 << 33;
-    let mut open: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
+    // By stream and start: where the mappings end, and how much is mapped.
+    let mut open: BTreeMap<(u64, u64), (u64, u64)> = BTreeMap::new();
     let mut starts = Vec::new();
     for event in &device.events {
-        let near = open.range(..=event.addr).next_back().map(|(&start, &(end, mapped))| (start, end, mapped));
+        let own = open.range((event.stream, 0)..=(event.stream, event.addr)).next_back();
+        let near = own.map(|(&start, &(end, mapped))| (start, end, mapped));
         let near = near.filter(|&(_, end, _)| event.addr <= end.saturating_add(REACH_BYTES));
         match (event.action, near) {
             (Action::SegmentMap, Some((start, end, mapped))) => {
@@ -95,7 +97,7 @@ fn reservation_starts(device: &DeviceTrace) -> Vec<u64> {
             }
             (Action::SegmentMap, None) => {
                 starts.push(event.addr);
-                open.insert(event.addr, (event.addr + event.bytes, event.bytes));
+                open.insert((event.stream, event.addr), (event.addr + event.bytes, event.bytes));
             }
             (Action::SegmentUnmap, Some((start, end, mapped))) => {
                 if mapped <= event.bytes {

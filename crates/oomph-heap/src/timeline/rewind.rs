@@ -82,38 +82,34 @@ impl<'a> Rewind<'a> {
 
     /// A trace that is not a snapshot may lack its final segments: what its events leave behind is put in their place.
     fn add_what_the_segments_lack(&mut self, device: &DeviceTrace) {
-        let mut open_segments: FxHashMap<u64, EventIndex> = FxHashMap::default();
+        let lacks_segments = device.segments.is_empty();
+        if lacks_segments {
+            for (address, (end, at)) in memory_left(device) {
+                let event = &device.events[at as usize];
+                let piece = piece_of(event, event.action == Action::SegmentMap, None, self.config);
+                self.own(SegmentSpan { address, bytes: end - address, ..piece });
+            }
+        }
         let mut open_blocks: FxHashMap<u64, (EventIndex, bool)> = FxHashMap::default();
         for (at, event) in device.events.iter().enumerate() {
-            let at = at as EventIndex;
             match event.action {
-                Action::SegmentAlloc | Action::SegmentMap => drop(open_segments.insert(event.addr, at)),
-                Action::SegmentFree | Action::SegmentUnmap => drop(open_segments.remove(&event.addr)),
-                Action::Alloc => drop(open_blocks.insert(event.addr, (at, true))),
+                Action::Alloc => drop(open_blocks.insert(event.addr, (at as EventIndex, true))),
                 Action::FreeRequested => {
-                    if let Some((_, allocated)) = open_blocks.get_mut(&event.addr) {
-                        *allocated = false;
+                    if let Some((_, held)) = open_blocks.get_mut(&event.addr) {
+                        *held = false;
                     }
                 }
                 Action::FreeCompleted => drop(open_blocks.remove(&event.addr)),
-                Action::Snapshot | Action::Oom | Action::Other(_) => {}
-            }
-        }
-        if device.segments.is_empty() {
-            let mut missing: Vec<EventIndex> = open_segments.into_values().collect();
-            missing.sort_unstable();
-            for at in missing {
-                let event = &device.events[at as usize];
-                self.own(piece_of(event, event.action == Action::SegmentMap, None, self.config));
+                _ => {}
             }
         }
         let mut missing: Vec<(EventIndex, bool)> = open_blocks.into_values().collect();
         missing.sort_unstable();
-        for (at, allocated) in missing {
+        for (at, held) in missing {
             let event = &device.events[at as usize];
-            if !self.live.contains_key(&event.addr) && (allocated || device.segments.is_empty()) {
+            if !self.live.contains_key(&event.addr) && (held || lacks_segments) {
                 let span = self.sized(event);
-                self.begin(span, allocated);
+                self.begin(span, held);
             }
         }
     }
@@ -261,6 +257,32 @@ impl<'a> Rewind<'a> {
         self.pieces.sort_by_key(|piece| (piece.obtained, piece.address));
         (self.spans, self.pieces)
     }
+}
+
+/// The stretches of memory that events obtained and no event gave back: where each ends and which event obtained it.
+fn memory_left(device: &DeviceTrace) -> BTreeMap<u64, (u64, EventIndex)> {
+    let mut left: BTreeMap<u64, (u64, EventIndex)> = BTreeMap::new();
+    for (at, event) in device.events.iter().enumerate() {
+        let (start, end) = (event.addr, event.addr.saturating_add(event.bytes));
+        match event.action {
+            Action::SegmentAlloc | Action::SegmentMap => drop(left.insert(start, (end, at as EventIndex))),
+            Action::SegmentFree | Action::SegmentUnmap => {
+                let below = left.range(..end).rev().map(|(&from, &(to, by))| (from, to, by));
+                let touched: Vec<_> = below.take_while(|&(_, to, _)| to > start).collect();
+                for (from, to, by) in touched {
+                    left.remove(&from);
+                    if from < start {
+                        left.insert(from, (start, by));
+                    }
+                    if to > end {
+                        left.insert(end, (to, by));
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    left
 }
 
 fn span_at(address: u64, requested_bytes: u64, stream: u64) -> LiveSpan {
