@@ -245,11 +245,14 @@ fn device(tables: &Tables) -> impl Strategy<Value = DeviceTrace> + use<> {
 fn trace() -> impl Strategy<Value = Trace> {
     tables().prop_flat_map(|tables| {
         let origin = prop::sample::select(vec![Origin::TorchSnapshot, Origin::HollowRun, Origin::RealRun]);
-        (origin, vec(device(&tables), 0..4), vec(mark(&tables), 0..4), settings(), extra()).prop_map(
-            move |(origin, mut devices, marks, settings, extra)| {
-                // A torch snapshot numbers its devices without gaps.
-                for (ordinal, device) in devices.iter_mut().enumerate() {
-                    device.ordinal = ordinal as u32;
+        let gaps = vec(prop_oneof![3 => Just(0), 1 => 0..40_u32], 4);
+        (origin, vec(device(&tables), 0..4), gaps, vec(mark(&tables), 0..4), settings(), extra()).prop_map(
+            move |(origin, mut devices, gaps, marks, settings, extra)| {
+                let mut ordinal = 0;
+                for (device, gap) in devices.iter_mut().zip(gaps) {
+                    ordinal += gap;
+                    device.ordinal = ordinal;
+                    ordinal += 1;
                 }
                 let mut trace = Trace::new(origin);
                 (trace.devices, trace.marks, trace.settings, trace.extra) = (devices, marks, settings, extra);

@@ -6,7 +6,7 @@ mod torch;
 use crate::model::event::Action;
 use crate::model::extra::Value;
 use crate::model::stack::StackTable;
-use crate::model::trace::{Origin, Trace};
+use crate::model::trace::{DeviceTrace, Origin, Trace};
 
 pub use torch::write_torch_snapshot;
 
@@ -26,8 +26,11 @@ const ORIGINS: [(&str, Origin); 3] =
 fn own_to_value(trace: &Trace) -> Option<Value> {
     let text = |text: &str| Value::Text(text.to_owned());
     let bytes = |bytes: Option<u64>| bytes.map_or(Value::None, Value::Unsigned);
+    // A torch snapshot has a list of events for every ordinal below the last.
     let is_plain = trace.origin == Origin::TorchSnapshot
-        && trace.devices.iter().all(|device| device.total_bytes.is_none() && device.limit_bytes.is_none());
+        && trace.devices.iter().zip(0..).all(|(device, ordinal)| {
+            device.ordinal == ordinal && device.total_bytes.is_none() && device.limit_bytes.is_none()
+        });
     if is_plain {
         return None;
     }
@@ -62,10 +65,14 @@ pub(crate) fn own_from_value(own: &Value, trace: &mut Trace) -> Option<()> {
         capacities.push((at, number(total), number(limit)));
     }
     trace.origin = *origin;
+    let listed: Vec<u32> = capacities.iter().map(|&(at, ..)| trace.devices[at].ordinal).collect();
     for (at, total_bytes, limit_bytes) in capacities {
         trace.devices[at].total_bytes = total_bytes;
         trace.devices[at].limit_bytes = limit_bytes;
     }
+    // The others are gaps in the numbering that the format made the exporter fill.
+    let is_gap = |device: &DeviceTrace| device.events.is_empty() && device.segments.is_empty();
+    trace.devices.retain(|device| listed.contains(&device.ordinal) || !is_gap(device));
     Some(())
 }
 

@@ -94,3 +94,15 @@ pub(super) fn unfold(packed: &[u8], at: usize, limit_bytes: usize) -> Result<Vec
         )
     })
 }
+
+/// A file whose chunks hold these bytes, whether they are records or not.
+#[must_use]
+pub fn file_of_records(records: &[&[u8]]) -> Vec<u8> {
+    let mut file = Vec::new();
+    // Writing to memory fails only for records beyond the limit, which then are left out.
+    let _ = write_header(Origin::RealRun, &mut file);
+    for record in records {
+        let _ = write_chunk(record, &mut file);
+    }
+    file
+}

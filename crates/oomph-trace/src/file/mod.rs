@@ -11,6 +11,7 @@ mod reader;
 mod record;
 mod writer;
 
+pub use chunk::file_of_records;
 pub(crate) use chunk::is_oomph_file;
 pub(crate) use reader::read;
 pub use writer::{TraceWriter, write_oomph_trace};

@@ -26,6 +26,7 @@ impl Store<'_> {
             pool: None,
         };
         let mut extra = Extra::new();
+        let words = distinct_words(pairs, "event")?;
         for pair in pairs.chunks_exact(2) {
             let (key, value) = (pair[0], pair[1]);
             let Item::Text { word, len, at } = key else {
@@ -35,7 +36,7 @@ impl Store<'_> {
                 extra.push((self.text(at, len), self.value_of(value)?));
             }
         }
-        if words(pairs) & Word::Action.bit() == 0 {
+        if words & Word::Action.bit() == 0 {
             return Err(TraceError::shape("event", "has no `action`"));
         }
         let id = u32::try_from(self.events.len()).ok().filter(|&id| id < u32::MAX).ok_or(TraceError::TooLarge {
@@ -44,7 +45,7 @@ impl Store<'_> {
             way_out: "record fewer with max_entries",
         })?;
         self.events.push(event);
-        self.event_words.push(words(pairs));
+        self.event_words.push(words);
         if !extra.is_empty() {
             self.event_extra.push((id, extra));
         }
@@ -78,6 +79,7 @@ impl Store<'_> {
 
     /// Makes a frame of a dictionary.
     pub(super) fn frame_of(&mut self, pairs: &[Item]) -> Result<FrameId, TraceError> {
+        distinct_words(pairs, "frame")?;
         let mut frame = Frame { name: StringId::MISSING, file: StringId::MISSING, line: 0, extra: Extra::new() };
         for pair in pairs.chunks_exact(2) {
             let (key, value) = (pair[0], pair[1]);
@@ -196,6 +198,16 @@ impl Store<'_> {
     pub(super) fn text(&self, at: u64, len: u32) -> String {
         String::from_utf8_lossy(self.bytes(at, len)).into_owned()
     }
+}
+
+/// The set of the format's words among the keys, each of which may stand there once.
+fn distinct_words(pairs: &[Item], place: &str) -> Result<u16, TraceError> {
+    let known = |key: &&Item| matches!(key, Item::Text { word, .. } if *word != Word::Other);
+    let words = words(pairs) & !Word::Other.bit();
+    if words.count_ones() as usize == pairs.iter().step_by(2).filter(known).count() {
+        return Ok(words);
+    }
+    Err(TraceError::shape(place, "has a key twice: the file is damaged"))
 }
 
 fn number(place: &str, word: Word, value: Item) -> Result<u64, TraceError> {

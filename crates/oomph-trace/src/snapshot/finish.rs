@@ -62,6 +62,7 @@ impl Store<'_> {
         match self.objects[at as usize] {
             Object::List { .. } => Ok(None),
             Object::Dict { body, .. } => {
+                self.check_keys(body, "snapshot")?;
                 let mut keys = Vec::new();
                 for index in 0..self.body_len(body) / 2 {
                     let (key, value) = self.pair(body, index);

@@ -193,7 +193,10 @@ impl Store<'_> {
     pub(super) fn dict_body(&self, item: Item, place: &str) -> Result<u32, TraceError> {
         let found = match item {
             Item::Object(at) => match self.objects[at as usize] {
-                Object::Dict { body, .. } => return Ok(body),
+                Object::Dict { body, .. } => {
+                    self.check_keys(body, place)?;
+                    return Ok(body);
+                }
                 Object::Event(_) => "an event",
                 Object::Frame(_) => "a frame",
                 _ => "a list",
@@ -201,6 +204,24 @@ impl Store<'_> {
             _ => item.kind(),
         };
         Err(TraceError::shape(place, format!("is {found}, expected a dictionary")))
+    }
+
+    /// No dictionary holds a key twice.
+    pub(super) fn check_keys(&self, body: u32, place: &str) -> Result<(), TraceError> {
+        let mut keys = Vec::with_capacity(self.body_len(body) / 2);
+        for index in 0..self.body_len(body) / 2 {
+            if let (Item::Text { at, len, .. }, _) = self.pair(body, index) {
+                keys.push(self.bytes(at, len));
+            }
+        }
+        keys.sort_unstable();
+        match keys.windows(2).find(|two| two[0] == two[1]) {
+            None => Ok(()),
+            Some(two) => {
+                let key = String::from_utf8_lossy(two[0]);
+                Err(TraceError::shape(place, format!("has the key `{key:.30}` twice: the file is damaged")))
+            }
+        }
     }
 
     pub(super) fn body_len(&self, body: u32) -> usize {

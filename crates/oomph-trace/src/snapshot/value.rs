@@ -149,6 +149,11 @@ impl Store<'_> {
 
     /// The pairs of a dictionary whose keys are text.
     pub(super) fn extra_of(&mut self, item: Item, place: &str) -> Result<Extra, TraceError> {
+        if let Item::Object(at) = item
+            && let Object::Dict { body, .. } = self.objects[at as usize]
+        {
+            self.check_keys(body, place)?;
+        }
         match self.value_of(item)? {
             Value::Dict(pairs) => pairs
                 .into_iter()
