@@ -42,6 +42,7 @@ export interface Verdict {
   line: number | null;
   bytes: number | null;
   proof: string;
+  advice: string[];
 }
 
 export interface StepMark {
@@ -123,6 +124,8 @@ export interface Blocks {
   heldBytes: Float64Array;
   category: Uint8Array;
   stack: Uint32Array;
+  /** 1 for the blocks the verdict accuses. */
+  accused: Uint8Array;
 }
 
 /** One row a stretch of reserved memory, in order of `start`. */
@@ -280,7 +283,8 @@ function readBlocks(reader: ColumnReader, unitBytes: number): Blocks {
   const heldBytes = reader.column(new Float64Array(count)).map((extra, block) => extra + requestedBytes[block]);
   const category = reader.column(new Uint8Array(count));
   const stack = reader.column(new Uint32Array(count));
-  return { count, start, givenBack, end, address, requestedBytes, heldBytes, category, stack };
+  const accused = reader.column(new Uint8Array(count));
+  return { count, start, givenBack, end, address, requestedBytes, heldBytes, category, stack, accused };
 }
 
 function readSegments(reader: ColumnReader, unitBytes: number): Segments {

@@ -1,11 +1,14 @@
-/** Which colour a block has, on the timeline and in the segment map alike: that of its category or of its line. */
+/**
+ * Which colour a block has, on the timeline and in the segment map alike: that of its category, of its line, or of
+ * what the verdict says about it.
+ */
 
 import { CATEGORIES, CATEGORY_UNKNOWN, Device, Frame, Stacks, Verdict } from "./data";
 import { baseName } from "./format";
 import { GroupOfBlock, History } from "./history";
 import { CATEGORY_COLOURS, GUILTY_COLOUR, LINE_COLOURS, OTHER_LINES_COLOUR, WAITING_COLOUR } from "./theme";
 
-export type GroupKind = "category" | "line";
+export type GroupKind = "category" | "line" | "verdict";
 
 export interface Group {
   name: string;
@@ -32,6 +35,20 @@ export function hasCategories(device: Device): boolean {
 export function groupByCategory(device: Device): Grouping {
   const groups = CATEGORIES.map((name, code) => ({ name, colour: CATEGORY_COLOURS[code] }));
   return withWaiting(groups, device.blocks.category);
+}
+
+/** Whether the verdict accuses any block. */
+export function hasAccused(device: Device): boolean {
+  return device.blocks.accused.includes(1);
+}
+
+/** Accused blocks lie lowest, so that their growth is seen against a straight line. */
+export function groupByVerdict(device: Device): Grouping {
+  const groups = [
+    { name: "accused by the verdict", colour: GUILTY_COLOUR },
+    { name: "everything else", colour: OTHER_LINES_COLOUR },
+  ];
+  return withWaiting(groups, device.blocks.accused.map((accused) => 1 - accused));
 }
 
 /** Groups by the line named for each block's stack: the guilty one, the largest at the peak, and the rest together. */

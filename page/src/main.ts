@@ -6,7 +6,7 @@ import { ACTIONS, decodePayload, Device, DeviceFacts, Facts, Payload, Stacks, un
 import { choice, element, fill } from "./dom";
 import { formatBytes } from "./format";
 import { FlameGraph } from "./flame";
-import { Grouping, groupByCategory, groupByLine, GroupKind, hasCategories } from "./grouping";
+import { Grouping, groupByCategory, groupByLine, groupByVerdict, GroupKind, hasAccused, hasCategories } from "./grouping";
 import { History } from "./history";
 import pageStyle from "./page.css";
 import { SegmentMap } from "./segment_map";
@@ -108,21 +108,21 @@ class DeviceView {
   }
 
   private setGroupKind(kind: GroupKind): void {
-    const grouping: Grouping =
-      kind === "category"
-        ? groupByCategory(this.device)
-        : groupByLine(this.history, this.stacks, this.verdict, this.peakEvent);
+    const makers: Record<GroupKind, () => Grouping> = {
+      category: () => groupByCategory(this.device),
+      line: () => groupByLine(this.history, this.stacks, this.verdict, this.peakEvent),
+      verdict: () => groupByVerdict(this.device),
+    };
+    const grouping = makers[kind]();
     this.timeline.setGrouping(grouping);
     this.segmentMap.setGrouping(grouping);
   }
 
   private timelineCard(): HTMLElement {
+    const kinds: GroupKind[] = hasAccused(this.device) ? ["category", "line", "verdict"] : ["category", "line"];
     const colour = choice<GroupKind>(
       "colour by",
-      [
-        { value: "category", text: "category" },
-        { value: "line", text: "line" },
-      ],
+      kinds.map((kind) => ({ value: kind, text: kind })),
       this.defaultGroupKind,
       (kind) => this.setGroupKind(kind),
     );

@@ -26,6 +26,9 @@ export function renderVerdict({ verdict, source_name }: Facts): HTMLElement {
       verdict.bytes === null ? null : element("b", {}, formatBytes(verdict.bytes)),
     ),
     verdict.proof === "" ? null : element("p", { class: "proof" }, element("b", {}, "Proof: "), verdict.proof),
+    verdict.advice.length === 0
+      ? null
+      : element("ul", { class: "advice" }, ...verdict.advice.map((advice) => element("li", {}, advice))),
   );
 }
 

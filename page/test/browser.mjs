@@ -7,7 +7,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
-/** `OOMPH` names the command to make pages with; without it an example of the crate makes them. */
+/** `OOMPH` names the command to make pages with; without it cargo builds one. */
 const OOMPH = process.env.OOMPH;
 /** Pages and screenshots are left here for people to look at. */
 export const OUT = process.env.OOMPH_PAGE_OUT ?? mkdtempSync(join(tmpdir(), "oomph-page-"));
@@ -23,29 +23,28 @@ const FLAGS = [
   "--disable-sync",
 ];
 
-const example = (...args) =>
-  execFileSync("cargo", ["run", "--quiet", "--locked", "-p", "oomph-explain", "--example", "page", "--", ...args], { cwd: ROOT });
+const run = (program, ...args) => execFileSync(program, args, { cwd: ROOT, stdio: ["ignore", "ignore", "inherit"] });
+const oomph = (...args) => (OOMPH ? run(OOMPH, ...args) : run("cargo", "run", "-q", "--locked", "-p", "oomph", "--", ...args));
+const invented = (...args) => run("cargo", "run", "-q", "--locked", "-p", "oomph-explain", "--example", "invented_page", "--", ...args);
 
 /** The page of a snapshot of the corpus. */
 export function pageOfSnapshot(name) {
-  const snapshot = join(ROOT, "corpus/h200", `${name}.pickle.gz`);
   const out = join(OUT, `${name}.html`);
-  if (OOMPH) execFileSync(OOMPH, ["explain", snapshot, "--html", out], { cwd: ROOT });
-  else example(snapshot, out);
+  oomph("explain", join(ROOT, "corpus/h200", `${name}.pickle.gz`), "--html", out);
   return out;
 }
 
 /** The page of an invented history of this many events. */
 export function pageOfEvents(count) {
   const out = join(OUT, `${count}-events.html`);
-  example("--events", String(count), out);
+  invented("--events", String(count), out);
   return out;
 }
 
 /** The page of an invented job whose every name is hostile. */
 export function hostilePage() {
   const out = join(OUT, "hostile.html");
-  example("--hostile", out);
+  invented("--hostile", out);
   return out;
 }
 

@@ -33,7 +33,7 @@ const PAYLOAD = Uint8Array.from([
   ...numbers(2, 0, 8, 1_700_000_000_000_000), ...deltas(0, -5), ...numbers(4096, 99),
   ...numbers(512),
   ...numbers(2), ...deltas(0, 1), ...numbers(3, 0), ...numbers(1, 0), ...deltas(2 ** 38, 2 ** 38 + 1),
-  ...numbers(10, 512), ...numbers(502, 0), ...numbers(0, 7), ...numbers(0, 1),
+  ...numbers(10, 512), ...numbers(502, 0), ...numbers(0, 7), ...numbers(0, 1), ...numbers(1, 0),
   ...numbers(1), ...deltas(0), ...numbers(0), ...deltas(2 ** 38), ...numbers(2 ** 21), ...numbers(0, 0, 0, 1, 0),
 ]);
 
@@ -59,6 +59,7 @@ test("a payload is read column by column", () => {
   assert.deepEqual([...blocks.end], [2, NEVER]);
   assert.deepEqual([...blocks.address], [2 ** 47, 2 ** 47 + 512]);
   assert.deepEqual([...blocks.heldBytes], [512, 512]);
+  assert.deepEqual([...blocks.accused], [1, 0]);
   assert.deepEqual([...segments.bytes], [2 ** 21]);
   assert.deepEqual([...segments.end], [NEVER]);
 });

@@ -52,6 +52,7 @@ function makeDevice(eventCount, seed) {
       heldBytes: column(Float64Array, (row) => row.bytes),
       category: column(Uint8Array, (row) => row.category),
       stack: column(Uint32Array, (row) => row.stack),
+      accused: new Uint8Array(rows.length),
     },
     segments: {
       count: 2,

@@ -98,6 +98,22 @@ test("click, keys and zoom move all pictures together", async () => {
   assert.deepEqual(faults, []);
 });
 
+test("the accused can be coloured", async () => {
+  const { page, faults } = await open(browser, pageOfSnapshot("oom_outputs_kept_in_list"));
+  const { verdict } = await factsOf(page);
+  await page.locator("button", { hasText: "verdict" }).click();
+  await settle(page);
+  const [accused] = await page.locator(".legend li").allTextContents();
+  assert.match(accused, /accused by the verdict/);
+  const bytes = await page.evaluate(() => {
+    const { history, selectedEvent } = window.oomph.view;
+    const { accused, heldBytes } = history.device.blocks;
+    return history.liveBlocks(selectedEvent).reduce((sum, block) => sum + accused[block] * heldBytes[block], 0);
+  });
+  assert.ok(Math.abs(bytes - verdict.bytes) < 0.05 * verdict.bytes, `${bytes} accused, ${verdict.bytes} said`);
+  assert.deepEqual(faults, []);
+});
+
 test("every moment of several kinds of history adds up", async () => {
   for (const name of ["special_expandable", "special_streams", "special_mempool", "oom_fragmentation"]) {
     const { page, faults } = await open(browser, pageOfSnapshot(name));
@@ -140,7 +156,7 @@ test("a block tells its size, line and stack", async () => {
 test("hostile names stay text", async () => {
   const { page, faults } = await open(browser, hostilePage());
   assert.equal(await page.locator("img, iframe, b b").count(), 0);
-  assert.match(await page.locator("h1").textContent(), /<img src=x onerror=alert\(1\)>/);
+  assert.match(await page.locator(".source").textContent(), /<img src=x onerror=alert\(1\)>/);
   assert.ok(!(await page.locator("body").innerText()).includes("\u202e"), "nothing reorders the text around it");
   await page.locator(".segment-map .chart").hover({ position: { x: 400, y: 60 } });
   await page.locator(".tooltip .stack").waitFor();

@@ -1,6 +1,6 @@
 //! What the page shows beyond the trace itself: plain facts that the analyses fill in.
 
-use oomph_heap::Timeline;
+use oomph_heap::{BlockId, Timeline};
 use oomph_trace::{Category, EventIndex, FrameId, StackId, Trace};
 use serde::Serialize;
 
@@ -35,6 +35,8 @@ pub struct PageVerdict {
     pub bytes: Option<u64>,
     /// How the verdict was proved, in words; empty if there was nothing to prove.
     pub proof: String,
+    /// What the reader can do, most useful first.
+    pub advice: Vec<String>,
 }
 
 /// One device of the trace and what the analyses know about it.
@@ -49,6 +51,8 @@ pub struct DeviceInput<'a> {
     /// The stack each block is charged to, by its place in [`Timeline::blocks`]; beyond its end, the one recorded. What
     /// autograd's own threads allocate has none, and an analysis may know better.
     pub block_stacks: &'a [StackId],
+    /// The blocks the verdict accuses; the reader can have them coloured.
+    pub accused_blocks: &'a [BlockId],
     /// The most the allocator could take, where known: drawn as a line. `None`: the trace's own limit.
     pub limit_bytes: Option<u64>,
     /// Steps and phases to mark on the timeline.
@@ -72,6 +76,7 @@ impl<'a> DeviceInput<'a> {
             timeline,
             block_categories: &[],
             block_stacks: &[],
+            accused_blocks: &[],
             limit_bytes: None,
             steps: Vec::new(),
             measured_at: timeline.peak_allocated.event,

@@ -75,6 +75,13 @@ fn write_blocks(input: &DeviceInput, unit_bytes: u64, forest: &mut StackForest, 
     out.column(blocks.iter().enumerate().map(category).map(category_code));
     let stack = |(at, block): (usize, &LiveSpan)| input.block_stacks.get(at).copied().unwrap_or(block.stack);
     out.column(blocks.iter().enumerate().map(stack).map(|stack| u64::from(forest.number(stack))));
+    let mut accused = vec![0; blocks.len()];
+    for &block in input.accused_blocks {
+        if let Some(flag) = accused.get_mut(block as usize) {
+            *flag = 1;
+        }
+    }
+    out.column(accused);
 }
 
 fn write_segments(segments: &[SegmentSpan], unit_bytes: u64, forest: &mut StackForest, out: &mut ColumnWriter) {

@@ -109,6 +109,7 @@ fn the_payload_tells_stacks_events_blocks_and_segments() {
     assert_eq!(numbers.deltas(blocks), [(BASE / 512).cast_signed(), ((BASE + MIB) / 512).cast_signed()]);
     assert_eq!([numbers.column(blocks), numbers.column(blocks)], [[600, MIB], [424, 0]], "asked for, beyond that");
     assert_eq!([numbers.column(blocks), numbers.column(blocks)], [[5, 5], [0, 0]], "category, stack");
+    assert_eq!(numbers.column(blocks), [0, 0], "accused");
 
     let segments = numbers.next();
     assert_eq!((numbers.deltas(segments), numbers.column(segments)), (vec![1], vec![0]), "start, end");
@@ -125,13 +126,14 @@ fn analyses_know_better_than_the_trace() {
     let mut device = DeviceInput::of(0, &timeline);
     device.block_categories = &[Category::Parameter];
     device.block_stacks = &[StackId::EMPTY];
+    device.accused_blocks = &[1, 99];
     let verdict = PageVerdict::default();
     let input = PageInput { trace: &trace, source_name: "job", verdict, blame_frames: &[], devices: vec![device] };
     let mut out = Vec::new();
     write(&input, &mut out).expect("a vector takes everything");
     let charged = Numbers::of(&String::from_utf8(out).expect("a page is UTF-8")).0.collect::<Vec<_>>();
-    // The columns of categories and stacks stand side by side: parameter and activation, the empty stack and the other.
-    assert!(charged.windows(4).any(|columns| columns == [0, 5, 0, 1]));
+    // Three columns stand side by side: parameter and activation, the empty stack and the other, free and accused.
+    assert!(charged.windows(6).any(|columns| columns == [0, 5, 0, 1, 0, 1]));
 }
 
 #[test]

@@ -1,9 +1,11 @@
 //! The report as the page's input.
 
-use oomph_trace::{FrameId, StackId};
+use oomph_heap::Timeline;
+use oomph_trace::{DeviceTrace, FrameId, StackId};
 
 use crate::html::{BytesOf, DeviceInput, LeakRow, LineRow, PageInput, PageVerdict, StepMark};
 use crate::report::Report;
+use crate::verdict::Remove;
 
 /// Writes the report as one self-contained page.
 ///
@@ -13,14 +15,21 @@ pub fn write(report: &Report, source_name: &str, top: usize, out: &mut dyn std::
     let blame: Vec<Option<FrameId>> = (0..report.case.sources.table().stack_count())
         .map(|at| report.case.sources.innermost_user(StackId(at as u32)).map(|line| line.frame))
         .collect();
-    let input = PageInput {
-        trace: report.case.trace,
-        source_name,
-        verdict: verdict(report),
-        blame_frames: &blame,
-        devices: vec![device(report, top)],
-    };
+    let case = &report.case;
+    let block_stacks: Vec<StackId> = case.timeline.blocks.iter().map(|block| case.stack_of(block)).collect();
+    let others = other_devices(report);
+    let mut devices = vec![DeviceInput { block_stacks: &block_stacks, ..device(report, top) }];
+    devices.extend(others.iter().map(|(index, timeline)| DeviceInput::of(*index, timeline)));
+    let input = PageInput { trace: case.trace, source_name, verdict: verdict(report), blame_frames: &blame, devices };
     crate::html::write(&input, out)
+}
+
+/// The devices that were not explained: the page shows their history all the same.
+fn other_devices(report: &Report) -> Vec<(usize, Timeline)> {
+    let case = &report.case;
+    let is_other = |device: &DeviceTrace| device.ordinal != case.device.ordinal;
+    let others = case.trace.devices.iter().enumerate().filter(|(_, device)| is_other(device));
+    others.map(|(index, device)| (index, Timeline::with_config(device, case.timeline.config()))).collect()
 }
 
 fn verdict(report: &Report) -> PageVerdict {
@@ -33,6 +42,7 @@ fn verdict(report: &Report) -> PageVerdict {
         line: place.map(|(_, line)| line),
         bytes: (accusation.bytes > 0).then_some(accusation.bytes),
         proof: report.verdict.proof.as_ref().map_or_else(String::new, |proof| proof.text.clone()),
+        advice: accusation.advice.clone(),
     }
 }
 
@@ -41,6 +51,9 @@ fn device<'a>(report: &'a Report<'a>, top: usize) -> DeviceInput<'a> {
     let index = case.trace.devices.iter().position(|device| device.ordinal == case.device.ordinal).unwrap_or(0);
     let mut input = DeviceInput::of(index, &case.timeline);
     input.block_categories = case.categories.all();
+    if let Remove::Blocks(blocks) = &report.verdict.accusation.remove {
+        input.accused_blocks = blocks;
+    }
     input.limit_bytes = report.shortage.as_ref().map(|shortage| shortage.limit_bytes_min);
     input.measured_at = report.holders.at;
     input.steps = steps(report);
