@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Records the whole corpus on a real card: record_extra.sh OUTDIR (needs torch with CUDA and transformers).
+# Records the extra snapshots on a real card: record_extra.sh OUTDIR (needs torch with CUDA and transformers).
 set -u
 here=$(cd "$(dirname "$0")" && pwd); out=$1; mkdir -p "$out/oom"
 export PYTHONDONTWRITEBYTECODE=1 HF_HUB_OFFLINE=1

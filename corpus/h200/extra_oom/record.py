@@ -1,7 +1,8 @@
-"""Runs one script under a memory cap and keeps PyTorch's own snapshot: record.py SCRIPT OUT.pickle.gz [observer]
+"""Runs one script under a memory cap and keeps PyTorch's own snapshot: record.py SCRIPT OUT.pickle.gz
 
 The script's docstring says `class:` and `cap_mib:`; the line that ends in `# guilty` is the one a verdict must name.
-With `observer` the snapshot is taken by the OOM observer, while every tensor is still alive, as trainers do.
+RECORD in the environment lists modes: with `observer` the snapshot is taken by the OOM observer, while every tensor is still alive, as trainers do;
+with `all` C++ frames are kept too; with `ring` only the last 2,000 events are.
 """
 import gzip
 import json
@@ -29,8 +30,11 @@ def take(*_):
 
 total = torch.cuda.get_device_properties(0).total_memory
 torch.cuda.set_per_process_memory_fraction(cap_mib * 2**20 / total)
-torch.cuda.memory._record_memory_history(max_entries=500_000, stacks="python")
-if "observer" in os.environ.get("RECORD", ""):
+modes = os.environ.get("RECORD", "").split(",")
+torch.cuda.memory._record_memory_history(
+    max_entries=2_000 if "ring" in modes else 500_000, stacks="all" if "all" in modes else "python"
+)
+if "observer" in modes:
     torch._C._cuda_attach_out_of_memory_observer(take)
 row = {"case": os.path.basename(script)[:-3], "class": expected, "file": os.path.basename(script), "line": guilty[0] if guilty else None, "cap_mib": cap_mib}
 try:

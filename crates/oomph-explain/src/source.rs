@@ -14,8 +14,10 @@ enum Role {
     ModuleCall,
     /// Other code of torch itself.
     Torch,
-    /// Any other library, the interpreter, C++.
+    /// Any other library, and the interpreter.
     Library,
+    /// C++: between two Python frames it says nothing, and its lines differ from call to call.
+    Native,
 }
 
 /// A line of the user's code.
@@ -76,9 +78,10 @@ impl<'a> Sources<'a> {
         format!("{}:{number}", file_name(file))
     }
 
-    /// The frames of a stack, outermost first.
+    /// The Python frames of a stack, outermost first.
     pub(crate) fn outermost_first(&self, stack: StackId) -> impl DoubleEndedIterator<Item = FrameId> + '_ {
-        self.table.stack(stack).iter().rev().copied()
+        let python = |frame: &FrameId| self.roles[frame.0 as usize] != Role::Native;
+        self.table.stack(stack).iter().rev().copied().filter(python)
     }
 
     pub(crate) fn is_user(&self, frame: FrameId) -> bool {
@@ -171,6 +174,8 @@ fn role(file: &str, name: &str) -> Role {
         Role::ModuleCall
     } else if torch {
         Role::Torch
+    } else if is_native(file) {
+        Role::Native
     } else if is_library(file) {
         Role::Library
     } else {
@@ -194,8 +199,12 @@ fn is_library(file: &str) -> bool {
         .split('/')
         .any(|part| part.strip_prefix("python").is_some_and(|version| version.starts_with("3.") || version == "3"))
         && file.contains("/lib");
-    let native = !file.contains(".py") && !file.contains("ipykernel") && !file.starts_with("<ipython-input");
-    generated || installed || standard || native || file.is_empty()
+    generated || installed || standard
+}
+
+/// Python code comes from a `.py` file, a notebook's cell, or text between angle brackets.
+fn is_native(file: &str) -> bool {
+    !file.contains(".py") && !file.contains("ipykernel") && !file.starts_with('<')
 }
 
 #[cfg(test)]
@@ -215,11 +224,11 @@ mod tests {
             ("/x/lib/python3.12/site-packages/transformers/trainer.py", "train", Role::Library),
             ("/usr/lib/python3.11/runpy.py", "run_path", Role::Library),
             ("<frozen runpy>", "run_path", Role::Library),
-            ("??", "at::empty", Role::Library),
-            ("/build/aten/src/Something.cpp", "at::empty", Role::Library),
+            ("??", "at::empty", Role::Native),
+            ("/build/aten/src/Something.cpp", "at::empty", Role::Native),
             ("/tmp/ipykernel_31/1234.py", "<module>", Role::User),
             ("<ipython-input-3-abc>", "<module>", Role::User),
-            ("", "", Role::Library),
+            ("", "", Role::Native),
         ];
         for (file, name, expected) in cases {
             assert_eq!(role(file, name), expected, "{file} {name}");

@@ -30,6 +30,8 @@ const FRAME_ITERATIONS: usize = 8;
 pub struct LoopFrame {
     /// Outermost first; the last is the function that holds the loop.
     frames: Vec<FrameId>,
+    /// Functions of the user's that the loop calls, directly or through one another, and that call a model.
+    model_runners: Vec<FrameId>,
 }
 
 /// How the iterations were found.
@@ -50,6 +52,9 @@ pub struct Steps {
     pub source: StepSource,
     /// The loop's own frame, if its stacks have one in common.
     pub loop_frame: Option<LoopFrame>,
+    /// Whether the loop lies inside a model's forward pass, as far as can be told. Such a loop keeps its activations
+    /// on purpose.
+    pub inside_model: bool,
 }
 
 impl Steps {
@@ -59,9 +64,10 @@ impl Steps {
         let allocs = Allocs::until(device, moment);
         let by_marks = |family: fn(&str) -> Option<String>| from_marks(device, marks, sources, &allocs, moment, family);
         by_marks(step_family)
-            .or_else(|| from_period(sources, &allocs, Detail::StackAndSize))
-            .or_else(|| from_period(sources, &allocs, Detail::Stack))
+            .or_else(|| from_period(sources, &allocs, Detail::StackAndSize, Place::OutsideModels))
+            .or_else(|| from_period(sources, &allocs, Detail::Stack, Place::OutsideModels))
             .or_else(|| by_marks(optimizer_family))
+            .or_else(|| from_period(sources, &allocs, Detail::StackAndSize, Place::InsideModels))
     }
 
     /// The iteration an event belongs to, from 1; 0 is what came before the loop.
@@ -74,13 +80,23 @@ impl Steps {
     #[must_use]
     pub fn line_of(&self, sources: &Sources, stack: StackId) -> Option<Line> {
         match &self.loop_frame {
-            Some(frame) => frame.line_of(sources, stack),
-            None => sources.caller_of_model(stack),
+            Some(frame) if !self.inside_model => frame.line_of(sources, stack),
+            _ => sources.caller_of_model(stack),
         }
     }
 }
 
 impl LoopFrame {
+    /// The line number at which a stack passes through the loop's function, if it does.
+    fn own_line(&self, sources: &Sources, stack: StackId) -> Option<u32> {
+        let (&holder, way) = self.frames.split_last()?;
+        let mut frames = sources.outermost_first(stack);
+        let same_way =
+            way.iter().all(|&expected| frames.next().is_some_and(|found| sources.same_line(expected, found)));
+        let own = frames.next().filter(|&found| same_way && sources.same_function(holder, found))?;
+        Some(sources.place(sources.line(own)).1)
+    }
+
     /// The line a stack is blamed on: its line in the loop's function, or where it left the way to it.
     ///
     /// If that frame is a library's (a trainer holds the loop), the user's first frame inside it; if there is none,
@@ -96,8 +112,18 @@ impl LoopFrame {
             .take_while(|&(&expected, &found)| sources.same_line(expected, found))
             .count();
         let (outside, inside) = frames.split_at(common.min(frames.len()));
-        let user = |frame: &&FrameId| sources.is_user(**frame);
-        inside.iter().find(user).or_else(|| outside.iter().rev().find(user)).map(|&frame| sources.line(frame))
+        let user = |frame: &FrameId| sources.is_user(*frame);
+        let Some(first) = inside.iter().position(user) else {
+            return outside.iter().rev().find(|frame| user(frame)).map(|&frame| sources.line(frame));
+        };
+        // A function that runs the model is part of the loop: its own lines tell more than the line that calls it.
+        let called = inside[first + 1..].iter().take_while(|frame| user(frame));
+        let deepest = called.filter(|&&frame| self.runs_the_model(sources, frame)).last();
+        Some(sources.line(*deepest.unwrap_or(&inside[first])))
+    }
+
+    fn runs_the_model(&self, sources: &Sources, frame: FrameId) -> bool {
+        self.model_runners.iter().any(|&runner| sources.same_function(runner, frame))
     }
 }
 
@@ -177,6 +203,7 @@ fn from_marks(
             loop_frame: loop_frame(sources, allocs, &positions),
             starts,
             source: StepSource::Marks(family),
+            inside_model: false,
         })
     })
 }
@@ -201,7 +228,7 @@ fn still_running(positions: &[usize], end: usize) -> bool {
     positions.last().is_some_and(|&last| end.saturating_sub(last) <= 2 * longest.max(1))
 }
 
-fn from_period(sources: &Sources, allocs: &Allocs, detail: Detail) -> Option<Steps> {
+fn from_period(sources: &Sources, allocs: &Allocs, detail: Detail, place: Place) -> Option<Steps> {
     let mut best: Option<((u8, usize), Vec<usize>, LoopFrame)> = None;
     for positions in candidates(sources, allocs) {
         if positions.len() < 3 || !still_running(&positions, allocs.stacks.len()) {
@@ -212,13 +239,15 @@ fn from_period(sources: &Sources, allocs: &Allocs, detail: Detail) -> Option<Ste
         if coverage < COVERAGE || best.as_ref().is_some_and(|(best, ..)| *best >= score) {
             continue;
         }
-        if let Some(frame) = loop_frame(sources, allocs, &positions).filter(|frame| is_a_step_loop(sources, frame)) {
+        let fits = |frame: &LoopFrame| is_a_step_loop(sources, frame, place);
+        if let Some(frame) = loop_frame(sources, allocs, &positions).filter(fits) {
             best = Some((score, positions, frame));
         }
     }
     let (_, positions, frame) = best?;
-    let starts = from_the_top(allocs, &positions).into_iter().map(|at| allocs.events[at]).collect();
-    Some(Steps { starts, source: StepSource::Period, loop_frame: Some(frame) })
+    let starts = from_the_top(sources, allocs, &positions, &frame).into_iter().map(|at| allocs.events[at]).collect();
+    let inside_model = place == Place::InsideModels;
+    Some(Steps { starts, source: StepSource::Period, loop_frame: Some(frame), inside_model })
 }
 
 /// A coverage as a number of grains.
@@ -280,21 +309,32 @@ fn coverage(allocs: &Allocs, positions: &[usize], detail: Detail) -> f64 {
     if span == 0 { 0.0 } else { covered as f64 / span as f64 }
 }
 
-/// The beat may fall anywhere in an iteration. The first iteration shows where one begins: with the earliest thing
-/// before the first beat, no farther back than an iteration is long, that the loop does again and again. Every later
-/// iteration begins with the same stack.
-fn from_the_top(allocs: &Allocs, positions: &[usize]) -> Vec<usize> {
+/// The beat may fall anywhere in an iteration. An iteration begins at the first line of the loop's body that
+/// allocates. If the body is one line, the first iteration shows where one begins: with the earliest thing before the
+/// first beat, no farther back than an iteration is long, that the loop does again and again.
+fn from_the_top(sources: &Sources, allocs: &Allocs, positions: &[usize], frame: &LoopFrame) -> Vec<usize> {
     let (first, last) = (positions[0], positions[positions.len() - 1]);
-    let longest = positions.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0);
-    let known: FxHashSet<StackId> = allocs.stacks[first..last].iter().copied().collect();
-    let opening = (first.saturating_sub(longest)..first).find(|&at| known.contains(&allocs.stacks[at]));
-    let Some(top) = opening.filter(|&at| allocs.stacks[at] != allocs.stacks[first]) else { return positions.to_vec() };
-    let mut starts = vec![top];
+    let stacks: FxHashSet<StackId> = allocs.stacks[first..last].iter().copied().collect();
+    let number = |stack: StackId| frame.own_line(sources, stack);
+    let lines: FxHashMap<StackId, Option<u32>> = stacks.iter().map(|&stack| (stack, number(stack))).collect();
+    let body = || lines.values().flatten();
+    let opens: Box<dyn Fn(usize) -> bool> = match (body().min(), body().max()) {
+        (Some(&top), Some(&bottom)) if top < bottom => {
+            Box::new(move |at| lines.get(&allocs.stacks[at]) == Some(&Some(top)))
+        }
+        _ => {
+            let longest = positions.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0);
+            let opening = (first.saturating_sub(longest)..first).find(|&at| stacks.contains(&allocs.stacks[at]));
+            let Some(top) = opening.filter(|&at| allocs.stacks[at] != allocs.stacks[first]) else {
+                return positions.to_vec();
+            };
+            Box::new(move |at| allocs.stacks[at] == allocs.stacks[top])
+        }
+    };
+    let in_first = (0..first).rev().find(|&at| opens(at) && (at == 0 || !opens(at - 1))).filter(|_| !opens(first));
     let ends = positions[1..].iter().copied().chain([allocs.stacks.len()]);
-    for (&beat, end) in positions.iter().zip(ends) {
-        starts.extend((beat..end).find(|&at| allocs.stacks[at] == allocs.stacks[top]));
-    }
-    starts
+    let later = positions.iter().copied().zip(ends).filter_map(|(beat, end)| (beat..end).find(|&at| opens(at)));
+    in_first.into_iter().chain(later).collect()
 }
 
 /// What the stacks of the last iterations have in common, from the outside in.
@@ -316,14 +356,38 @@ fn loop_frame(sources: &Sources, allocs: &Allocs, positions: &[usize]) -> Option
         };
         common.truncate(keep);
     }
-    (!common.is_empty()).then_some(LoopFrame { frames: common })
+    let model_runners = model_runners(sources, &stacks, common.len());
+    (!common.is_empty()).then_some(LoopFrame { frames: common, model_runners })
 }
 
-/// Not a loop inside a model, nor one that builds things, nor one of torch's own.
-fn is_a_step_loop(sources: &Sources, frame: &LoopFrame) -> bool {
+/// Frames right under the loop's own, with nothing but the user's code between, that a module call follows.
+fn model_runners(sources: &Sources, stacks: &[StackId], depth: usize) -> Vec<FrameId> {
+    let mut runners: Vec<FrameId> = Vec::new();
+    for &stack in stacks {
+        let frames: Vec<FrameId> = sources.outermost_first(stack).skip(depth).collect();
+        let own = frames.iter().take_while(|&&frame| sources.is_user(frame)).count();
+        if frames.get(own).is_some_and(|&frame| sources.is_module_call(frame)) {
+            runners.extend(&frames[..own]);
+        }
+    }
+    runners.sort_unstable();
+    runners.dedup();
+    runners
+}
+
+/// Where a loop may lie to be taken for one of steps.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    OutsideModels,
+    InsideModels,
+}
+
+/// Not a loop that builds things, nor one of torch's own, and in the right place.
+fn is_a_step_loop(sources: &Sources, frame: &LoopFrame, place: Place) -> bool {
     let Some(&holder) = frame.frames.last() else { return false };
     let name = sources.function(sources.line(holder));
-    !frame.frames.iter().any(|&frame| sources.is_module_call(frame)) && !sources.is_torch(holder) && name != "__init__"
+    let inside = frame.frames.iter().any(|&frame| sources.is_module_call(frame));
+    inside == (place == Place::InsideModels) && !sources.is_torch(holder) && name != "__init__"
 }
 
 #[cfg(test)]

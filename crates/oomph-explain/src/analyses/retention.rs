@@ -6,7 +6,7 @@
 
 use oomph_heap::{BlockId, LiveSpan};
 use oomph_trace::StackId;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::case::Case;
 use crate::source::Line;
@@ -20,6 +20,8 @@ const ITERATIONS_MIN: usize = 3;
 const SHORT_LOOP: usize = 6;
 /// A structure grows if its last size is at least this many times its first.
 const GROWTH_FACTOR: f64 = 1.5;
+/// Or if it rose at least this often: a recording that began late sees only the end of the growth.
+const GROWTH_RISES: usize = 10;
 /// Part of the iterations in which a growing structure may not have shrunk.
 const GROWTH_STEADY: f64 = 0.95;
 /// Distinct sizes a growing structure must have shown.
@@ -64,7 +66,10 @@ pub fn retained(case: &Case) -> Vec<Retention> {
     let Some(steps) = &case.steps else { return Vec::new() };
     let sites = Sites::gather(case, steps);
     let mut found = sites.growths(case);
-    found.extend(sites.leaks(case, steps));
+    // Layers and time steps keep their activations for the backward pass: that is no leak.
+    if !steps.inside_model {
+        found.extend(sites.leaks(case, steps));
+    }
     found.sort_by_key(|retention| std::cmp::Reverse(retention.bytes));
     found
 }
@@ -133,9 +138,9 @@ impl Sites {
     /// Leaking places that keep one another alive are one leak: the blocks of an iteration hang on the newest of them.
     fn leaks(&self, case: &Case, steps: &Steps) -> Vec<Retention> {
         let needed = if self.current <= SHORT_LOOP { ITERATIONS_MIN - 1 } else { ITERATIONS_MIN };
-        let leaking =
-            self.by_stack.iter().filter(|(_, site)| site.leaks(needed) && !site.grows()).map(|(_, site)| site);
-        let mut blocks: Vec<BlockId> = leaking.flat_map(|site| site.held.iter().copied()).collect();
+        let leaking: Vec<&(StackId, Site)> =
+            self.by_stack.iter().filter(|(_, site)| site.leaks(needed) && !site.grows()).collect();
+        let mut blocks: Vec<BlockId> = leaking.iter().flat_map(|(_, site)| site.held.iter().copied()).collect();
         if blocks.is_empty() {
             return Vec::new();
         }
@@ -146,6 +151,15 @@ impl Sites {
             by_line.entry(holder(case, steps, group)).or_default().push(group);
         }
         let mut leaks: Vec<Retention> = by_line.into_iter().map(|(line, groups)| leak(case, line, &groups)).collect();
+        // Recorded late: what the same places left behind before is part of the heaviest leak.
+        let stacks: FxHashSet<StackId> = leaking.iter().map(|(stack, _)| *stack).collect();
+        let ghosts =
+            case.timeline.live_at(case.moment).filter(|block| block.is_ghost() && stacks.contains(&block.stack));
+        if let Some(heaviest) = leaks.iter_mut().max_by_key(|leak| leak.bytes) {
+            let ghosts: Vec<BlockId> = ghosts.map(|block| block.id).collect();
+            heaviest.bytes += bytes_of(case, &ghosts);
+            heaviest.blocks.extend(ghosts);
+        }
         leaks.sort_by(|a, b| b.bytes.cmp(&a.bytes).then_with(|| a.line.cmp(&b.line)));
         leaks
     }
@@ -183,7 +197,7 @@ impl Site {
         let rises = pairs.clone().filter(|pair| pair[1] > pair[0]).count();
         rises + 1 >= GROWTH_SIZES
             && steady as f64 >= GROWTH_STEADY * pairs.len() as f64
-            && last as f64 >= GROWTH_FACTOR * first as f64
+            && (last as f64 >= GROWTH_FACTOR * first as f64 || rises >= GROWTH_RISES)
             && (self.survived as f64) < SURVIVAL * self.births as f64
     }
 }
@@ -270,7 +284,7 @@ fn accumulator<'a>(case: &'a Case, steps: &Steps) -> Option<&'a LiveSpan> {
         .filter(|block| {
             let stack = case.stack_of(block);
             let right_in_the_loop = case.sources.innermost_user(stack) == case.blame(stack)
-                && case.sources.table().stack(stack).first().is_some_and(|&frame| case.sources.is_user(frame));
+                && case.sources.outermost_first(stack).last().is_some_and(|frame| case.sources.is_user(frame));
             block.requested_bytes <= ACCUMULATOR_BYTES_MAX
                 && births[&stack] == 1
                 && right_in_the_loop

@@ -8,6 +8,9 @@ use crate::bytes::{percent, show};
 /// See [`Class::summary`].
 pub(super) struct Fragmentation;
 
+/// Where the holes are a smaller part of what is held, the card is simply full.
+const HOLES_SHARE_MIN: f64 = 0.1;
+
 impl Class for Fragmentation {
     fn name(&self) -> &'static str {
         "fragmentation"
@@ -36,7 +39,9 @@ impl Class for Fragmentation {
         let shortage = evidence.shortage?;
         let holes = shortage.holes_bytes();
         let fits_packed = shortage.active_bytes + shortage.request_bytes <= shortage.limit_bytes_min;
-        if !fits_packed
+        let enough = holes as f64 >= HOLES_SHARE_MIN * shortage.reserved_bytes as f64;
+        if !enough
+            || !fits_packed
             || holes + shortage.limit_bytes_min.saturating_sub(shortage.reserved_bytes) < shortage.request_bytes
         {
             return None;

@@ -20,8 +20,6 @@ const USUAL_STEP: f64 = 1.25;
 const ALARM_SHARE: f64 = 0.05;
 /// Without a failure: and it must have been kept in at least this many iterations.
 const ALARM_STEPS: usize = 4;
-/// Holes that weigh more than this part of what is kept explain the failure better.
-const HOLES_SHARE: f64 = 0.5;
 
 impl Class for Leak {
     fn name(&self) -> &'static str {
@@ -91,11 +89,20 @@ pub(super) fn heaviest<'a>(evidence: &'a Evidence, kind: Kind) -> Option<&'a Ret
                     .oom
                     .as_ref()
                     .is_some_and(|oom| evidence.case.attribution.of_event(oom.event) == retention.stack);
-            let holes_explain = would_fit_packed && shortage.holes_bytes() as f64 > HOLES_SHARE * all as f64;
+            let holes_explain = would_fit_packed && shortage.holes_bytes() as f64 > holes_share(kind) * all as f64;
             explained && (asks_itself || !holes_explain)
         }
     };
     enough.then_some(retention)
+}
+
+/// Holes that weigh more than this part of what is kept explain the failure better. A growing structure makes holes
+/// itself: every size it had is one.
+fn holes_share(kind: Kind) -> f64 {
+    match kind {
+        Kind::Leak => 0.5,
+        Kind::Growth => 1.0,
+    }
 }
 
 /// Whether the failing iteration needed no more than those before it.
