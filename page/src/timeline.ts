@@ -171,7 +171,8 @@ export class Timeline {
     this.plot.over.append(this.markLayer);
     this.overview = new uPlot(this.overviewOptions(), this.overviewData(), this.overviewHost);
     this.listenForZoom(this.plot);
-    this.draw();
+    // A plot knows its scales only after it has drawn itself once.
+    this.requestDraw();
     this.drawLegend();
   }
 

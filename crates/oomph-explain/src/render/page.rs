@@ -1,6 +1,6 @@
 //! The report as the page's input.
 
-use oomph_heap::Timeline;
+use oomph_heap::{LiveSpan, Timeline};
 use oomph_trace::{DeviceTrace, FrameId, StackId};
 
 use crate::html::{BytesOf, DeviceInput, LeakRow, LineRow, PageInput, PageVerdict, StepMark};
@@ -16,7 +16,10 @@ pub fn write(report: &Report, source_name: &str, top: usize, out: &mut dyn std::
         .map(|at| report.case.sources.innermost_user(StackId(at as u32)).map(|line| line.frame))
         .collect();
     let case = &report.case;
-    let block_stacks: Vec<StackId> = case.timeline.blocks.iter().map(|block| case.stack_of(block)).collect();
+    // A stack that was recorded is the truth, even where it has no line of the user's; only gaps are filled.
+    let has_stack = |block: &LiveSpan| !case.sources.table().stack(block.stack).is_empty();
+    let stack_of = |block: &LiveSpan| if has_stack(block) { block.stack } else { case.stack_of(block) };
+    let block_stacks: Vec<StackId> = case.timeline.blocks.iter().map(stack_of).collect();
     let others = other_devices(report);
     let mut devices = vec![DeviceInput { block_stacks: &block_stacks, ..device(report, top) }];
     devices.extend(others.iter().map(|(index, timeline)| DeviceInput::of(*index, timeline)));
