@@ -16,6 +16,7 @@ OOMPH := $(BIN)/oomph
 # Everything the command is built from.
 SOURCES := $(shell find crates -type f -not -path '*/tests/*' -not -name '*.snap') \
            $(shell find page/src page/build.mjs page/package-lock.json -type f 2>/dev/null)
+FUZZ_SECONDS ?= 60
 DEMO_SNAPSHOT := corpus/h200/oom_loss_kept_with_graph.pickle.gz
 
 # $(call need,COMMAND,DEBIAN PACKAGE): installs the package unless the command is there.
@@ -67,6 +68,10 @@ man: setup ## Write man pages and shell completions to target/man and target/com
 .PHONY: bench
 bench: ## Measure speed and memory against the targets
 	cargo run --release --locked -p oomph-bench --bin read_snapshot
+
+.PHONY: fuzz
+fuzz: ## Throw random bytes at the readers for FUZZ_SECONDS each
+	fuzz/run $(FUZZ_SECONDS)
 
 # One virtual environment holds the built command and what tests it.
 $(VENV)/.tools: pyproject.toml

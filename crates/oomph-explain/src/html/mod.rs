@@ -1,8 +1,8 @@
 //! One self-contained page about a trace: the verdict, the timeline, the segment map and the flame graph.
 //!
-//! Nothing is analysed here. [`PageInput`] carries a [`oomph_trace::Trace`] and what the analyses found; [`write`]
+//! Nothing is analysed here. [`PageInput`] carries a [`oomph_trace::Trace`] and what the analyses found; [`write()`]
 //! turns it into an HTML document that needs no network. Small facts travel as JSON, so that the page can show the
-//! verdict at once; the events travel as compressed columns ([`payload`]) that `page/src/data.ts` reads back.
+//! verdict at once; the events travel as compressed columns (`payload.rs`) that `page/src/data.ts` reads back.
 //! The script itself is built from `page/` by this crate's `build.rs`.
 
 mod columns;
