@@ -100,7 +100,9 @@ impl EventColumns {
                 return None;
             }
             next = at + 1;
-            event_extra.push((first as u32 + at, extra));
+            if !extra.is_empty() {
+                event_extra.push((first as u32 + at, extra));
+            }
         }
         Some(())
     }

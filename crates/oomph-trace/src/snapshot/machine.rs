@@ -1,16 +1,11 @@
 //! The pickle machine: reads protocols 2 to 5, data only, straight from the mapped file.
 
-use std::hash::{BuildHasher, Hasher};
-
-use hashbrown::HashTable;
-use rustc_hash::FxBuildHasher;
-
 use crate::error::TraceError;
-use crate::model::stack::{FrameId, StackId};
 use crate::model::trace::Trace;
 
-use super::item::{Item, Object};
+use super::item::Item;
 use super::opcode as op;
+use super::runs::Runs;
 use super::store::Store;
 
 /// The most values waiting to be put somewhere. Torch's C++ pickler puts a device's whole history there at once.
@@ -32,24 +27,7 @@ struct Machine<'a> {
     stack: Vec<Item>,
     marks: Vec<usize>,
     memo: Vec<Item>,
-    /// Stacks by the very bytes of their memo references: equal bytes mean equal frames while no memo slot changes.
-    known_runs: HashTable<Run>,
-    /// The run seen last for each beginning: most stacks are found here without looking for their end.
-    recent_runs: Vec<Run>,
-    frame_buffer: Vec<FrameId>,
-}
-
-/// How many runs are found by their beginning.
-const RECENT_RUNS: usize = 1 << 12;
-
-/// As many bytes of a run choose its place among the recent ones: eight frames.
-const BEGINNING: usize = 40;
-
-#[derive(Clone, Copy)]
-struct Run {
-    start: usize,
-    len: usize,
-    stack: StackId,
+    runs: Runs,
 }
 
 impl<'a> Machine<'a> {
@@ -61,9 +39,7 @@ impl<'a> Machine<'a> {
             stack: Vec::new(),
             marks: Vec::new(),
             memo: Vec::new(),
-            known_runs: HashTable::new(),
-            recent_runs: vec![Run { start: 0, len: 0, stack: StackId::EMPTY }; RECENT_RUNS],
-            frame_buffer: Vec::new(),
+            runs: Runs::new(),
         }
     }
 
@@ -280,9 +256,10 @@ impl<'a> Machine<'a> {
     fn mark(&mut self) -> Result<(), TraceError> {
         if let Some(&list) = self.stack.last()
             && self.store.is_empty_list(list)
-            && let Some(stack) = self.stack_run()?
+            && let Some((stack, next)) = self.runs.read(self.data, self.at, &self.memo, &mut self.store)?
         {
             self.store.set_stack(list, stack);
+            self.at = next;
             return Ok(());
         }
         if self.marks.len() >= MAX_STACK {
@@ -290,85 +267,6 @@ impl<'a> Machine<'a> {
         }
         self.marks.push(self.stack.len());
         Ok(())
-    }
-
-    /// Reads a whole list of memo references to frames, up to and with its APPENDS, as nearly all stacks are
-    /// written. `None`, with nothing consumed, if it is anything else.
-    fn stack_run(&mut self) -> Result<Option<StackId>, TraceError> {
-        let (start, data) = (self.at, self.data);
-        let beginning = &data[start..data.len().min(start + BEGINNING)];
-        let place = hash(beginning) as usize % RECENT_RUNS;
-        let recent = self.recent_runs[place];
-        if recent.len > 0
-            && data.get(start + recent.len) == Some(&op::APPENDS)
-            && data[start..start + recent.len] == data[recent.start..recent.start + recent.len]
-        {
-            self.at = start + recent.len + 1;
-            return Ok(Some(recent.stack));
-        }
-        let mut at = start;
-        let mut plain = true;
-        loop {
-            match data.get(at) {
-                Some(&op::LONG_BINGET) => at += 5,
-                Some(&op::BINGET) => at += 2,
-                Some(&op::FRAME) => {
-                    at += 9;
-                    plain = false;
-                }
-                Some(&op::APPENDS) if at > start => break,
-                _ => return Ok(None),
-            }
-        }
-        let run = &data[start..at];
-        let code = hash(run);
-        if let Some(known) = self.known_runs.find(code, |known| &data[known.start..known.start + known.len] == run) {
-            self.at = at + 1;
-            self.recent_runs[place] = *known;
-            return Ok(Some(known.stack));
-        }
-        if !self.frames_of_run(run) {
-            return Ok(None);
-        }
-        let stack = self.store.intern_stack(&self.frame_buffer)?;
-        // A run with a FRAME in it holds a length that will not come again.
-        if plain {
-            let run = Run { start, len: at - start, stack };
-            self.recent_runs[place] = run;
-            self.known_runs.insert_unique(code, run, |known| hash(&data[known.start..known.start + known.len]));
-        }
-        self.at = at + 1;
-        Ok(Some(stack))
-    }
-
-    /// Fills the frame buffer with what the references of a run mean; `false` if one is no frame.
-    fn frames_of_run(&mut self, mut run: &[u8]) -> bool {
-        self.frame_buffer.clear();
-        loop {
-            let slot = match *run {
-                [] => return !self.frame_buffer.is_empty(),
-                [op::LONG_BINGET, a, b, c, d, ref rest @ ..] => {
-                    run = rest;
-                    u32::from_le_bytes([a, b, c, d]) as usize
-                }
-                [op::BINGET, slot, ref rest @ ..] => {
-                    run = rest;
-                    slot.into()
-                }
-                [op::FRAME, ref rest @ ..] if rest.len() >= 8 => {
-                    run = &rest[8..];
-                    continue;
-                }
-                _ => return false,
-            };
-            match self.memo.get(slot) {
-                Some(&Item::Object(id)) => match self.store.objects[id as usize] {
-                    Object::Frame(frame) => self.frame_buffer.push(frame),
-                    _ => return false,
-                },
-                _ => return false,
-            }
-        }
     }
 
     fn set_items(&mut self) -> Result<(), TraceError> {
@@ -419,8 +317,7 @@ impl<'a> Machine<'a> {
             self.memo.push(top);
         } else if slot < self.memo.len() {
             self.memo[slot] = top;
-            self.known_runs.clear();
-            self.recent_runs.fill(Run { start: 0, len: 0, stack: StackId::EMPTY });
+            self.runs.forget();
         } else if slot < self.at {
             // Slots are numbered one by one by every known pickler; a gap never needs more slots than bytes read.
             self.memo.resize(slot, Item::Hole);
@@ -543,12 +440,6 @@ impl<'a> Machine<'a> {
             format!("more than {MAX_STACK} unfinished values: no memory snapshot needs that"),
         )
     }
-}
-
-fn hash(bytes: &[u8]) -> u64 {
-    let mut state = FxBuildHasher.build_hasher();
-    state.write(bytes);
-    state.finish()
 }
 
 fn int_item(number: i128) -> Option<Item> {

@@ -10,6 +10,7 @@ pub(crate) mod json;
 mod machine;
 mod marks;
 mod opcode;
+mod runs;
 mod segments;
 mod store;
 mod value;
