@@ -23,7 +23,7 @@ pub use caching::{
 pub use policies::{ExpandableSegments, Ideal, Native, POLICIES, Policy, PolicyPage, policy};
 pub use record::record;
 pub use replay::{Options, Outcome, Replay, ReplayOom, replay};
-pub use requests::{Limit, LimitKind, Op, PoolFacts, Requests};
+pub use requests::{Ghost, Limit, LimitKind, Op, PoolFacts, Requests};
 pub use source::{BumpSource, Order, SegmentRequest, Source, TraceSource};
 
 pub use config::{

@@ -5,6 +5,7 @@ mod recorded;
 
 pub use bump::{BumpSource, Order};
 pub use recorded::TraceSource;
+pub(crate) use recorded::card_from_reservations;
 
 /// What an allocator tells the driver when it wants memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

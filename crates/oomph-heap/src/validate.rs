@@ -114,15 +114,13 @@ impl<'a> Judge<'a> {
             self.note_reserved();
         }
         self.apply_events(BEFORE_OPS);
-        for segment in &requests.initial {
-            for ghost in &segment.blocks {
-                let Some(block) = ghost.block else { continue };
-                let Some(placement) = self.replay.placements[block as usize] else { continue };
-                self.place(block, placement, segment.stream, segment.pool);
-                if ghost.state == BlockState::PendingFree && self.replay.seeded {
-                    self.give_back(block);
-                }
+        for ghost in &requests.ghosts {
+            if let Some(placement) = self.replay.placements[ghost.block as usize] {
+                self.place(ghost.block, placement, ghost.stream, ghost.pool);
             }
+        }
+        for ghost in requests.ghosts.iter().filter(|ghost| ghost.waits) {
+            self.give_back(ghost.block);
         }
         if self.replay.seeded {
             // Peaks are counted from the state that was found, not from the way it was filled in here.
@@ -331,8 +329,8 @@ impl<'a> Judge<'a> {
     /// A policy that places nothing must still have counted what clients held.
     fn check_lower_bound(&mut self) {
         let mut held: Vec<(BlockId, u64)> = Vec::new();
-        for ghost in self.requests.initial.iter().flat_map(|segment| &segment.blocks).filter_map(|block| block.block) {
-            held.push((ghost, self.requests.requested_bytes(ghost)));
+        for ghost in self.requests.ghosts.iter().filter(|ghost| !ghost.waits) {
+            held.push((ghost.block, self.requests.requested_bytes(ghost.block)));
         }
         let mut peak_bytes: u64 = held.iter().map(|entry| entry.1).sum();
         for op in &self.requests.ops {

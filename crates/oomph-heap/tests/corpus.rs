@@ -8,7 +8,7 @@ use oomph_heap::{
     BumpSource, Config, Options, Order, Outcome, POLICIES, Replay, Requests, SegmentAction, Timeline, TraceSource,
     policy, replay, validate,
 };
-use oomph_trace::{Action, BlockState, DeviceTrace, Trace};
+use oomph_trace::{Action, BlockState, DeviceTrace, StackId, Trace};
 use serde_json::Value;
 
 fn corpus() -> PathBuf {
@@ -56,10 +56,18 @@ struct Case {
 }
 
 fn run(path: &Path) -> Case {
+    let (device, config) = open(path);
+    replayed(device, &config)
+}
+
+fn open(path: &Path) -> (DeviceTrace, Config) {
     let trace = Trace::open(path).expect("a snapshot of the corpus is readable");
     let config = Config::from_settings(&trace.settings).expect("PyTorch took these settings");
-    let device = trace.devices.into_iter().next().expect("one device");
-    let timeline = Timeline::with_config(&device, &config);
+    (trace.devices.into_iter().next().expect("one device"), config)
+}
+
+fn replayed(device: DeviceTrace, config: &Config) -> Case {
+    let timeline = Timeline::with_config(&device, config);
     let requests = Requests::of(&device, &timeline);
     let mut source = TraceSource::of(&device, requests.card_bytes());
     let policy = policy(requests.recorded_policy()).expect("a known policy");
@@ -256,4 +264,48 @@ fn every_snapshot_is_placed_soundly_by_every_policy() {
 
 fn bump(order: Order) -> BumpSource {
     BumpSource::new(order, None)
+}
+
+/// Recorders can be told to leave stacks out; then only sizes and order tell what a release was for.
+#[test]
+fn every_snapshot_replays_exactly_without_its_stacks() {
+    let mut wrong = Vec::new();
+    for path in snapshots() {
+        let (mut device, config) = open(&path);
+        for event in &mut device.events {
+            event.stack = StackId::MISSING;
+        }
+        let case = replayed(device, &config);
+        let mut complaints = Vec::new();
+        segment_mismatches(&case, &mut complaints);
+        placement_mismatches(&case, &mut complaints);
+        if !complaints.is_empty() {
+            wrong.push(format!("{path:?}: {complaints:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// A recorder that starts late or stops early leaves a part of a history; any part must be placed soundly.
+#[test]
+fn every_part_of_a_snapshot_is_placed_soundly() {
+    for path in snapshots() {
+        let (device, config) = open(&path);
+        let count = device.events.len();
+        if count > 20_000 {
+            continue;
+        }
+        for part in [0..count / 2, count / 3..count, count / 4..3 * count / 4] {
+            let mut partial = device.clone();
+            if part.end < count {
+                // The books at the end are not those of this part; a recorder that is killed writes none.
+                partial.segments.clear();
+            }
+            partial.events.truncate(part.end);
+            partial.events.drain(..part.start);
+            let case = replayed(partial, &config);
+            let violations = validate(&case.requests, &case.replay, case.requests.card_bytes(), None);
+            assert!(violations.is_empty(), "{path:?} {part:?}: {violations:?}");
+        }
+    }
 }

@@ -20,7 +20,9 @@ impl Allocator {
             while first.expandable && map.get(at + ranges).is_some_and(|next| self.same_reservation(first, next)) {
                 ranges += 1;
             }
-            self.seed_segment(&map[at..at + ranges], &requested_bytes, source);
+            // Where the segment began is not always known, so its addresses may reach less far than those reserved.
+            let beyond = map.get(at + ranges).map_or(u64::MAX, |next| next.address);
+            self.seed_segment(&map[at..at + ranges], beyond - first.address, &requested_bytes, source);
             at += ranges;
         }
     }
@@ -35,12 +37,15 @@ impl Allocator {
     fn seed_segment(
         &mut self,
         ranges: &[SegmentAt],
+        room_bytes: u64,
         requested_bytes: &impl Fn(BlockId) -> u64,
         source: &mut dyn Source,
     ) {
         let first = &ranges[0];
         let small = first.kind == SegmentKind::Small;
-        let bytes = if first.expandable { self.reservation_bytes(small) } else { first.bytes };
+        let seen_bytes = ranges.last().map_or(0, |last| last.address + last.bytes - first.address);
+        let reserved_bytes = self.reservation_bytes(small).min(room_bytes).max(seen_bytes);
+        let bytes = if first.expandable { reserved_bytes } else { first.bytes };
         let pool = self.pool_index(first.pool);
         let segment =
             Segment { address: first.address, stream: first.stream, pool, small, expandable: first.expandable };

@@ -3,7 +3,7 @@
 use crate::caching::{AllocRequest, Allocator, BEFORE_OPS, Limits, Placement};
 use crate::config::Config;
 use crate::replay::{Options, Replay, ReplayOom};
-use crate::requests::{LimitKind, Op, Requests};
+use crate::requests::{Ghost, LimitKind, Op, Requests};
 use crate::source::Source;
 use crate::timeline::BlockId;
 
@@ -59,23 +59,21 @@ impl<'a> Run<'a> {
     /// requested anew.
     fn begin(&mut self, expandable: bool, source: &mut dyn Source, options: &Options) {
         let requests = self.requests;
-        if requests.recorded_expandable() == expandable && !options.request_ghosts {
+        let recorded = requests.recorded_expandable() == expandable && !options.request_ghosts;
+        if recorded && requests.initial_is_whole {
             self.seeded = true;
             self.allocator.seed(&requests.initial, |block| requests.requested_bytes(block), source);
-            for block in requests.initial.iter().flat_map(|segment| &segment.blocks).filter_map(|block| block.block) {
-                self.placements[block as usize] = self.allocator.placement(block);
+            for ghost in &requests.ghosts {
+                self.placements[ghost.block as usize] = self.allocator.placement(ghost.block);
             }
             return;
         }
-        for segment in &requests.initial {
-            for block in segment.blocks.iter().filter_map(|block| block.block) {
-                let bytes = requests.requested_bytes(block);
-                self.alloc(
-                    BEFORE_OPS,
-                    AllocRequest { block, bytes, stream: segment.stream, pool: segment.pool },
-                    source,
-                );
-            }
+        for &Ghost { block, stream, pool, .. } in &requests.ghosts {
+            let bytes = requests.requested_bytes(block);
+            self.alloc(BEFORE_OPS, AllocRequest { block, bytes, stream, pool }, source);
+        }
+        for ghost in requests.ghosts.iter().filter(|ghost| ghost.waits) {
+            self.allocator.free(ghost.block);
         }
     }
 

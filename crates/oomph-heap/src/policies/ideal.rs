@@ -23,9 +23,10 @@ impl Policy for Ideal {
     fn replay(&self, requests: &Requests, _source: &mut dyn Source, _options: &Options) -> Replay {
         let mut held = vec![0u64; requests.block_count()];
         let mut count = Count::default();
-        for ghost in requests.initial.iter().flat_map(|segment| &segment.blocks).filter_map(|block| block.block) {
-            held[ghost as usize] = requests.requested_bytes(ghost);
-            count.up(held[ghost as usize]);
+        for ghost in requests.ghosts.iter().filter(|ghost| !ghost.waits) {
+            let bytes = requests.requested_bytes(ghost.block);
+            held[ghost.block as usize] = bytes;
+            count.up(bytes);
         }
         for op in &requests.ops {
             match *op {

@@ -4,12 +4,14 @@
 //! whether memory was given back because the program emptied the cache or because a request needed room, which
 //! blocks were completed by that wait, and when expandable segments were turned on or off.
 
-use oomph_trace::{Action, DeviceTrace, Event, EventIndex, PoolId, StackId};
+use oomph_trace::{Action, BlockState, DeviceTrace, Event, EventIndex, PoolId, StackId};
+use rustc_hash::FxHashMap;
 
 use super::calibrate::calibrate;
-use super::{Limit, LimitKind, Op, PoolFacts, Requests};
+use super::{Ghost, Limit, LimitKind, Op, PoolFacts, Requests};
 use crate::config::{Config, SMALL_LIMIT_BYTES, SMALL_SEGMENT_BYTES};
-use crate::timeline::{BlockId, Timeline, unsplit_pools};
+use crate::source::card_from_reservations;
+use crate::timeline::{BlockId, LiveSpan, SegmentAt, Timeline, unsplit_pools};
 
 const NO_BLOCK: BlockId = BlockId::MAX;
 
@@ -27,6 +29,16 @@ pub(super) fn infer(device: &DeviceTrace, timeline: &Timeline) -> Requests {
     requests
 }
 
+/// Events without a request of their own that follow each other.
+struct Run {
+    /// Where they end.
+    end: usize,
+    /// The request right after them.
+    owner: Option<usize>,
+    /// The last of them by which something other than that request gave memory back.
+    last_foreign: Option<usize>,
+}
+
 struct Walk<'a> {
     device: &'a DeviceTrace,
     timeline: &'a Timeline,
@@ -40,6 +52,9 @@ struct Walk<'a> {
     requested_bytes: Vec<u64>,
     first_failed: BlockId,
     waiting: usize,
+    run: Run,
+    /// For each event that gave memory back, the pool that did.
+    releases: FxHashMap<EventIndex, PoolId>,
     released: Vec<PoolId>,
     limit: Limit,
     /// Whether garbage collection gave memory back.
@@ -67,6 +82,8 @@ impl<'a> Walk<'a> {
                 .iter()
                 .filter(|block| block.is_ghost() && block.free_requested.is_none() && block.free_completed.is_some())
                 .count(),
+            run: Run { end: 0, owner: None, last_foreign: None },
+            releases: timeline.segments.iter().filter_map(|segment| Some((segment.released?, segment.pool))).collect(),
             released: Vec::new(),
             limit,
             collected: false,
@@ -97,56 +114,53 @@ impl<'a> Walk<'a> {
             | Action::SegmentAlloc
             | Action::SegmentFree
             | Action::SegmentMap
-            | Action::SegmentUnmap => {
-                let owner = self.owner_of(at);
-                match owner {
-                    Some(owner) => self.request(at, owner),
-                    None => self.outside_request(at),
-                }
-            }
+            | Action::SegmentUnmap => match self.owner_of(at) {
+                Some(owner) => self.request(at, owner),
+                None => self.outside_request(at),
+            },
             Action::Snapshot | Action::Other(_) => at + 1,
         }
     }
 
     /// The request during which the event at `at` happened: the next `alloc` or `oom`, if nothing but completions
     /// and segments lies between and the segments given back were given back from the same place in the program.
-    fn owner_of(&self, at: usize) -> Option<usize> {
-        let events = &self.device.events;
-        let is_request = |event: &Event| matches!(event.action, Action::Alloc | Action::Oom);
-        let length = events[at..].iter().position(|event| {
-            !matches!(
-                event.action,
-                Action::FreeCompleted
-                    | Action::SegmentAlloc
-                    | Action::SegmentFree
-                    | Action::SegmentMap
-                    | Action::SegmentUnmap
-            )
-        })?;
-        let owner = at + length;
-        if !is_request(&events[owner]) {
-            return None;
+    fn owner_of(&mut self, at: usize) -> Option<usize> {
+        if at >= self.run.end {
+            self.run = self.run_from(at);
         }
-        let given_back =
-            events[at..owner].iter().rposition(|event| is_release(event) && !self.released_by(event, owner));
-        match given_back {
-            None => Some(owner),
-            // Something before the request gave memory back: only what follows can belong to the request.
-            Some(_) => None,
-        }
+        // Once something else gave memory back, only what follows can belong to the request.
+        self.run.owner.filter(|_| self.run.last_foreign.is_none_or(|last| at > last))
     }
 
-    /// Whether memory given back by `event` was given back to serve the request at `owner`.
-    fn released_by(&self, event: &Event, owner: usize) -> bool {
-        let request = &self.device.events[owner];
+    fn run_from(&self, at: usize) -> Run {
+        let events = &self.device.events;
+        let length = events[at..].iter().position(|event| !is_inner(event));
+        let end = length.map_or(events.len(), |length| at + length);
+        let is_request = |event: &Event| matches!(event.action, Action::Alloc | Action::Oom);
+        let owner = events.get(end).is_some_and(is_request).then_some(end);
+        let last_foreign = owner.and_then(|owner| {
+            (at..owner).rev().find(|&release| is_release(&events[release]) && !self.released_by(release, at, owner))
+        });
+        Run { end, owner, last_foreign }
+    }
+
+    /// Whether the memory given back at `release`, in a run that begins at `from`, was given back to serve the
+    /// request at `owner`.
+    fn released_by(&self, release: usize, from: usize, owner: usize) -> bool {
+        let (event, request) = (&self.device.events[release], &self.device.events[owner]);
         if event.stack != StackId::MISSING || request.stack != StackId::MISSING {
             return event.stack == request.stack;
         }
-        // Without stacks: a request that failed, or one that took new memory after others' was given back.
-        let took = self.device.events[..owner]
-            .last()
-            .is_some_and(|last| matches!(last.action, Action::SegmentAlloc | Action::SegmentMap));
-        request.action == Action::Oom || took
+        // Without stacks: a request that failed, or one that took new memory where more had never been taken.
+        let took = self.device.events[owner - 1].action;
+        let grew = matches!(took, Action::SegmentAlloc | Action::SegmentMap);
+        let wanted = self.timeline.reserved_before(from).saturating_add(self.segment_bytes(request));
+        let collects = self.config.garbage_collection_threshold > 0.0;
+        request.action == Action::Oom || (grew && (collects || wanted > self.timeline.peak_reserved.bytes))
+    }
+
+    fn segment_bytes(&self, request: &Event) -> u64 {
+        self.config.segment_bytes(self.config.round(request.bytes))
     }
 
     /// One request with all that happened inside it, from `from` to `owner`.
@@ -314,11 +328,7 @@ impl<'a> Walk<'a> {
     }
 
     fn pool_of_release(&self, at: usize) -> PoolId {
-        let released = Some(at as EventIndex);
-        let address = self.device.events[at].addr;
-        let pieces = self.timeline.segments.iter();
-        let piece = pieces.into_iter().find(|piece| piece.released == released && piece.address == address);
-        piece.map_or(PoolId::DEFAULT, |piece| piece.pool)
+        self.releases.get(&(at as EventIndex)).copied().unwrap_or(PoolId::DEFAULT)
     }
 
     /// A private pool gives memory back only once nobody uses it any more.
@@ -338,11 +348,8 @@ impl<'a> Walk<'a> {
     fn learn_limit(&mut self, from: usize, owner: usize) {
         let events = &self.device.events;
         let request = &events[owner];
-        let segment_bytes = self.config.segment_bytes(self.config.round(request.bytes));
-        let before = |at: usize| match at.checked_sub(1) {
-            Some(last) => self.timeline.reserved_bytes[last],
-            None => self.timeline.initial.reserved_bytes,
-        };
+        let segment_bytes = self.segment_bytes(request);
+        let before = |at: usize| self.timeline.reserved_before(at);
         let first_grown =
             (from..owner).find(|&at| matches!(events[at].action, Action::SegmentAlloc | Action::SegmentMap));
         if let Some(at) = first_grown {
@@ -393,22 +400,52 @@ impl<'a> Walk<'a> {
             self.op_events.insert(0, 0);
         }
         self.config.expandable_segments &= !self.toggled;
+        let guess = || card_from_reservations(self.device, self.config.large_segment_bytes);
+        let total_bytes = self.device.total_bytes.or_else(guess);
+        let initial = self.timeline.initial_segments();
         Requests {
             ops: self.ops,
             op_events: self.op_events,
-            initial: self.timeline.initial_segments(),
+            ghosts: ghosts_of(self.timeline),
+            initial_is_whole: is_whole(self.timeline, &initial),
+            initial,
             pools: pool_facts(self.device, &self.config),
             config: self.config,
             limit: self.limit,
-            total_bytes: self.device.total_bytes,
+            total_bytes,
             requested_bytes: self.requested_bytes,
             first_failed: self.first_failed,
         }
     }
 }
 
+/// Whether the event happens inside requests or, like an emptied cache, between them.
+fn is_inner(event: &Event) -> bool {
+    is_release(event) || matches!(event.action, Action::FreeCompleted | Action::SegmentAlloc | Action::SegmentMap)
+}
+
 fn is_release(event: &Event) -> bool {
     matches!(event.action, Action::SegmentFree | Action::SegmentUnmap)
+}
+
+fn ghosts_of(timeline: &Timeline) -> Vec<Ghost> {
+    let ghosts = timeline.blocks.iter().take_while(|block| block.is_ghost());
+    let ghost = |block: &LiveSpan| Ghost {
+        block: block.id,
+        stream: block.stream,
+        pool: block.pool,
+        waits: block.initial_state() == Some(BlockState::PendingFree),
+    };
+    ghosts.map(ghost).collect()
+}
+
+/// Whether every block that existed before lies whole in a segment that did, and every later one found a segment.
+fn is_whole(timeline: &Timeline, initial: &[SegmentAt]) -> bool {
+    let mut seen = initial.iter().flat_map(|segment| segment.blocks.iter().filter(|block| block.block.is_some()));
+    let mut ghosts = timeline.blocks.iter().take_while(|block| block.is_ghost());
+    !timeline.lost_segments()
+        && ghosts
+            .all(|ghost| seen.next().is_some_and(|block| block.block == Some(ghost.id) && block.bytes == ghost.bytes))
 }
 
 fn first_expandable(device: &DeviceTrace) -> Option<bool> {

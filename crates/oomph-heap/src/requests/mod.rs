@@ -54,6 +54,19 @@ pub enum Op {
     },
 }
 
+/// A block that existed before the history begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ghost {
+    /// Name of the block.
+    pub block: BlockId,
+    /// The stream it was allocated on.
+    pub stream: u64,
+    /// The pool it lay in.
+    pub pool: PoolId,
+    /// Whether it had been given back and only waited for a stream.
+    pub waits: bool,
+}
+
 /// How a pool was set up, as far as the trace shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolFacts {
@@ -72,13 +85,17 @@ pub struct Requests {
     pub ops: Vec<Op>,
     /// For each of `ops`, the event of the trace it comes from.
     pub op_events: Vec<EventIndex>,
-    /// The segments that existed before, with their blocks.
+    /// The blocks that existed before, by address.
+    pub ghosts: Vec<Ghost>,
+    /// The segments that existed before, with those blocks.
     pub initial: Vec<SegmentAt>,
+    /// Whether `initial` is all there was; a trace that begins late and lacks its final segments does not tell.
+    pub initial_is_whole: bool,
     /// The allocator's configuration.
     pub config: Config,
     /// How much the allocator could take, as far as successes and failures tell.
     pub limit: Limit,
-    /// Bytes of the card, where known.
+    /// Bytes of the card, where known; where expandable segments show about how many, those.
     pub total_bytes: Option<u64>,
     /// The pools that are set up otherwise than plainly.
     pub pools: Vec<PoolFacts>,
@@ -100,7 +117,9 @@ impl Requests {
         Self {
             op_events: (0..ops.len() as EventIndex).collect(),
             ops,
+            ghosts: Vec::new(),
             initial: Vec::new(),
+            initial_is_whole: true,
             config,
             limit: Limit::default(),
             total_bytes: None,
@@ -163,6 +182,7 @@ impl Requests {
                 kept.op_events.push(event);
             }
         }
+        kept.ghosts.retain(|ghost| !gone(ghost.block));
         for segment in &mut kept.initial {
             segment.blocks = without_blocks(&segment.blocks, gone);
         }
@@ -173,8 +193,8 @@ impl Requests {
     #[must_use]
     pub fn without_ghosts(&self) -> Self {
         let mut ghosts = vec![false; self.block_count()];
-        for block in self.initial.iter().flat_map(|segment| &segment.blocks).filter_map(|block| block.block) {
-            ghosts[block as usize] = true;
+        for ghost in &self.ghosts {
+            ghosts[ghost.block as usize] = true;
         }
         let mut kept = self.without(&|block| ghosts[block as usize]);
         kept.initial.clear();

@@ -1,6 +1,6 @@
 //! The driver's choices taken from a trace.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 use oomph_trace::{Action, DeviceTrace};
 
@@ -22,8 +22,6 @@ pub struct TraceSource {
     reservations: VecDeque<u64>,
     /// What is owned, by address.
     owned: BTreeMap<u64, u64>,
-    /// Where the expandable segments there are begin.
-    reserved: BTreeSet<u64>,
     beyond: BumpSource,
     capacity_bytes: u64,
     used_bytes: u64,
@@ -41,7 +39,6 @@ impl TraceSource {
             first_unused: 0,
             reservations: reservation_starts(device).into(),
             owned: BTreeMap::new(),
-            reserved: BTreeSet::new(),
             beyond: BumpSource::new(Order::Ascending, None),
             capacity_bytes: capacity_bytes.unwrap_or(u64::MAX),
             used_bytes: 0,
@@ -79,11 +76,23 @@ impl TraceSource {
     }
 }
 
+/// Reservations are larger than the card, so mappings this close belong together.
+const REACH_BYTES: u64 = 1 << 33;
+
+/// Bytes of the card as far as the distance between expandable segments tells: each reserves the card's bytes and an
+/// eighth more, and the driver puts them side by side.
+pub(crate) fn card_from_reservations(device: &DeviceTrace, unit_bytes: u64) -> Option<u64> {
+    let mut starts = reservation_starts(device);
+    starts.sort_unstable();
+    starts.dedup();
+    let distances = starts.windows(2).map(|pair| pair[1] - pair[0]);
+    let distance = distances.filter(|&distance| distance > REACH_BYTES).min()?;
+    Some(distance.saturating_sub(unit_bytes) / 9 * 8)
+}
+
 /// Where each expandable segment of a trace began: a mapping that does not continue one already there. An address
 /// range counts as one segment until all of it was unmapped.
 fn reservation_starts(device: &DeviceTrace) -> Vec<u64> {
-    /// Reservations are larger than the card, so mappings this close belong together.
-    const REACH_BYTES: u64 = 1 << 33;
     // By stream and start: where the mappings end, and how much is mapped.
     let mut open: BTreeMap<(u64, u64), (u64, u64)> = BTreeMap::new();
     let mut starts = Vec::new();
@@ -96,7 +105,11 @@ fn reservation_starts(device: &DeviceTrace) -> Vec<u64> {
                 open.insert(start, (end.max(event.addr + event.bytes), mapped + event.bytes));
             }
             (Action::SegmentMap, None) => {
-                starts.push(event.addr);
+                // A history that begins late may show the middle of a segment before its beginning.
+                let above = open.range((event.stream, event.addr)..=(event.stream, u64::MAX)).next();
+                if above.is_none_or(|(&(_, start), _)| start - event.addr > REACH_BYTES) {
+                    starts.push(event.addr);
+                }
                 open.insert((event.stream, event.addr), (event.addr + event.bytes, event.bytes));
             }
             (Action::SegmentUnmap, Some((start, end, mapped))) => {
@@ -132,17 +145,19 @@ impl Source for TraceSource {
     }
 
     fn reserve_addresses(&mut self, request: SegmentRequest) -> u64 {
-        // How far a recorded reservation reached is not recorded; no two began at the same place at the same time.
         while let Some(address) = self.reservations.pop_front() {
-            if self.reserved.insert(address) {
+            if self.is_free(address, request.bytes) {
+                self.owned.insert(address, request.bytes);
                 return address;
             }
         }
-        self.beyond.reserve_addresses(request)
+        let address = self.beyond.reserve_addresses(request);
+        self.owned.insert(address, request.bytes);
+        address
     }
 
     fn release_addresses(&mut self, address: u64, bytes: u64) {
-        self.reserved.remove(&address);
+        self.owned.remove(&address);
         self.beyond.release_addresses(address, bytes);
     }
 

@@ -39,6 +39,7 @@ pub(super) fn with_curves(
         reserved_bytes,
         ooms: Vec::new(),
         config: config.clone(),
+        lost_segments: false,
     };
     timeline.ooms = ooms_of(device, &timeline);
     timeline

@@ -204,6 +204,7 @@ pub struct Timeline {
     /// Every request that failed.
     pub ooms: Vec<OomEvent>,
     config: Config,
+    lost_segments: bool,
 }
 
 impl Timeline {
@@ -236,6 +237,16 @@ impl Timeline {
             active_bytes: self.active_bytes[at],
             reserved_bytes: self.reserved_bytes[at],
         }
+    }
+
+    /// Whether some block lay in memory of which the trace does not tell.
+    pub(crate) fn lost_segments(&self) -> bool {
+        self.lost_segments
+    }
+
+    /// Bytes taken from the driver right before the event at `at`.
+    pub(crate) fn reserved_before(&self, at: usize) -> u64 {
+        at.checked_sub(1).map_or(self.initial.reserved_bytes, |last| self.reserved_bytes[last])
     }
 
     /// The blocks clients hold after an event; their bytes sum to `allocated_bytes` there.

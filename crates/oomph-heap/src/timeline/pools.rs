@@ -275,6 +275,9 @@ impl Conflicts {
     }
 
     fn of(device: &DeviceTrace, config: &Config, blocks: &[LiveSpan], segments: &[SegmentSpan], units: &Units) -> Self {
+        // Only where a segment's pool is not known does it matter.
+        let unknown = units.units.iter().filter(|unit| unit.pool.is_none());
+        let streams: FxHashSet<u64> = unknown.map(|unit| unit.stream).collect();
         let mut gaps = Gaps::default();
         let mut pairs = FxHashSet::default();
         let mut obtained: BTreeMap<EventIndex, usize> = BTreeMap::new();
@@ -306,7 +309,9 @@ impl Conflicts {
                 Action::SegmentFree => gaps.close(event.addr),
                 Action::Alloc => {
                     if let Some(block) = born.get(&at) {
-                        gaps.find_passed_over(block, config, units, &mut pairs);
+                        if streams.contains(&block.stream) {
+                            gaps.find_passed_over(block, config, units, &mut pairs);
+                        }
                         gaps.take(block);
                     }
                 }

@@ -16,9 +16,10 @@ pub(super) fn rewind(device: &DeviceTrace, config: &Config) -> Timeline {
     for (at, event) in device.events.iter().enumerate().rev() {
         state.undo(at as EventIndex, event);
     }
+    let lost_segments = state.lost_segments;
     let (mut blocks, mut segments) = state.into_spans();
     pools::assign_pools(device, config, &mut blocks, &mut segments);
-    curves::with_curves(device, config, blocks, segments)
+    Timeline { lost_segments, ..curves::with_curves(device, config, blocks, segments) }
 }
 
 struct Life {
@@ -39,6 +40,8 @@ struct Rewind<'a> {
     live: BTreeMap<u64, Life>,
     /// Whether the recorder wrote `free_requested` at all; a user can have it skipped.
     says_free_requested: bool,
+    /// Whether a block lay outside every stretch known.
+    lost_segments: bool,
     pieces: Vec<SegmentSpan>,
     /// The stretches owned at the present point of the walk, by address.
     owned: BTreeMap<u64, u32>,
@@ -53,6 +56,7 @@ impl<'a> Rewind<'a> {
             spans: Vec::with_capacity(device.events.len() / 3),
             live: BTreeMap::new(),
             says_free_requested: device.events.iter().any(|event| event.action == Action::FreeRequested),
+            lost_segments: false,
             pieces: Vec::new(),
             owned: BTreeMap::new(),
         };
@@ -185,11 +189,12 @@ impl<'a> Rewind<'a> {
         span.bytes = rounded_bytes;
         span.pool = event.pool.unwrap_or(PoolId::DEFAULT);
         let piece = self.owned.range(..=event.addr).next_back().map(|(_, &piece)| piece);
-        let Some(piece) = piece.map(|piece| &mut self.pieces[piece as usize]) else { return span };
-        let end = piece.address + piece.bytes;
-        if event.addr >= end {
+        let piece = piece.map(|piece| &mut self.pieces[piece as usize]);
+        let Some(piece) = piece.filter(|piece| event.addr < piece.address + piece.bytes) else {
+            self.lost_segments = true;
             return span;
-        }
+        };
+        let end = piece.address + piece.bytes;
         if event.pool.is_none() {
             span.pool = piece.pool;
         }
