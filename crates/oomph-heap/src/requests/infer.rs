@@ -53,6 +53,8 @@ struct Walk<'a> {
     first_failed: BlockId,
     waiting: usize,
     run: Run,
+    /// The block handed out last.
+    last_block: BlockId,
     /// For each event that gave memory back, the pool that did.
     releases: FxHashMap<EventIndex, PoolId>,
     released: Vec<PoolId>,
@@ -83,6 +85,7 @@ impl<'a> Walk<'a> {
                 .filter(|block| block.is_ghost() && block.free_requested.is_none() && block.free_completed.is_some())
                 .count(),
             run: Run { end: 0, owner: None, last_foreign: None },
+            last_block: NO_BLOCK,
             releases: timeline.segments.iter().filter_map(|segment| Some((segment.released?, segment.pool))).collect(),
             released: Vec::new(),
             limit,
@@ -170,11 +173,12 @@ impl<'a> Walk<'a> {
         let request = &events[owner];
         let retried = request.action == Action::Oom || inside.iter().any(is_release);
         let waited_from = if retried { self.first_waited(from, owner) } else { owner };
+        let made_room = inside.iter().any(is_release) || (waited_from < owner && inside.iter().any(is_completion));
         self.complete_all(from, waited_from);
         self.release_pools(from, owner);
         self.learn_limit(from, owner);
         self.follow_toggles(from, owner);
-        self.alloc(owner);
+        self.alloc(owner, made_room);
         self.complete_all(waited_from, owner);
         owner + 1
     }
@@ -183,7 +187,7 @@ impl<'a> Walk<'a> {
     /// rather than from looking which ones are done. The former leave nothing waiting.
     fn first_waited(&self, from: usize, owner: usize) -> usize {
         let events = &self.device.events[from..owner];
-        let completions = events.iter().filter(|event| event.action == Action::FreeCompleted).count();
+        let completions = events.iter().filter(|event| is_completion(event)).count();
         if completions < self.waiting {
             return owner;
         }
@@ -194,7 +198,6 @@ impl<'a> Walk<'a> {
         }
         // Garbage collection and oversize release give memory back before anything is waited for, but only large
         // segments, and the latter only oversize ones. The wait comes right before what is given back last.
-        let is_completion = |event: &Event| event.action == Action::FreeCompleted;
         let Some(last) = events.iter().rposition(is_completion) else { return owner };
         let before = events[..last].iter().rposition(|event| !is_completion(event));
         let waited_from = from + before.map_or(0, |before| before + 1);
@@ -241,12 +244,12 @@ impl<'a> Walk<'a> {
         grows || foreign || (sum_bytes > 0 && sum_bytes < key_bytes)
     }
 
-    fn alloc(&mut self, owner: usize) {
+    fn alloc(&mut self, owner: usize, made_room: bool) {
         let event = &self.device.events[owner];
         if event.action == Action::Oom {
             let block = self.requested_bytes.len() as BlockId;
             self.requested_bytes.push(event.bytes);
-            let pool = event.pool.unwrap_or(PoolId::DEFAULT);
+            let pool = event.pool.unwrap_or_else(|| self.pool_of_failure(owner, made_room));
             self.push(owner, Op::Alloc { block, bytes: event.bytes, stream: event.stream, pool });
             // The client never had it, whatever a replay makes of it.
             self.push(owner, Op::Free { block });
@@ -260,11 +263,24 @@ impl<'a> Walk<'a> {
         let span = &self.timeline.blocks[block as usize];
         let (bytes, stream, pool) = (span.requested_bytes, span.stream, span.pool);
         let gone_at_once = span.free_completed == Some(owner as EventIndex);
+        self.last_block = block;
         self.push(owner, Op::Alloc { block, bytes, stream, pool });
         if gone_at_once {
             self.push(owner, Op::Free { block });
             self.push(owner, Op::Complete { block });
         }
+    }
+
+    /// Where requests are routed to a private pool, one that fails does not wait for streams or empty the default pool
+    /// first. If there was something to be had that way and it was left, the pool that served the stream last failed.
+    fn pool_of_failure(&self, owner: usize, made_room: bool) -> PoolId {
+        let last = self.timeline.blocks.get(self.last_block as usize).map(|block| (block.stream, block.pool));
+        let last = last.filter(|&(stream, pool)| stream == self.device.events[owner].stream && pool != PoolId::DEFAULT);
+        let Some((_, pool)) = last.filter(|_| !made_room) else { return PoolId::DEFAULT };
+        let is_free = |segment: &SegmentAt| segment.blocks.iter().all(|block| block.block.is_none());
+        let map = self.timeline.segments_at(owner as EventIndex);
+        let left_over = map.iter().any(|segment| segment.pool == PoolId::DEFAULT && is_free(segment));
+        if self.waiting > 0 || left_over { pool } else { PoolId::DEFAULT }
     }
 
     fn free(&mut self, at: usize) {
@@ -282,7 +298,7 @@ impl<'a> Walk<'a> {
 
     fn complete_all(&mut self, from: usize, to: usize) {
         for at in from..to {
-            if self.device.events[at].action == Action::FreeCompleted {
+            if is_completion(&self.device.events[at]) {
                 self.complete(at);
             }
         }
@@ -422,6 +438,10 @@ impl<'a> Walk<'a> {
 /// Whether the event happens inside requests or, like an emptied cache, between them.
 fn is_inner(event: &Event) -> bool {
     is_release(event) || matches!(event.action, Action::FreeCompleted | Action::SegmentAlloc | Action::SegmentMap)
+}
+
+fn is_completion(event: &Event) -> bool {
+    event.action == Action::FreeCompleted
 }
 
 fn is_release(event: &Event) -> bool {
