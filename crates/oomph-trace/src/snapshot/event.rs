@@ -156,9 +156,7 @@ impl Store<'_> {
                 Object::Dict { body: EMPTY_BODY, .. } => self.frame_of(&[])?,
                 Object::Dict { body, .. } => {
                     let pairs = self.bodies[body as usize].clone();
-                    let frame = self.frame_of(&pairs)?;
-                    self.objects[at as usize] = Object::Frame(frame);
-                    frame
+                    self.frame_of(&pairs)?
                 }
                 _ => return Err(wrong("frames", Word::Frames, item, "a frame")),
             });

@@ -144,8 +144,13 @@ impl Store<'_> {
         block: &mut Block,
         requested: &mut Option<u64>,
     ) -> Result<(), TraceError> {
-        if let Some(list) = self.list_body(value, &format!("{place}, history"))? {
-            let newest = self.bodies[list as usize][0];
+        // First, while the frames in it are still as the file has them.
+        block.extra.push(("history".to_owned(), self.value_of(value)?));
+        let newest = match self.list_body(value, &format!("{place}, history"))? {
+            Some(list) => self.bodies[list as usize].first().copied(),
+            None => None,
+        };
+        if let Some(newest) = newest {
             let entry = self.dict_body(newest, &format!("{place}, history"))?;
             for index in 0..self.body_len(entry) / 2 {
                 let (key, value) = self.pair(entry, index);
@@ -156,7 +161,6 @@ impl Store<'_> {
                 }
             }
         }
-        block.extra.push(("history".to_owned(), self.value_of(value)?));
         Ok(())
     }
 

@@ -2,7 +2,7 @@
 
 use crate::error::TraceError;
 use crate::model::extra::{Extra, MAX_VALUE_DEPTH, Value};
-use crate::model::stack::FrameId;
+use crate::model::stack::{FrameId, StringId};
 
 use super::item::{EMPTY_BODY, Item, Object, Word};
 use super::store::Store;
@@ -89,10 +89,12 @@ impl Store<'_> {
     fn frame_value(&mut self, id: FrameId) -> Result<Value, TraceError> {
         let table = self.interner.table();
         let frame = table.frame(id);
-        let mut pairs = vec![
-            (text_value("name"), text_value(table.string(frame.name))),
-            (text_value("filename"), text_value(table.string(frame.file))),
-        ];
+        let mut pairs = Vec::new();
+        for (key, text) in [("name", frame.name), ("filename", frame.file)] {
+            if text != StringId::MISSING {
+                pairs.push((text_value(key), text_value(table.string(text))));
+            }
+        }
         if frame.extra.iter().all(|(key, _)| key != "line") {
             pairs.push((text_value("line"), Value::Int(frame.line.into())));
         }
