@@ -4,7 +4,9 @@ use oomph_heap::{
     BumpSource, Config, Limit, LimitKind, MIB, Op, Options, Order, Outcome, POLICIES, PoolFacts, Replay, Requests,
     SegmentEvent, Timeline, TraceSource, policy, record, replay, validate,
 };
-use oomph_trace::PoolId;
+use oomph_trace::{
+    Action, Block, BlockState, Category, DeviceTrace, Event, ForwardId, PoolId, Segment, SegmentKind, StackId, StringId,
+};
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
 
@@ -186,6 +188,29 @@ proptest! {
         check_round_trip(&requests, expandable)?;
     }
 
+    /// Whatever a file claims, nothing panics.
+    #[test]
+    fn nonsense_is_survived(
+        claims in prop::collection::vec((0u8..9, hostile_number(), hostile_number(), 0u64..3), 0..60),
+        segments in prop::collection::vec((hostile_number(), hostile_number(), hostile_number(), 0u8..3), 0..6),
+        config in configs(),
+        expandable in any::<bool>(),
+    ) {
+        let device = nonsense(&claims, &segments, expandable);
+        let timeline = Timeline::with_config(&device, &config);
+        let requests = Requests::of(&device, &timeline);
+        for policy in POLICIES {
+            let mut source = TraceSource::of(&device, requests.card_bytes());
+            let result = replay(*policy, &requests, &mut source, &Options::default());
+            let expected = if result.policy == "ideal" { 0 } else { requests.ops.len() };
+            prop_assert_eq!(result.op_count as usize, expected);
+        }
+        for at in 0..device.events.len() as u32 {
+            let _ = timeline.segments_at(at);
+            let _ = timeline.live_at(at).count();
+        }
+    }
+
     /// The curves of a timeline agree with the statistics of the allocator that made the trace.
     #[test]
     fn a_timeline_keeps_the_allocators_books(
@@ -209,6 +234,69 @@ proptest! {
         let late = Timeline::with_config(&device, &config);
         prop_assert_eq!(&late.reserved_bytes[..], &timeline.reserved_bytes[dropped..]);
         prop_assert_eq!(&late.requested_bytes[..], &timeline.requested_bytes[dropped..]);
+    }
+}
+
+fn hostile_number() -> impl Strategy<Value = u64> {
+    prop_oneof![
+        (0u64..8).prop_map(|n| n * 512),
+        (0u64..64).prop_map(|n| n * MIB),
+        (0u64..4).prop_map(|n| 0x7000_0000_0000 + n * 20 * MIB),
+        any::<u64>(),
+        Just(u64::MAX),
+    ]
+}
+
+fn nonsense(claims: &[(u8, u64, u64, u64)], segments: &[(u64, u64, u64, u8)], expandable: bool) -> DeviceTrace {
+    let actions = [
+        Action::Alloc,
+        Action::FreeRequested,
+        Action::FreeCompleted,
+        Action::SegmentAlloc,
+        Action::SegmentFree,
+        Action::SegmentMap,
+        Action::SegmentUnmap,
+        Action::Oom,
+        Action::Snapshot,
+    ];
+    let event = |&(action, addr, bytes, stream): &(u8, u64, u64, u64)| Event {
+        addr,
+        bytes,
+        stream,
+        time_us: 0,
+        stack: StackId::EMPTY,
+        forward: ForwardId::NONE,
+        compile_context: StringId::MISSING,
+        user_metadata: StringId::MISSING,
+        action: actions[action as usize],
+        category: Category::Unknown,
+        pool: None,
+    };
+    let segment = |&(address, bytes, block_bytes, state): &(u64, u64, u64, u8)| Segment {
+        address,
+        bytes,
+        allocated_bytes: 0,
+        active_bytes: 0,
+        requested_bytes: 0,
+        stream: 0,
+        kind: if state == 0 { SegmentKind::Small } else { SegmentKind::Large },
+        pool: PoolId(u64::from(state), 0),
+        expandable,
+        stack: StackId::EMPTY,
+        blocks: vec![Block {
+            address,
+            bytes: block_bytes,
+            requested_bytes: bytes,
+            state: [BlockState::Allocated, BlockState::PendingFree, BlockState::Inactive][state as usize],
+            stack: StackId::EMPTY,
+            extra: Vec::new(),
+        }],
+        extra: Vec::new(),
+    };
+    DeviceTrace {
+        events: claims.iter().map(event).collect(),
+        segments: segments.iter().map(segment).collect(),
+        ..DeviceTrace::default()
     }
 }
 

@@ -9,6 +9,8 @@ mod pools;
 mod release;
 mod seed;
 mod stats;
+#[cfg(test)]
+mod tests;
 mod types;
 
 use oomph_trace::PoolId;
@@ -20,6 +22,9 @@ pub use self::types::{AllocRequest, BEFORE_OPS, Limits, OutOfMemory, Placement, 
 use crate::config::{Config, SMALL_LIMIT_BYTES};
 use crate::source::Source;
 use crate::timeline::BlockId;
+
+/// Requests of at least this many bytes fail at once.
+const ABSURD_BYTES: u64 = 1 << 60;
 
 /// A segment, or the addresses reserved for an expandable one.
 #[derive(Clone, Copy, Debug)]
@@ -150,7 +155,10 @@ impl Allocator {
         if search.pool != 0 {
             self.freeable.retain(|&pool| pool != search.pool as usize);
         }
-        let found = self.find_free(&search).or_else(|| self.find_new(&mut search, source));
+        // PyTorch refuses requests of this size before it looks at anything.
+        let sensible = request.bytes < ABSURD_BYTES;
+        let found =
+            if sensible { self.find_free(&search).or_else(|| self.find_new(&mut search, source)) } else { None };
         let Some(slot) = found else {
             self.stats.num_ooms += 1;
             return Err(OutOfMemory {

@@ -9,7 +9,7 @@ use oomph_trace::{BlockState, DeviceTrace, EventIndex, PoolId};
 pub use limit::{Limit, LimitKind};
 
 use crate::config::Config;
-use crate::timeline::{BlockAt, BlockId, SegmentAt, Timeline};
+use crate::timeline::{BlockAt, BlockId, SegmentAt, Timeline, sane};
 
 /// One thing the program did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,7 +108,7 @@ impl Requests {
     /// What the program of a recorded history asked for.
     #[must_use]
     pub fn of(device: &DeviceTrace, timeline: &Timeline) -> Self {
-        infer::infer(device, timeline)
+        infer::infer(&sane(device), timeline)
     }
 
     /// Requests made up by hand. Block names must be `0..requested_bytes.len()`; nothing exists before.

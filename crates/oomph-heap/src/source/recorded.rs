@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use oomph_trace::{Action, DeviceTrace};
+use oomph_trace::{Action, DeviceTrace, Event};
 
 use super::{BumpSource, Order, SegmentRequest, Source};
 
@@ -31,8 +31,9 @@ impl TraceSource {
     /// The recorded choices on a card where the allocator can take at most `capacity_bytes`.
     #[must_use]
     pub fn of(device: &DeviceTrace, capacity_bytes: Option<u64>) -> Self {
-        let of_kind = |action| device.events.iter().filter(move |event| event.action == action);
-        let obtained: Vec<_> = of_kind(Action::SegmentAlloc).map(|event| (event.addr, event.bytes)).collect();
+        let usable = |event: &&Event| event.addr.checked_add(event.bytes).is_some();
+        let obtained = device.events.iter().filter(|event| event.action == Action::SegmentAlloc).filter(usable);
+        let obtained: Vec<_> = obtained.map(|event| (event.addr, event.bytes)).collect();
         Self {
             used: vec![false; obtained.len()],
             obtained,
@@ -55,7 +56,8 @@ impl TraceSource {
     }
 
     fn is_free(&self, address: u64, bytes: u64) -> bool {
-        let below = self.owned.range(..address + bytes).next_back();
+        let Some(end) = address.checked_add(bytes) else { return false };
+        let below = self.owned.range(..end).next_back();
         below.is_none_or(|(&start, &length)| start + length <= address)
     }
 
@@ -102,7 +104,10 @@ fn reservation_starts(device: &DeviceTrace) -> Vec<u64> {
         let near = near.filter(|&(_, end, _)| event.addr <= end.saturating_add(REACH_BYTES));
         match (event.action, near) {
             (Action::SegmentMap, Some((start, end, mapped))) => {
-                open.insert(start, (end.max(event.addr + event.bytes), mapped + event.bytes));
+                open.insert(
+                    start,
+                    (end.max(event.addr.saturating_add(event.bytes)), mapped.saturating_add(event.bytes)),
+                );
             }
             (Action::SegmentMap, None) => {
                 // A history that begins late may show the middle of a segment before its beginning.
@@ -110,7 +115,7 @@ fn reservation_starts(device: &DeviceTrace) -> Vec<u64> {
                 if above.is_none_or(|(&(_, start), _)| start - event.addr > REACH_BYTES) {
                     starts.push(event.addr);
                 }
-                open.insert((event.stream, event.addr), (event.addr + event.bytes, event.bytes));
+                open.insert((event.stream, event.addr), (event.addr.saturating_add(event.bytes), event.bytes));
             }
             (Action::SegmentUnmap, Some((start, end, mapped))) => {
                 if mapped <= event.bytes {

@@ -8,6 +8,7 @@ mod curves;
 mod facts;
 mod pools;
 mod rewind;
+mod sane;
 mod segments;
 #[cfg(test)]
 mod tests;
@@ -16,6 +17,7 @@ use oomph_trace::{BlockState, Category, DeviceTrace, EventIndex, ForwardId, Pool
 
 use crate::config::Config;
 pub(crate) use facts::unsplit_pools;
+pub(crate) use sane::sane;
 
 /// Handle of a [`LiveSpan`]: its place in [`Timeline::blocks`].
 pub type BlockId = u32;
@@ -217,7 +219,7 @@ impl Timeline {
     /// The history of a device whose allocator ran with this configuration, which decides how bytes are rounded.
     #[must_use]
     pub fn with_config(device: &DeviceTrace, config: &Config) -> Self {
-        rewind::rewind(device, config)
+        rewind::rewind(&sane(device), config)
     }
 
     /// The configuration this was made with.
