@@ -35,6 +35,19 @@ fn history_on_blocks_gives_size_and_stack() {
 }
 
 #[test]
+fn an_empty_history_says_nothing() {
+    let text = |text: &str| [&[0x8c, text.len() as u8], text.as_bytes()].concat();
+    // An empty list written with an empty batch, as no pickler does but any file may.
+    let file = [
+        [b"\x80\x04}(".to_vec(), text("segments"), b"](}(".to_vec(), text("blocks"), b"](}(".to_vec()].concat(),
+        [text("size"), b"K\x07".to_vec(), text("history"), b"](eueueu.".to_vec()].concat(),
+    ];
+    let trace = Trace::from_bytes(&file.concat(), "empty history").unwrap();
+    let block = &trace.devices[0].segments[0].blocks[0];
+    assert_eq!((block.bytes, block.stack), (7, StackId::MISSING));
+}
+
+#[test]
 fn both_names_of_a_waiting_block_are_known() {
     for name in ["active_pending_free", "active_awaiting_free"] {
         let trace = read(&format!(r#"{{"segments": [{{"blocks": [{{"size": 1, "state": "{name}"}}]}}]}}"#));
