@@ -85,7 +85,7 @@ pub struct AllocRequest {
     pub pool: PoolId,
 }
 
-/// How an [`Allocator`] is set up beyond its [`Config`].
+/// How an [`Allocator`](crate::Allocator) is set up beyond its [`Config`](crate::Config).
 #[derive(Clone, Debug, Default)]
 pub struct Limits {
     /// The most the allocator lets itself take (PyTorch's per-process fraction); `None` is no limit.
