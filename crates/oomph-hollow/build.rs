@@ -1,0 +1,196 @@
+//! Generates the long tail: every symbol that a list in `symbols/` names and no source file implements.
+//!
+//! A list has one symbol a line, `#` starts a comment, and
+//!
+//! - `NAME` counts itself as unmodelled and returns the list's default status,
+//! - `NAME = 801` counts itself and returns that status,
+//! - `NAME ~` has no effect on memory: it returns success and is not counted,
+//! - `NAME -> OTHER` is another name of `OTHER`,
+//! - `! default = 3` on a line of its own sets the list's default status (0 without it).
+//!
+//! A function counts as implemented when its definition follows a line `#[unsafe(no_mangle)]` anywhere under `src/`.
+//! `NAME_ptsz` and `NAME_ptds` (the variants for the per-thread default stream) become other names of `NAME` where
+//! that is implemented, `NAME` becomes one of `NAME_v2` and so on upwards only where a list says so.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+/// What a listed symbol becomes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Entry {
+    Counted(i64),
+    Silent,
+    Alias(String),
+}
+
+fn main() {
+    let root = PathBuf::from(env::var("CARGO_MANIFEST_DIR").expect("cargo sets it"));
+    println!("cargo::rerun-if-changed=src");
+    println!("cargo::rerun-if-changed=symbols");
+    println!("cargo::rerun-if-changed=build.rs");
+    // Whoever asks the loader for the driver by its name gets the library that is already there, and what links
+    // against this file in its place (Triton does) still names the driver.
+    println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,libcuda.so.1");
+
+    let implemented = implemented(&root.join("src"));
+    let listed = listed(&root.join("symbols"));
+    let mut code = String::new();
+    for (name, entry) in &listed {
+        if !implemented.contains_key(name) {
+            code.push_str(&function(name, &resolve(name, entry, &implemented, &listed)));
+        }
+    }
+    code.push_str(&driver_table(&implemented, &listed));
+    let out = PathBuf::from(env::var("OUT_DIR").expect("cargo sets it")).join("long_tail.rs");
+    fs::write(&out, code).expect("OUT_DIR can be written");
+}
+
+/// Names of the functions that sources export, each with the file it stands in.
+fn implemented(folder: &Path) -> BTreeMap<String, PathBuf> {
+    let mut found = BTreeMap::new();
+    for path in files(folder, "rs") {
+        let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let mut marked = false;
+        for line in text.lines().map(str::trim) {
+            if line == "#[unsafe(no_mangle)]" {
+                marked = true;
+            } else if marked && let Some((_, rest)) = line.split_once("fn ") {
+                let name: String = rest.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+                if let Some(other) = found.insert(name.clone(), path.clone()) {
+                    panic!("{name} is implemented in {} and in {}", other.display(), path.display());
+                }
+                marked = false;
+            }
+        }
+    }
+    found
+}
+
+fn listed(folder: &Path) -> BTreeMap<String, Entry> {
+    let mut entries = BTreeMap::new();
+    for path in files(folder, "txt") {
+        let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let mut default = 0;
+        for (number, line) in text.lines().enumerate() {
+            let line = line.split('#').next().unwrap_or_default().trim();
+            let place = || format!("{}:{}", path.display(), number + 1);
+            if let Some(rest) = line.strip_prefix("! default =") {
+                default = rest.trim().parse().unwrap_or_else(|error| panic!("{}: {error}", place()));
+            } else if !line.is_empty() {
+                let (name, entry) = parse(line, default).unwrap_or_else(|| panic!("{}: cannot read {line:?}", place()));
+                assert!(entries.insert(name, entry).is_none(), "{}: listed twice", place());
+            }
+        }
+    }
+    entries
+}
+
+fn parse(line: &str, default: i64) -> Option<(String, Entry)> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let entry = match words[1..] {
+        [] => Entry::Counted(default),
+        ["~"] => Entry::Silent,
+        ["=", status] => Entry::Counted(status.parse().ok()?),
+        ["->", target] => Entry::Alias(target.to_owned()),
+        _ => return None,
+    };
+    Some((words[0].to_owned(), entry))
+}
+
+/// Follows aliases to an implemented function, and turns per-thread variants of one into aliases.
+fn resolve(
+    name: &str,
+    entry: &Entry,
+    implemented: &BTreeMap<String, PathBuf>,
+    listed: &BTreeMap<String, Entry>,
+) -> Entry {
+    if let Entry::Alias(target) = entry {
+        if implemented.contains_key(target) {
+            return entry.clone();
+        }
+        let next = listed.get(target).unwrap_or_else(|| panic!("{name} -> {target}: there is no {target}"));
+        return resolve(target, next, implemented, listed);
+    }
+    for suffix in ["_ptsz", "_ptds"] {
+        if let Some(base) = name.strip_suffix(suffix) {
+            if implemented.contains_key(base) {
+                return Entry::Alias(base.to_owned());
+            }
+            if let Some(base_entry) = listed.get(base) {
+                return resolve(base, base_entry, implemented, listed);
+            }
+        }
+    }
+    entry.clone()
+}
+
+fn function(name: &str, entry: &Entry) -> String {
+    match entry {
+        Entry::Counted(status) => format!(
+            "#[unsafe(no_mangle)] extern \"C\" fn {name}() -> i64 {{ \
+             static TALLY: Tally = Tally::new({name:?}); TALLY.hit(); {status} }}\n"
+        ),
+        Entry::Silent => format!("#[unsafe(no_mangle)] extern \"C\" fn {name}() -> i64 {{ 0 }}\n"),
+        Entry::Alias(target) => {
+            let jump = match env::var("CARGO_CFG_TARGET_ARCH").as_deref() {
+                Ok("x86_64") => "jmp",
+                Ok("aarch64") => "b",
+                other => panic!("no jump instruction known for {other:?}: add one beside x86_64's"),
+            };
+            format!(
+                "#[unsafe(no_mangle)] #[unsafe(naked)] extern \"C\" fn {name}() {{ \
+                 core::arch::naked_asm!(\"{jump} {{target}}\", target = sym links::{target}) }}\n"
+            )
+        }
+    }
+}
+
+/// The driver's functions by name, for `cuGetProcAddress`: those that are implemented and their other names, no more,
+/// since a caller must be able to trust what it is handed.
+fn driver_table(implemented: &BTreeMap<String, PathBuf>, listed: &BTreeMap<String, Entry>) -> String {
+    let is_driver = |path: &Path| path.components().any(|part| part.as_os_str() == "driver");
+    let mut targets = BTreeSet::new();
+    let mut table = BTreeMap::new();
+    for (name, path) in implemented {
+        if is_driver(path) {
+            table.insert(name.clone(), name.clone());
+        }
+    }
+    for (name, entry) in listed {
+        if let Entry::Alias(target) = resolve(name, entry, implemented, listed)
+            && !implemented.contains_key(name)
+        {
+            targets.insert(target.clone());
+            if is_driver(&implemented[&target]) {
+                table.insert(name.clone(), target);
+            }
+        }
+    }
+    targets.extend(table.values().cloned());
+    let mut code = String::from("#[allow(clashing_extern_declarations)] mod links { unsafe extern \"C\" {\n");
+    for target in &targets {
+        writeln!(code, "pub(super) fn {target}();").expect("strings take what they are given");
+    }
+    code.push_str("} }\npub(crate) static DRIVER: &[(&str, unsafe extern \"C\" fn())] = &[\n");
+    for (name, target) in &table {
+        writeln!(code, "({name:?}, links::{target}),").expect("strings take what they are given");
+    }
+    code.push_str("];\n");
+    code
+}
+
+fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    for path in entries.map(|entry| entry.expect("a readable folder").path()) {
+        if path.is_dir() {
+            found.extend(files(&path, extension));
+        } else if path.extension().is_some_and(|found| found == extension) {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}

@@ -1,0 +1,53 @@
+//! What oomph's own Python asks of the library, by `ctypes` on the copy that is already loaded.
+
+use std::ffi::{c_char, c_int};
+
+use crate::{count, memory, process};
+
+/// The version of the library, as a C string.
+#[unsafe(no_mangle)]
+extern "C" fn oomph_hollow_version() -> *const c_char {
+    concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()
+}
+
+/// Copies from the device to the host so far.
+#[unsafe(no_mangle)]
+extern "C" fn oomph_hollow_reads() -> u64 {
+    count::READS.get()
+}
+
+/// What this process has on a device, its context included.
+#[unsafe(no_mangle)]
+extern "C" fn oomph_hollow_device_bytes(device: c_int) -> u64 {
+    u32::try_from(device).map_or(0, memory::device_bytes)
+}
+
+/// The most that this process has had on a device, its context included.
+#[unsafe(no_mangle)]
+extern "C" fn oomph_hollow_peak_device_bytes(device: c_int) -> u64 {
+    let device = usize::try_from(device).unwrap_or(usize::MAX);
+    memory::peak_device_bytes().get(device).copied().unwrap_or(0)
+}
+
+/// Writes unmodelled calls as a JSON object `{name: count}` and a closing zero to a buffer of `len` bytes, if they fit
+/// there, and returns how many bytes they take.
+///
+/// # Safety
+///
+/// `buf` is null or points to `len` bytes that can be written.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn oomph_hollow_unmodelled(buf: *mut c_char, len: usize) -> usize {
+    let mut text = serde_json::to_vec(&count::unmodelled_calls()).unwrap_or_default();
+    text.push(0);
+    if !buf.is_null() && text.len() <= len {
+        // SAFETY: the caller's buffer has room for `len` bytes, the text is not longer.
+        unsafe { std::ptr::copy_nonoverlapping(text.as_ptr().cast(), buf, text.len()) };
+    }
+    text.len()
+}
+
+/// Writes the report of this process now.
+#[unsafe(no_mangle)]
+extern "C" fn oomph_hollow_report() {
+    process::report();
+}

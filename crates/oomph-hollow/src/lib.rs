@@ -1,0 +1,42 @@
+//! The GPU that is not there.
+//!
+//! `liboomph_hollow.so` stands in for the CUDA libraries, so that a program made for a GPU runs on a machine without
+//! one: kernels do nothing, device memory is address space that is counted and never touched, capacity is enforced.
+//! What PyTorch's allocator then reports is what it would have reported on the card.
+//!
+//! It is put before everything by `LD_PRELOAD`, which children inherit, and a folder on `LD_LIBRARY_PATH` holds links
+//! to it by the names that programs open at run time: `libcuda.so.1` and `libnvidia-ml.so.1`.
+//!
+//! # Input
+//!
+//! | variable | |
+//! |---|---|
+//! | `OOMPH_HOLLOW_CARDS` | the cards, a JSON list: [`card`] |
+//! | `OOMPH_HOLLOW_REPORT` | a file to which each process that used CUDA appends one JSON line at its end |
+//! | `OOMPH_HOLLOW_CUDNN_DIR` | the folder of the user's cuDNN libraries; else found from the loaded torch |
+//!
+//! # Adding a library
+//!
+//! One file under `src/` with the functions that are modelled, each after a line `#[unsafe(no_mangle)]`, and one list
+//! under `symbols/` with every function the library exports. What the list names and no file implements becomes a
+//! function that counts itself (see `build.rs` for what a list can say).
+//!
+//! # Rules
+//!
+//! - No panic crosses into C: no `unwrap`, no indexing with what a caller gave.
+//! - State lives in [`lock::Guarded`], which survives `fork`; whoever holds one takes no other.
+//! - What is called and not modelled is counted by name, never silently zero.
+
+// Unused parameters document a C signature; raw pointers arrive as the ABI has them; the safety contract of every
+// exported function is the vendor's manual.
+#![allow(non_snake_case, clippy::missing_safety_doc, clippy::too_many_arguments, clippy::similar_names)]
+#![allow(dead_code, unused_macros, unused_imports, reason = "the libraries that use the rest arrive file by file")]
+
+mod api;
+pub mod card;
+mod count;
+mod device;
+mod lock;
+mod long_tail;
+mod memory;
+mod process;
