@@ -12,7 +12,7 @@ use crate::source::Sources;
 #[derive(Debug)]
 pub struct Attribution {
     stacks: Vec<StackId>,
-    /// Whether the event had no user frame of its own, one bit an event.
+    /// Whether the event had no Python frame of its own.
     borrowed: Vec<bool>,
 }
 
@@ -20,13 +20,14 @@ impl Attribution {
     /// Charges every event of a device.
     #[must_use]
     pub fn of(device: &DeviceTrace, sources: &Sources) -> Self {
-        let has_user: Vec<bool> =
-            (0..sources.table().stack_count()).map(|at| sources.innermost_user(StackId(at as u32)).is_some()).collect();
+        let has_python: Vec<bool> = (0..sources.table().stack_count())
+            .map(|at| sources.outermost_first(StackId(at as u32)).next().is_some())
+            .collect();
         let mut last_seen = StackId::MISSING;
         let mut stacks = Vec::with_capacity(device.events.len());
         let mut borrowed = Vec::with_capacity(device.events.len());
         for event in &device.events {
-            let own = has_user.get(event.stack.0 as usize).copied().unwrap_or(false);
+            let own = has_python.get(event.stack.0 as usize).copied().unwrap_or(false);
             if own {
                 last_seen = event.stack;
             }
@@ -49,7 +50,7 @@ impl Attribution {
         block.alloc.map_or(block.stack, |event| self.of_event(event))
     }
 
-    /// Whether a block was allocated where no user frame was: by autograd's own threads, as a rule.
+    /// Whether a block was allocated where no Python frame was: by autograd's own threads, as a rule.
     #[must_use]
     pub fn is_borrowed(&self, block: &LiveSpan) -> bool {
         block.alloc.is_some_and(|event| self.borrowed[event as usize])

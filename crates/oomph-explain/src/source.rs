@@ -125,6 +125,19 @@ impl<'a> Sources<'a> {
         self.table.stack(stack).iter().copied().find(|&frame| self.is_user(frame)).map(|frame| self.line(frame))
     }
 
+    /// The line to name for a stack: the innermost one of the user's; where none is, the innermost of a library other
+    /// than torch; else whatever is innermost.
+    #[must_use]
+    pub fn line_to_name(&self, stack: StackId) -> Option<Line> {
+        let innermost = |test: &dyn Fn(FrameId) -> bool| {
+            self.outermost_first(stack).rev().find(|&frame| test(frame)).map(|frame| self.line(frame))
+        };
+        self.innermost_user(stack)
+            .or_else(|| innermost(&|frame| !self.is_torch(frame)))
+            .or_else(|| innermost(&|_| true))
+            .or_else(|| self.table.stack(stack).first().map(|&frame| self.line(frame)))
+    }
+
     /// The innermost user frame outside every module call: the line that called the model, not one inside it.
     #[must_use]
     pub fn caller_of_model(&self, stack: StackId) -> Option<Line> {
@@ -133,7 +146,7 @@ impl<'a> Sources<'a> {
             .filter(|&frame| self.is_user(frame))
             .last()
             .map(|frame| self.line(frame))
-            .or_else(|| self.innermost_user(stack))
+            .or_else(|| self.line_to_name(stack))
     }
 
     /// Whether a line of a stack lies inside a module call.

@@ -114,7 +114,8 @@ impl LoopFrame {
         let (outside, inside) = frames.split_at(common.min(frames.len()));
         let user = |frame: &FrameId| sources.is_user(*frame);
         let Some(first) = inside.iter().position(user) else {
-            return outside.iter().rev().find(|frame| user(frame)).map(|&frame| sources.line(frame));
+            let outside = outside.iter().rev().find(|frame| user(frame)).map(|&frame| sources.line(frame));
+            return outside.or_else(|| sources.line_to_name(stack));
         };
         // A function that runs the model is part of the loop: its own lines tell more than the line that calls it.
         let called = inside[first + 1..].iter().take_while(|frame| user(frame));

@@ -54,7 +54,7 @@ pub fn holders_at(case: &Case, at: EventIndex) -> Holders {
     Holders {
         at,
         allocated_bytes: live.iter().map(|block| block.bytes).sum(),
-        lines: sum_by(&live, |block| case.sources.innermost_user(case.stack_of(block))),
+        lines: sum_by(&live, |block| case.sources.line_to_name(case.stack_of(block))),
         stacks: sum_by(&live, |block| {
             let stack = case.stack_of(block);
             (!case.sources.table().stack(stack).is_empty()).then_some(stack)

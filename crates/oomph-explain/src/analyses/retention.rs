@@ -123,7 +123,7 @@ impl Sites {
                 let span = site.sizes.last().copied().unwrap_or(0).saturating_sub(site.sizes[0]);
                 Retention {
                     kind: Kind::Growth,
-                    line: case.sources.innermost_user(*stack),
+                    line: case.sources.line_to_name(*stack),
                     made_at: None,
                     stack: *stack,
                     bytes: bytes_of(case, &site.held),

@@ -13,7 +13,7 @@ use crate::verdict::Remove;
 /// Only what `out` itself answers.
 pub fn write(report: &Report, source_name: &str, top: usize, out: &mut dyn std::io::Write) -> std::io::Result<()> {
     let blame: Vec<Option<FrameId>> = (0..report.case.sources.table().stack_count())
-        .map(|at| report.case.sources.innermost_user(StackId(at as u32)).map(|line| line.frame))
+        .map(|at| report.case.sources.line_to_name(StackId(at as u32)).map(|line| line.frame))
         .collect();
     let case = &report.case;
     // A stack that was recorded is the truth, even where it has no line of the user's; only gaps are filled.

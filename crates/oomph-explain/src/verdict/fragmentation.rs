@@ -2,7 +2,7 @@
 
 use oomph_trace::StackId;
 
-use super::{Accusation, Class, Evidence, Remove};
+use super::{Accusation, Class, Evidence, Proof, Remove};
 use crate::bytes::{percent, show};
 
 /// See [`Class::summary`].
@@ -26,7 +26,7 @@ impl Class for Fragmentation {
          Varying sizes (sequence lengths, batch sizes) make holes; so do long-lived tensors born in the middle of a \
          step.\n\n\
          No line is to blame: the proof is that the same requests fit when the holes are gone, through \
-         `expandable_segments` (or, where that was on already, by their sum).\n\n\
+         `expandable_segments`, or, where that has holes of its own, by their sum.\n\n\
          What helps: `PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True`; fewer distinct sizes (pad or bucket \
          lengths); allocate what lives long first. `oomph replay FILE` shows how much each allocator would need."
     }
@@ -61,15 +61,24 @@ impl Class for Fragmentation {
             stack: StackId::MISSING,
             bytes: holes,
             remove: Remove::Holes,
-            advice: advice(evidence, &percent(holes, shortage.reserved_bytes)),
+            advice: Vec::new(),
         })
     }
-}
 
-fn advice(evidence: &Evidence, holes: &str) -> Vec<String> {
-    let sizes = "Use fewer distinct sizes: pad or bucket lengths, keep the batch size fixed.".to_owned();
-    if evidence.case.timeline.config().expandable_segments {
-        return vec![sizes, "Use fewer streams and pools: each keeps its own free memory.".to_owned()];
+    fn advise(&self, evidence: &Evidence, proof: &Proof) -> Option<Vec<String>> {
+        let shortage = evidence.shortage?;
+        let share = percent(shortage.holes_bytes(), shortage.reserved_bytes);
+        let sizes = "Use fewer distinct sizes: pad or bucket lengths, keep the batch size fixed.".to_owned();
+        Some(match proof.policy {
+            "expandable_segments" => vec![
+                format!("Set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True: {share} of what is held is holes."),
+                sizes,
+            ],
+            _ => vec![
+                "expandable_segments does not help here: live blocks pin every page between the holes.".to_owned(),
+                "Allocate what lives long before what lives short, so that they do not share segments.".to_owned(),
+                sizes,
+            ],
+        })
     }
-    vec![format!("Set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True: {holes} of what is held is holes."), sizes]
 }

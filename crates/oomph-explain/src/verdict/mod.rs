@@ -14,6 +14,8 @@ mod outside_pytorch;
 mod request_too_large;
 mod too_big;
 
+use std::cmp::Reverse;
+
 use oomph_heap::BlockId;
 use oomph_trace::StackId;
 
@@ -86,6 +88,10 @@ pub trait Class: Sync {
     fn page(&self) -> &'static str;
     /// Its explanation of the case, if it has one.
     fn accuse(&self, evidence: &Evidence) -> Option<Accusation>;
+    /// What the user can do, where that depends on how the proof came out.
+    fn advise(&self, _evidence: &Evidence, _proof: &Proof) -> Option<Vec<String>> {
+        None
+    }
     /// Classes of a higher rank are asked first; within a rank the most bytes win.
     fn rank(&self) -> u32;
 }
@@ -115,14 +121,15 @@ pub struct Verdict {
 /// Hears every class and decides.
 #[must_use]
 pub fn judge(evidence: &Evidence) -> Verdict {
-    let mut accusations: Vec<(u32, Accusation)> = CLASSES
-        .iter()
-        .filter_map(|class| class.accuse(evidence).map(|accusation| (class.rank(), accusation)))
-        .collect();
+    let mut accusations: Vec<(&dyn Class, Accusation)> =
+        CLASSES.iter().filter_map(|&class| class.accuse(evidence).map(|accusation| (class, accusation))).collect();
     // Stable: classes that account for equally much stand in their documented order.
-    accusations.sort_by_key(|(rank, accusation)| (std::cmp::Reverse(*rank), std::cmp::Reverse(accusation.bytes)));
-    let mut proven = accusations.into_iter().map(|(_, accusation)| {
+    accusations.sort_by_key(|(class, accusation)| (Reverse(class.rank()), Reverse(accusation.bytes)));
+    let mut proven = accusations.into_iter().map(|(class, mut accusation)| {
         let proof = proof::prove(evidence, &accusation);
+        if let Some(advice) = proof.as_ref().and_then(|proof| class.advise(evidence, proof)) {
+            accusation.advice = advice;
+        }
         Verdict { accusation, proof }
     });
     let first = proven.next().unwrap_or_else(|| Verdict { accusation: none::nothing_known(evidence), proof: None });

@@ -36,7 +36,7 @@ impl Class for RequestTooLarge {
         let shortage = evidence.shortage.filter(|shortage| is_too_large(shortage))?;
         let oom = evidence.case.oom.as_ref()?;
         let stack = evidence.case.attribution.of_event(oom.event);
-        let line = evidence.case.sources.innermost_user(stack);
+        let line = evidence.case.sources.line_to_name(stack);
         let place =
             line.map_or_else(|| "a line that was not recorded".to_owned(), |line| evidence.case.sources.short(line));
         let request = show(shortage.request_bytes);
