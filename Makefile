@@ -37,7 +37,7 @@ demo: setup ## Explain a real out-of-memory error from an H200
 .PHONY: test
 test: setup $(VENV)/.test page/node_modules/.oomph ## Run every test
 	if cargo nextest --version >/dev/null 2>&1; then \
-	    cargo nextest run --workspace --locked && cargo test --doc --workspace --locked --quiet; \
+	    cargo nextest run --workspace --locked --no-fail-fast && cargo test --doc --workspace --locked --quiet; \
 	else \
 	    cargo test --workspace --locked --quiet; \
 	fi

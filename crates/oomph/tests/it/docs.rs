@@ -124,7 +124,7 @@ fn run_in_shell(command_line: &str) -> String {
     let mut path = std::ffi::OsString::from(binary.parent().expect("a binary lies in a folder"));
     path.push(":");
     path.push(std::env::var_os("PATH").unwrap_or_default());
-    let script = format!("{command_line} 2>&1");
+    let script = format!("{{ {command_line}; }} 2>&1");
     let output = Command::new("sh").arg("-c").arg(script).current_dir(folder.path()).env("PATH", path).output();
     text(&output.expect("there is a shell").stdout).to_owned()
 }
