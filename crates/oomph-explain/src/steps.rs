@@ -18,6 +18,8 @@ const WINDOW_ALLOCS: usize = 200_000;
 const CANDIDATES: usize = 64;
 /// Two gaps resemble each other if they share this part of their stacks.
 const RESEMBLANCE: f64 = 0.8;
+/// Fewer distinct stacks than these do not tell one course of a loop from another.
+const COURSE_STACKS: usize = 3;
 /// A beat must explain at least this part of the stretch it spans.
 const COVERAGE: f64 = 0.5;
 /// Coverages are told apart by tenths; of equally good beats the shorter wins.
@@ -294,19 +296,29 @@ fn candidates(sources: &Sources, allocs: &Allocs) -> Vec<Vec<usize>> {
 
 /// The part of the stretch from the first beat to the last that lies in gaps which resemble a neighbour.
 fn coverage(allocs: &Allocs, positions: &[usize], detail: Detail) -> f64 {
-    let gaps: Vec<FxHashSet<Look>> =
-        positions.windows(2).map(|pair| (pair[0]..pair[1]).map(|at| allocs.look(at, detail)).collect()).collect();
-    let alike = |a: usize, b: usize| {
-        let shared = gaps[a].intersection(&gaps[b]).count();
-        let all = gaps[a].len() + gaps[b].len() - shared;
-        shared as f64 >= RESEMBLANCE * all as f64
+    let sets = |detail: Detail| -> Vec<FxHashSet<Look>> {
+        positions.windows(2).map(|pair| (pair[0]..pair[1]).map(|at| allocs.look(at, detail)).collect()).collect()
     };
+    let (gaps, stacks) = (sets(detail), sets(Detail::Stack));
+    let length = |at: usize| positions[at + 1] - positions[at];
+    let resembles = |sets: &[FxHashSet<Look>], a: usize, b: usize| {
+        let shared = sets[a].intersection(&sets[b]).count();
+        shared as f64 >= RESEMBLANCE * (sets[a].len() + sets[b].len() - shared) as f64
+    };
+    // A batch of another size changes many looks at once, but not which places allocate, nor how often.
+    let same_course = |a: usize, b: usize| {
+        let same_length = length(a).abs_diff(length(b)) * 10 <= length(a).max(length(b));
+        same_length && stacks[a].len() >= COURSE_STACKS && resembles(&stacks, a, b)
+    };
+    let alike = |a: usize, b: usize| resembles(&gaps, a, b) || same_course(a, b);
     let pairs: Vec<bool> = (1..gaps.len()).map(|at| alike(at - 1, at)).collect();
-    let covered: usize = (0..gaps.len())
+    // The first iteration warms up: optimizer state and workspaces appear in it and never again.
+    let warm = usize::from(gaps.len() > 2);
+    let covered: usize = (warm..gaps.len())
         .filter(|&at| (at > 0 && pairs[at - 1]) || pairs.get(at).copied().unwrap_or(false))
-        .map(|at| positions[at + 1] - positions[at])
+        .map(length)
         .sum();
-    let span = positions[positions.len() - 1] - positions[0];
+    let span = positions[positions.len() - 1] - positions[warm];
     if span == 0 { 0.0 } else { covered as f64 / span as f64 }
 }
 

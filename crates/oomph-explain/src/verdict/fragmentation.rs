@@ -2,7 +2,8 @@
 
 use oomph_trace::StackId;
 
-use super::{Accusation, Class, Evidence, Proof, Remove};
+use super::{Accusation, Class, Evidence, Proof, Remove, leak};
+use crate::analyses::retention::Kind;
 use crate::bytes::{percent, show};
 
 /// See [`Class::summary`].
@@ -10,6 +11,8 @@ pub(super) struct Fragmentation;
 
 /// Where the holes are a smaller part of what is held, the card is simply full.
 const HOLES_SHARE_MIN: f64 = 0.1;
+/// The same where the failing step needed more than any before it.
+const HOLES_SHARE_OUTGROWN: f64 = 0.25;
 
 impl Class for Fragmentation {
     fn name(&self) -> &'static str {
@@ -38,8 +41,15 @@ impl Class for Fragmentation {
     fn accuse(&self, evidence: &Evidence) -> Option<Accusation> {
         let shortage = evidence.shortage?;
         let holes = shortage.holes_bytes();
+        // What a loop keeps has been weighed against the holes already, and makes some of them itself.
+        if [Kind::Leak, Kind::Growth].into_iter().any(|kind| leak::heaviest(evidence, kind).is_some()) {
+            return None;
+        }
         let fits_packed = shortage.active_bytes + shortage.request_bytes <= shortage.limit_bytes_min;
-        let enough = holes as f64 >= HOLES_SHARE_MIN * shortage.reserved_bytes as f64;
+        // A step that outgrew all before it is short of room for more than this request.
+        let outgrown = evidence.case.steps.is_some() && !leak::is_usual_step(evidence, shortage.request_bytes);
+        let needed = if outgrown { HOLES_SHARE_OUTGROWN } else { HOLES_SHARE_MIN };
+        let enough = holes as f64 >= needed * shortage.reserved_bytes as f64;
         if !enough
             || !fits_packed
             || holes + shortage.limit_bytes_min.saturating_sub(shortage.reserved_bytes) < shortage.request_bytes

@@ -1,6 +1,6 @@
 //! Something is kept from step to step.
 
-use oomph_heap::BlockId;
+use oomph_heap::{BlockId, LiveSpan};
 
 use super::{Accusation, Class, Evidence, Remove};
 use crate::analyses::retention::{Kind, Retention};
@@ -89,24 +89,35 @@ pub(super) fn heaviest<'a>(evidence: &'a Evidence, kind: Kind) -> Option<&'a Ret
                     .oom
                     .as_ref()
                     .is_some_and(|oom| evidence.case.attribution.of_event(oom.event) == retention.stack);
-            let holes_explain = would_fit_packed && shortage.holes_bytes() as f64 > holes_share(kind) * all as f64;
+            let holes_explain =
+                would_fit_packed && shortage.holes_bytes() as f64 > holes_share(evidence, kind) * all as f64;
             explained && (asks_itself || !holes_explain)
         }
     };
     enough.then_some(retention)
 }
 
-/// Holes that weigh more than this part of what is kept explain the failure better. A growing structure makes holes
-/// itself: every size it had is one.
-fn holes_share(kind: Kind) -> f64 {
+/// Holes that weigh more than this many times what is kept explain the failure better.
+///
+/// What a loop keeps lies scattered and pins segments, so a leak makes holes too, and a growing structure leaves one
+/// of every size it had. But a request that is no part of the loop fails for want of one large piece.
+fn holes_share(evidence: &Evidence, kind: Kind) -> f64 {
+    let case = evidence.case;
+    let in_the_loop = case.oom.as_ref().zip(case.steps.as_ref()).is_some_and(|(oom, steps)| {
+        let stack = case.attribution.of_event(oom.event);
+        let of_earlier =
+            |block: &&LiveSpan| block.alloc.is_some_and(|at| steps.of_event(at) < steps.of_event(oom.event));
+        case.timeline.blocks.iter().filter(of_earlier).any(|block| case.stack_of(block) == stack)
+    });
     match kind {
-        Kind::Leak => 0.5,
+        _ if in_the_loop => 2.0,
         Kind::Growth => 1.0,
+        Kind::Leak => 0.5,
     }
 }
 
 /// Whether the failing iteration needed no more than those before it.
-fn is_usual_step(evidence: &Evidence, request_bytes: u64) -> bool {
+pub(super) fn is_usual_step(evidence: &Evidence, request_bytes: u64) -> bool {
     let case = evidence.case;
     let Some(steps) = &case.steps else { return false };
     let curve = &case.timeline.allocated_bytes;
