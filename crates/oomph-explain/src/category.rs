@@ -4,6 +4,9 @@
 //! `torch.optim` makes optimizer state, threads without Python frames run the backward pass. What survives the
 //! backward pass is a gradient; what a module call makes is an activation; what comes before the first module call of
 //! an iteration is its input.
+//!
+//! A hollow run tells its weights, gradients and optimizer state block by block. It knows them all, so none is guessed
+//! there: what looks like one and was not told is a temporary.
 
 use oomph_heap::{BlockId, LiveSpan, Timeline};
 use oomph_trace::{Action, Category, DeviceTrace, EventIndex, StackId};
@@ -60,6 +63,7 @@ pub(crate) fn work_out(
     let kinds: Vec<Kind> = (0..sources.table().stack_count()).map(|at| kind(sources, StackId(at as u32))).collect();
     let kind_of = |stack: StackId| kinds.get(stack.0 as usize).copied().unwrap_or(Kind::Plain);
     let after_backward = ends_of_backward(device, &kind_of);
+    let told = timeline.blocks.iter().any(|block| block.category != Category::Unknown);
     let mut first_forward = FirstForward::default();
     let mut workspaces = Workspaces::default();
     let categories = timeline
@@ -75,6 +79,7 @@ pub(crate) fn work_out(
                 return Category::Workspace;
             }
             match kind {
+                Kind::Parameter | Kind::Optimizer if told => Category::Other,
                 Kind::Parameter => Category::Parameter,
                 Kind::Optimizer => Category::Optimizer,
                 Kind::Input => Category::Input,
@@ -82,7 +87,7 @@ pub(crate) fn work_out(
                     first_forward.saw(iteration);
                     Category::Activation
                 }
-                Kind::Backward if outlives(block, &after_backward) => Category::Gradient,
+                Kind::Backward if !told && outlives(block, &after_backward) => Category::Gradient,
                 Kind::Plain if block.alloc.is_none() => Category::Other,
                 Kind::Plain if !first_forward.is_past(iteration) => Category::Input,
                 Kind::Backward | Kind::Plain => Category::Activation,

@@ -3,7 +3,7 @@
 use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::error::Error;
-use crate::verbs::{completions, doc, explain, man, replay};
+use crate::verbs::{Verdict, completions, doc, explain, man, plan, replay};
 
 /// What every number in oomph's output means, shown at the foot of each help page.
 pub(crate) const GLOSSARY: &str = "\
@@ -89,6 +89,7 @@ impl Color {
 /// One entry a verb; the order is that of the help page.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
+    Plan(plan::Args),
     Explain(explain::Args),
     Replay(replay::Args),
     Doc(doc::Args),
@@ -98,14 +99,16 @@ pub(crate) enum Verb {
 
 impl Verb {
     /// Does what the user asked for.
-    pub(crate) fn run(&self) -> Result<(), Error> {
+    pub(crate) fn run(&self) -> Result<Verdict, Error> {
         match self {
+            Self::Plan(args) => return plan::run(args),
             Self::Explain(args) => explain::run(args),
             Self::Replay(args) => replay::run(args),
             Self::Doc(args) => doc::run(args),
             Self::Completions(args) => completions::run(args),
             Self::Man(args) => man::run(args),
-        }
+        }?;
+        Ok(Verdict::Yes)
     }
 }
 

@@ -3,6 +3,7 @@
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
+use oomph_plan::PlanError;
 use oomph_trace::TraceError;
 
 /// Why oomph stops with exit code 2.
@@ -24,6 +25,12 @@ pub(crate) enum Error {
     /// Nothing to explain, or asked for what the file does not have.
     #[error("{0}")]
     Explain(#[from] oomph_explain::ExplainError),
+    /// A script cannot be planned.
+    #[error("{0}")]
+    Plan(#[from] PlanError),
+    /// `oomph plan` of nothing.
+    #[error("there is no script to plan")]
+    NothingToPlan,
     /// `--conf` or a policy that PyTorch would refuse.
     #[error("{0}")]
     Heap(#[from] oomph_heap::HeapError),
@@ -70,6 +77,16 @@ impl Error {
         if error.kind() == std::io::ErrorKind::BrokenPipe { Self::ClosedPipe } else { Self::Stdout(error) }
     }
 
+    /// What speaks for itself and is shown first: a script's own traceback, or its last words.
+    pub(crate) fn evidence(&self) -> Option<&str> {
+        let text = match self {
+            Self::Plan(PlanError::Script { traceback, .. }) => traceback,
+            Self::Plan(PlanError::Died { printed, .. }) => printed,
+            _ => return None,
+        };
+        Some(text.trim_end()).filter(|text| !text.is_empty())
+    }
+
     /// What the user can do about it.
     pub(crate) fn hint(&self) -> Option<String> {
         match self {
@@ -80,6 +97,8 @@ impl Error {
                     .into(),
             ),
             Self::Explain(error) => Some(error.hint().into()),
+            Self::Plan(error) => Some(error.hint()),
+            Self::NothingToPlan => Some("name it after the options: oomph plan --gpu rtx_4090 train.py".into()),
             Self::Heap(_) => Some("--conf takes what PYTORCH_CUDA_ALLOC_CONF takes in PyTorch 2.11".into()),
             Self::Invalid { .. } => Some("this is a defect of oomph: please report it with the file".into()),
             Self::AsyncBackend => Some("leave the key 'backend' out".into()),

@@ -40,6 +40,9 @@ pub(crate) fn warning(text: &str) {
 
 /// Prints an error (whose text includes its causes) and the way out.
 pub(crate) fn error(error: &Error) {
+    if let Some(evidence) = error.evidence() {
+        note(evidence);
+    }
     let mut text = format!("{ERROR}error{ERROR:#}: {error}");
     if let Some(hint) = error.hint() {
         let _ = write!(text, "\n{HINT}hint{HINT:#}: {hint}");

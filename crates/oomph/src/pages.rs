@@ -1,5 +1,7 @@
 //! The pages of `oomph doc`, which are also the reference pages in `docs/`. Policies and verdict classes bring their
-//! own; the words of the glossary are here.
+//! own, those of cards are made from the catalogue; the words of the glossary are here.
+
+mod cards;
 
 use oomph_explain::verdict::CLASSES;
 use oomph_heap::POLICIES;
@@ -11,19 +13,22 @@ pub(crate) enum Kind {
     Policy,
     /// A verdict class of `oomph explain`.
     Verdict,
+    /// A card of `oomph plan`.
+    Card,
     /// A word of the glossary.
     Term,
 }
 
 impl Kind {
     /// All kinds in order.
-    pub(crate) const ALL: [Self; 3] = [Self::Policy, Self::Verdict, Self::Term];
+    pub(crate) const ALL: [Self; 4] = [Self::Policy, Self::Verdict, Self::Card, Self::Term];
 
     /// Its name in JSON.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Policy => "policy",
             Self::Verdict => "verdict",
+            Self::Card => "card",
             Self::Term => "term",
         }
     }
@@ -33,6 +38,7 @@ impl Kind {
         match self {
             Self::Policy => "Placement policies",
             Self::Verdict => "Verdict classes",
+            Self::Card => "Cards",
             Self::Term => "Glossary",
         }
     }
@@ -101,7 +107,7 @@ pub(crate) fn all() -> Vec<Page> {
         summary: class.summary(),
         text: class.page(),
     });
-    policies.chain(verdicts).chain(TERMS).collect()
+    policies.chain(verdicts).chain(cards::pages()).chain(TERMS).collect()
 }
 
 /// The page of that name; case and `-` for `_` do not matter.

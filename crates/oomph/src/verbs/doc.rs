@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::output;
 use crate::pages::{self, Kind, Page};
 
-/// Show the page of a policy, a verdict class or a word
+/// Show the page of a policy, a verdict class, a card or a word
 ///
 /// Every name that oomph prints has a page: what it means, when it happens, what to do about it. Without a name,
 /// lists all pages.
@@ -17,7 +17,8 @@ use crate::pages::{self, Kind, Page};
 #[command(after_long_help = "Examples:\n  \
     oomph doc                  all pages\n  \
     oomph doc leak             a verdict class\n  \
-    oomph doc native           a placement policy\n\n\
+    oomph doc native           a placement policy\n  \
+    oomph doc rtx_4090         a card\n\n\
     Exit codes:\n  \
     0   the page is on stdout\n  \
     2   there is no such page")]

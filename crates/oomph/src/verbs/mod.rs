@@ -4,4 +4,14 @@ pub(crate) mod completions;
 pub(crate) mod doc;
 pub(crate) mod explain;
 pub(crate) mod man;
+pub(crate) mod plan;
 pub(crate) mod replay;
+
+/// What a verb answered, where its answer is an exit code too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// Done; or, of a question, yes.
+    Yes,
+    /// The answer is no: it does not fit.
+    No,
+}

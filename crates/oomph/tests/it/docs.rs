@@ -43,6 +43,11 @@ fn reference_of_verdicts() {
 }
 
 #[test]
+fn reference_of_cards() {
+    check_reference("docs/cards.md", "Cards", "What `oomph plan --gpu` knows by name.");
+}
+
+#[test]
 fn reference_of_words() {
     check_reference("docs/glossary.md", "Glossary", "Each word is used in this one sense everywhere.");
 }
@@ -50,7 +55,7 @@ fn reference_of_words() {
 #[test]
 fn reference_of_the_command_line() {
     let mut page = String::from("# The command line\n\nThis page is made from what `oomph help` prints.\n");
-    for verb in ["", "explain", "replay", "doc", "completions", "man"] {
+    for verb in ["", "plan", "explain", "replay", "doc", "completions", "man"] {
         let output = oomph(["help", verb].iter().filter(|word| !word.is_empty()));
         let title = format!("oomph {verb}");
         let _ = write!(page, "\n## {}\n\n```text\n{}```\n", title.trim_end(), text(&output.stdout));

@@ -45,7 +45,7 @@ fn completions_know_every_verb() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = oomph(["completions", shell]);
         assert_eq!(script.status.code(), Some(0));
-        for verb in ["explain", "replay", "doc", "completions", "man"] {
+        for verb in ["plan", "explain", "replay", "doc", "completions", "man"] {
             assert!(text(&script.stdout).contains(verb), "{shell} does not complete {verb}");
         }
     }
@@ -64,7 +64,15 @@ fn man_pages_of_every_verb() {
     names.sort();
     assert_eq!(
         names,
-        ["oomph-completions.1", "oomph-doc.1", "oomph-explain.1", "oomph-man.1", "oomph-replay.1", "oomph.1"]
+        [
+            "oomph-completions.1",
+            "oomph-doc.1",
+            "oomph-explain.1",
+            "oomph-man.1",
+            "oomph-plan.1",
+            "oomph-replay.1",
+            "oomph.1"
+        ]
     );
     let page = std::fs::read_to_string(folder.path().join("oomph-explain.1")).expect("written");
     assert!(page.contains("oomph\\-explain") && page.contains("allocated") && page.contains("Exit codes"));

@@ -1,0 +1,34 @@
+//! The Python that runs inside the user's process: carried in this binary, written where the interpreter finds it.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// File name and text, from `python/`. One line a file.
+const FILES: [(&str, &str); 14] = [
+    ("__main__.py", include_str!("../../../python/__main__.py")),
+    ("oomph/__init__.py", include_str!("../../../python/oomph/__init__.py")),
+    ("oomph/checkpoints.py", include_str!("../../../python/oomph/checkpoints.py")),
+    ("oomph/distributed.py", include_str!("../../../python/oomph/distributed.py")),
+    ("oomph/errors.py", include_str!("../../../python/oomph/errors.py")),
+    ("oomph/hostcost.py", include_str!("../../../python/oomph/hostcost.py")),
+    ("oomph/imports.py", include_str!("../../../python/oomph/imports.py")),
+    ("oomph/launch.py", include_str!("../../../python/oomph/launch.py")),
+    ("oomph/reads.py", include_str!("../../../python/oomph/reads.py")),
+    ("oomph/recorder.py", include_str!("../../../python/oomph/recorder.py")),
+    ("oomph/session.py", include_str!("../../../python/oomph/session.py")),
+    ("oomph/settings.py", include_str!("../../../python/oomph/settings.py")),
+    ("oomph/start.py", include_str!("../../../python/oomph/start.py")),
+    ("oomph/stepping.py", include_str!("../../../python/oomph/stepping.py")),
+];
+
+/// Writes the package below `folder` and returns the folder to start the interpreter with.
+///
+/// The name `site-packages` in its path tells every reader of stacks that these frames are a library's.
+pub(crate) fn write(folder: &Path) -> io::Result<PathBuf> {
+    let root = folder.join("site-packages");
+    std::fs::create_dir_all(root.join("oomph"))?;
+    for (name, text) in FILES {
+        std::fs::write(root.join(name), text)?;
+    }
+    Ok(root)
+}

@@ -1,0 +1,116 @@
+//! Why a plan cannot be made, each with the way out.
+
+use std::path::PathBuf;
+
+/// What stands in the way of a plan.
+#[derive(Debug, thiserror::Error)]
+pub enum PlanError {
+    /// `--gpu` names no card.
+    #[error("there is no card named '{name}'")]
+    UnknownCard {
+        /// What the user typed.
+        name: String,
+        /// Names like it.
+        similar: Vec<&'static str>,
+    },
+    /// A card's file cannot be read.
+    #[error("cannot read the card {}: {source}", path.display())]
+    CardFile {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A card's file does not describe a card.
+    #[error("{}: {problem}", path.display())]
+    CardText {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, and where.
+        problem: String,
+    },
+    /// The script is not there.
+    #[error("there is no script {}", path.display())]
+    NoScript {
+        /// Where it should be.
+        path: PathBuf,
+    },
+    /// The interpreter does not start.
+    #[error("cannot start the Python interpreter {}: {source}", path.display())]
+    NoPython {
+        /// The interpreter.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The stand-in for the CUDA libraries is not where it should be.
+    #[error("the hollow GPU (liboomph_hollow.so) is not beside the oomph command")]
+    NoLibrary,
+    /// The interpreter has no torch, or one without CUDA, or one too old.
+    #[error("{message}")]
+    Unusable {
+        /// A word for what is wrong: `no_torch`, `cpu_torch`, `old_torch`.
+        reason: String,
+        /// The sentence.
+        message: String,
+    },
+    /// The script never used CUDA.
+    #[error("the script ran to its end without using CUDA, so there is nothing to plan")]
+    NoCuda,
+    /// The script failed for a reason of its own.
+    #[error("the script failed: {message}")]
+    Script {
+        /// The exception in one line.
+        message: String,
+        /// The script's own traceback, or the end of what it printed.
+        traceback: String,
+    },
+    /// The interpreter died without a word.
+    #[error("the Python process ended before its time ({status})")]
+    Died {
+        /// How it ended.
+        status: String,
+        /// The end of what it printed.
+        printed: String,
+    },
+    /// What the run left behind cannot be read.
+    #[error("cannot read what the run left behind: {0}")]
+    Trace(#[from] oomph_trace::TraceError),
+    /// The facts beside the trace cannot be read.
+    #[error("cannot understand what the run left behind: {0}")]
+    Facts(#[from] serde_json::Error),
+    /// The temporary folder cannot be used.
+    #[error("cannot use the temporary folder: {0}")]
+    Folder(#[from] std::io::Error),
+}
+
+impl PlanError {
+    /// What the user can do about it.
+    #[must_use]
+    pub fn hint(&self) -> String {
+        match self {
+            Self::UnknownCard { similar, .. } if similar.is_empty() => {
+                "'oomph doc' lists the cards; a card of your own is a TOML file: --gpu ./mycard.toml".into()
+            }
+            Self::UnknownCard { similar, .. } => format!("did you mean {}?", similar.join(" or ")),
+            Self::CardFile { .. } => "is the path right? it is looked up from here".into(),
+            Self::CardText { .. } => "'oomph doc h200' shows every field a card has".into(),
+            Self::NoScript { .. } => "options of oomph stand before the script, those of the script after it".into(),
+            Self::NoPython { .. } => "name the interpreter your job runs with: --python PATH".into(),
+            Self::NoLibrary => {
+                "install oomph from its wheel, or build the whole workspace: cargo build --release".into()
+            }
+            Self::Unusable { reason, .. } => match reason.as_str() {
+                "no_torch" => "name the interpreter your job runs with (--python PATH), or install torch for CUDA",
+                "cpu_torch" => "install a CUDA build of torch; no GPU is needed for it",
+                _ => "torch 2.6 or newer is needed",
+            }
+            .into(),
+            Self::NoCuda => "does it choose its device by an option? everything after the script is given to it".into(),
+            Self::Script { .. } => "its own traceback is above; does it run this far on a real card?".into(),
+            Self::Died { .. } => "run it again with --show-output to see everything it prints".into(),
+            Self::Trace(_) | Self::Facts(_) => "this is a defect of oomph: please report it with the script".into(),
+            Self::Folder(_) => "is the disk full? TMPDIR names another folder".into(),
+        }
+    }
+}

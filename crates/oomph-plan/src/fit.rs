@@ -1,0 +1,44 @@
+//! Whether the requests of a run fit another card: by replay, not by comparing sums.
+
+use oomph_heap::{BumpSource, Config, Options, Order, Outcome, Requests, Timeline, policy, replay};
+use oomph_trace::{DeviceTrace, Trace};
+
+use crate::cards::Card;
+
+/// What one card would make of the job.
+#[derive(Clone, Debug)]
+pub struct Fit {
+    /// The card's name.
+    pub name: String,
+    /// Its memory as CUDA reports it.
+    pub memory_bytes: u64,
+    /// Whether every request could be served.
+    pub fits: bool,
+}
+
+/// The requests of one device, ready to be replayed.
+pub struct Judge {
+    requests: Requests,
+}
+
+impl Judge {
+    /// Takes the requests from a trace that did not run out of memory.
+    #[must_use]
+    pub fn of(trace: &Trace, device: &DeviceTrace) -> Self {
+        let config = Config::from_settings(&trace.settings).unwrap_or_default();
+        Self { requests: Requests::of(device, &Timeline::with_config(device, &config)) }
+    }
+
+    /// Replays them through PyTorch's allocator on a card.
+    #[must_use]
+    pub fn judge(&self, card: &Card) -> Fit {
+        let capacity_bytes = card.usable_bytes();
+        let Ok(policy) = policy(self.requests.recorded_policy()) else {
+            return Fit { name: card.name.clone(), memory_bytes: card.memory_bytes, fits: false };
+        };
+        let options = Options { limit_bytes: None, stop_at_oom: true, request_ghosts: true };
+        let mut source = BumpSource::new(Order::Ascending, Some(capacity_bytes));
+        let outcome = replay(policy, &self.requests, &mut source, &options).outcome;
+        Fit { name: card.name.clone(), memory_bytes: card.memory_bytes, fits: matches!(outcome, Outcome::Ok) }
+    }
+}

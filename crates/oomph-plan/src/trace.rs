@@ -1,0 +1,137 @@
+//! From PyTorch's snapshot and the facts beside it to one trace: what each block is for, where each step begins.
+
+use oomph_trace::{Action, Category, DeviceTrace, EventIndex, Extra, Interner, Mark, MarkStage, Origin, Trace};
+use rustc_hash::FxHashMap;
+
+use crate::cards::Card;
+use crate::facts::{Facts, TagFact};
+
+/// Where in the job an event lies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Phase {
+    /// The optimizer step it belongs to, from 1; 0 before the first.
+    pub step: u32,
+    /// `setup`, `forward`, `backward` or `optimizer`.
+    pub name: &'static str,
+}
+
+/// Puts the facts into the trace.
+pub(crate) fn complete(trace: &mut Trace, facts: &Facts, cards: &[Card]) {
+    trace.origin = Origin::HollowRun;
+    for device in &mut trace.devices {
+        device.total_bytes = cards.get(device.ordinal as usize).map(|card| card.memory_bytes);
+        let ordinal = device.ordinal;
+        let births = Births::of(device);
+        for (event, category) in births.categories(facts.tags.iter().filter(|tag| tag.1 == ordinal)) {
+            device.events[event as usize].category = category;
+        }
+        let phases = Stretches::of(facts, "optimizer");
+        for event in &mut device.events {
+            let untold = event.category == Category::Unknown && event.action == Action::Alloc;
+            if untold && phases.contains(event.time_us) {
+                // A temporary of the optimizer is no state: it is gone when the step is.
+                event.category = Category::Other;
+            }
+        }
+    }
+    add_marks(trace, facts);
+}
+
+/// Where in the job an event of a device lies.
+#[must_use]
+pub fn phase_at(device: &DeviceTrace, event: EventIndex, facts: &Facts) -> Phase {
+    let time_us = device.events.get(event as usize).map_or(0, |event| event.time_us);
+    let starts = facts.marks.iter().filter(|mark| mark.0 <= time_us && mark.3 == "START");
+    let step = starts.filter_map(|mark| mark.2.strip_prefix("step ")?.parse().ok()).max().unwrap_or(0);
+    let inside = |name| Stretches::of(facts, name).contains(time_us);
+    let name = if inside("optimizer") {
+        "optimizer"
+    } else if inside("backward") {
+        "backward"
+    } else if step > 0 {
+        "forward"
+    } else {
+        "setup"
+    };
+    Phase { step, name }
+}
+
+/// The stretches of one name, each from its start to its end.
+struct Stretches(Vec<(u64, u64)>);
+
+impl Stretches {
+    fn of(facts: &Facts, name: &str) -> Self {
+        let mut found = Vec::new();
+        let mut start = None;
+        for (time_us, _, _, stage) in facts.marks.iter().filter(|mark| mark.2 == name) {
+            match (stage.as_str(), start) {
+                ("START", _) => start = Some(*time_us),
+                (_, Some(from)) => {
+                    found.push((from, *time_us));
+                    start = None;
+                }
+                _ => {}
+            }
+        }
+        // The script died inside.
+        found.extend(start.map(|from| (from, u64::MAX)));
+        Self(found)
+    }
+
+    fn contains(&self, time_us: u64) -> bool {
+        let after = self.0.partition_point(|&(from, _)| from <= time_us);
+        after.checked_sub(1).is_some_and(|at| time_us <= self.0[at].1)
+    }
+}
+
+/// Every allocation by address, oldest first: an address is used again and again.
+struct Births(FxHashMap<u64, Vec<(u64, EventIndex)>>);
+
+impl Births {
+    fn of(device: &DeviceTrace) -> Self {
+        let mut births: FxHashMap<u64, Vec<(u64, EventIndex)>> = FxHashMap::default();
+        for (at, event) in device.events.iter().enumerate().filter(|(_, event)| event.action == Action::Alloc) {
+            births.entry(event.addr).or_default().push((event.time_us, at as EventIndex));
+        }
+        Self(births)
+    }
+
+    /// The allocation behind each tag: the last one at that address before the tag was given.
+    fn categories<'a>(&self, tags: impl Iterator<Item = &'a TagFact>) -> Vec<(EventIndex, Category)> {
+        let mut found: FxHashMap<EventIndex, u8> = FxHashMap::default();
+        for (time_us, _, address, name) in tags {
+            let Some(births) = self.0.get(address) else { continue };
+            let after = births.partition_point(|&(born_us, _)| born_us <= *time_us);
+            let Some(&(_, event)) = after.checked_sub(1).and_then(|at| births.get(at)) else { continue };
+            let rank = RANKS.iter().position(|&(known, _)| known == name).unwrap_or(RANKS.len() - 1) as u8;
+            let best = found.entry(event).or_insert(rank);
+            *best = rank.min(*best);
+        }
+        let mut categories: Vec<(EventIndex, Category)> =
+            found.into_iter().map(|(event, rank)| (event, RANKS[rank as usize].1)).collect();
+        categories.sort_unstable_by_key(|&(event, _)| event);
+        categories
+    }
+}
+
+/// What a block with several names counts as: the first that applies.
+const RANKS: [(&str, Category); 4] = [
+    ("parameter", Category::Parameter),
+    ("optimizer_state", Category::Optimizer),
+    ("gradient", Category::Gradient),
+    ("buffer", Category::Other),
+];
+
+fn add_marks(trace: &mut Trace, facts: &Facts) {
+    let mut interner = Interner::from_table(std::mem::take(&mut trace.stacks));
+    let ordinals: Vec<u32> = trace.devices.iter().map(|device| device.ordinal).collect();
+    for (time_us, _, name, stage) in &facts.marks {
+        let stage = if stage == "START" { MarkStage::Start } else { MarkStage::End };
+        let name = interner.intern_string(name);
+        for &device in &ordinals {
+            trace.marks.push(Mark { device, time_us: *time_us, name, stage, extra: Extra::new() });
+        }
+    }
+    trace.marks.sort_by_key(|mark| mark.time_us);
+    trace.stacks = interner.into_table();
+}

@@ -1,0 +1,110 @@
+"""PyTorch's own memory history, and beside it what only Python knows: steps, phases, and what a block was for."""
+
+from __future__ import annotations
+
+import ctypes
+import pickle
+import time
+from types import ModuleType
+from typing import Any
+
+#: Entries of history kept by PyTorch: some hundred steps of a large model.
+MAX_ENTRIES = 4_000_000
+
+
+def now_us() -> int:
+    """The clock of the history's own events."""
+    return time.time_ns() // 1000
+
+
+class Recorder:
+    """Collects while the script runs; writes at its end."""
+
+    def __init__(self) -> None:
+        self.recording = False
+        #: Moments: time, device, name, and whether a stretch starts or ends there.
+        self.marks: list[tuple[int, int, str, str]] = []
+        #: Blocks: time, device, address, and what the block that lies there at that time is for.
+        self.tags: list[tuple[int, int, int, str]] = []
+        self._seen: set[tuple[int, int, str]] = set()
+
+    def install(self, torch: ModuleType) -> None:
+        """Starts the history with the first use of CUDA, not before: the script may still choose its devices."""
+        torch.cuda._lazy_call(lambda: self._start(torch))
+
+    def _start(self, torch: ModuleType) -> None:
+        torch.cuda.memory._record_memory_history(max_entries=MAX_ENTRIES, stacks="python")
+        self.recording = True
+
+    def mark(self, name: str, stage: str, device: int = 0) -> None:
+        """Notes a moment."""
+        if self.recording:
+            self.marks.append((now_us(), device, name, stage))
+
+    def tag(self, tensor: Any, category: str, time_us: int) -> None:
+        """Says what the storage of a tensor is for, if it lies on a card."""
+        try:
+            if tensor.device.type != "cuda":
+                return
+            storage = tensor.untyped_storage()
+            address, device = storage.data_ptr(), tensor.device.index or 0
+        except (AttributeError, RuntimeError, NotImplementedError):
+            # Tensor subclasses without a storage of their own: their parts are met elsewhere.
+            inner = getattr(tensor, "_local_tensor", None)
+            if inner is not None:
+                self.tag(inner, category, time_us)
+            return
+        if address:
+            self.tags.append((time_us, device, address, category))
+
+    def totals(self, torch: ModuleType) -> dict[str, Any]:
+        """What the allocator and the hollow card counted."""
+        library = ctypes.CDLL(None)
+        devices = []
+        for index in range(torch.cuda.device_count()):
+            stats = torch.cuda.memory_stats(index)
+            free_bytes, total_bytes = torch.cuda.mem_get_info(index)
+            devices.append(
+                {
+                    "index": index,
+                    "name": torch.cuda.get_device_name(index),
+                    "peak_allocated_bytes": stats.get("allocated_bytes.all.peak", 0),
+                    "peak_reserved_bytes": stats.get("reserved_bytes.all.peak", 0),
+                    "ooms": stats.get("num_ooms", 0),
+                    "retries": stats.get("num_alloc_retries", 0),
+                    "free_bytes": free_bytes,
+                    "total_bytes": total_bytes,
+                    "peak_device_bytes": _counter(library, "oomph_hollow_peak_device_bytes", index),
+                }
+            )
+        return {"devices": devices, "unmodelled": _unmodelled(library)}
+
+    def dump(self, torch: ModuleType, path: str) -> None:
+        """Writes the history as PyTorch's own tools would."""
+        with open(path, "wb") as file:
+            pickle.dump(torch.cuda.memory._snapshot(), file, protocol=4)
+
+
+def _counter(library: ctypes.CDLL, name: str, device: int) -> int | None:
+    function = getattr(library, name, None)
+    if function is None:
+        return None
+    function.restype = ctypes.c_uint64
+    function.argtypes = [ctypes.c_int]
+    return int(function(device))
+
+
+def _unmodelled(library: ctypes.CDLL) -> dict[str, int]:
+    """Calls that the hollow card answered without a model behind them, by name."""
+    import json
+
+    function = getattr(library, "oomph_hollow_unmodelled", None)
+    if function is None:
+        return {}
+    function.restype = ctypes.c_size_t
+    function.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
+    needed = function(None, 0)
+    buffer = ctypes.create_string_buffer(needed + 1)
+    function(buffer, needed + 1)
+    text = buffer.value.decode("utf-8", "replace")
+    return json.loads(text) if text else {}

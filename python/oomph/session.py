@@ -1,0 +1,145 @@
+"""One watched run, from before the script's first line to the result on disk."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import traceback
+from dataclasses import asdict, dataclass
+from types import ModuleType
+from typing import Any
+
+from . import checkpoints, distributed, hostcost, imports, reads, recorder, stepping
+from .errors import Unusable
+from .settings import Settings
+
+#: The versions whose allocator writes what the reader of snapshots knows.
+OLDEST_TORCH = (2, 6)
+
+
+class Stop(BaseException):
+    """The planned steps are done. Like `SystemExit`, it passes through everything that catches `Exception`."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How the script ended."""
+
+    #: `end`, `stopped`, `oom`, `error`, `exit` or `unusable`.
+    kind: str
+    #: A word for programs where it was `unusable`.
+    reason: str | None = None
+    #: The exception's type and text, in one line.
+    message: str | None = None
+    #: The script's own traceback, without the frames of this package.
+    traceback: str | None = None
+
+
+def outcome_of_exit(problem: SystemExit) -> Outcome:
+    """`sys.exit()` and `sys.exit(0)` are an end like any other."""
+    if problem.code is None or problem.code == 0:
+        return Outcome("end")
+    return Outcome("exit", message=f"the script ended itself with exit code {problem.code}")
+
+
+def outcome_of_failure(problem: BaseException) -> Outcome:
+    """What the script raised."""
+    torch = sys.modules.get("torch")
+    out_of_memory = getattr(torch, "OutOfMemoryError", None)
+    kind = "oom" if out_of_memory is not None and isinstance(problem, out_of_memory) else "error"
+    if isinstance(problem, ModuleNotFoundError) and problem.name == "torch":
+        return Outcome("unusable", reason="no_torch", message=f"{sys.executable} has no torch")
+    here = os.path.dirname(os.path.abspath(__file__))
+    place = problem.__traceback__
+    while place is not None and os.path.abspath(place.tb_frame.f_code.co_filename).startswith(here):
+        place = place.tb_next
+    shown = "".join(traceback.format_exception(type(problem), problem, place))
+    first_line = (str(problem).splitlines() or [""])[0]
+    return Outcome(kind, message=f"{type(problem).__name__}: {first_line}".rstrip(": "), traceback=shown)
+
+
+class Session:
+    """Everything known about the run."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.owner = os.getpid()
+        self.recorder = recorder.Recorder()
+        self.reads = reads.Reads()
+        self.steps = stepping.Steps(settings.steps, settings.batches, self.recorder, self.stop)
+        self.notes: list[str] = []
+        self.saved = False
+
+    def install(self) -> None:
+        """Waits for torch."""
+        imports.after_import("torch", self._on_torch)
+        imports.after_import("safetensors.torch", lambda module: checkpoints.guard_safetensors(module, self.note))
+
+    def note(self, text: str) -> None:
+        """Keeps something the reader of the plan should know, once."""
+        if text not in self.notes:
+            self.notes.append(text)
+
+    def _on_torch(self, torch: ModuleType) -> None:
+        check(torch)
+        self.recorder.install(torch)
+        self.steps.install(torch)
+        self.reads.install(torch)
+        hostcost.install(torch)
+        checkpoints.guard_torch(torch, self.note)
+        if self.settings.world_size:
+            distributed.install(torch, self.settings, self.note)
+
+    def stop(self) -> None:
+        """The planned steps are done: keeps the result and leaves the script.
+
+        A script that swallows even this is left for good at its next step.
+        """
+        if os.getpid() != self.owner:
+            return
+        if self.saved:
+            os._exit(0)
+        self.save(Outcome("stopped"))
+        raise Stop
+
+    def finish(self, outcome: Outcome) -> None:
+        """Keeps the result, unless that was done when the run was stopped."""
+        if not self.saved:
+            self.save(outcome)
+
+    def save(self, outcome: Outcome) -> None:
+        """Writes the snapshot, then what is known about it; the second file says that both are whole."""
+        self.saved = True
+        torch = sys.modules.get("torch")
+        facts: dict[str, Any] = {
+            "outcome": asdict(outcome),
+            "python": sys.version.split()[0],
+            "torch": getattr(torch, "__version__", None),
+            "cuda": getattr(getattr(torch, "version", None), "cuda", None),
+            "notes": self.notes,
+            "steps": self.steps.done,
+            "batches": self.steps.batches_done,
+            "reads": self.reads.listing(),
+            "used_cuda": False,
+        }
+        if torch is not None and self.recorder.recording:
+            self.steps.tag_everything(torch)
+            facts.update(used_cuda=True, marks=self.recorder.marks, tags=self.recorder.tags)
+            facts.update(self.recorder.totals(torch))
+            self.recorder.dump(torch, os.path.join(self.settings.folder, "snapshot.pickle"))
+        path = os.path.join(self.settings.folder, "facts.json")
+        with open(path + ".part", "w", encoding="utf-8") as file:
+            json.dump(facts, file)
+        os.replace(path + ".part", path)
+
+
+def check(torch: ModuleType) -> None:
+    """Raises if this torch cannot be planned with."""
+    version = str(getattr(torch, "__version__", ""))
+    if torch.version.cuda is None:
+        built = "for ROCm" if getattr(torch.version, "hip", None) else "for the CPU only"
+        raise Unusable("cpu_torch", f"torch {version} in {sys.executable} is built {built}")
+    numbers = tuple(int(part) for part in version.split("+")[0].split(".")[:2] if part.isdigit())
+    if numbers < OLDEST_TORCH:
+        raise Unusable("old_torch", f"torch {version} in {sys.executable} is too old")

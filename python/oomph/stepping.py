@@ -1,0 +1,152 @@
+"""Counts optimizer steps, marks their phases, and says which blocks are weights, gradients and optimizer state."""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import os
+import weakref
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+from .recorder import Recorder, now_us
+
+
+class Steps:
+    """The training loop as the optimizers see it."""
+
+    def __init__(self, steps: int, batches: int, recorder: Recorder, stop: Callable[[], None]) -> None:
+        self.wanted = steps
+        self.batches_wanted = batches
+        self.recorder = recorder
+        self.stop = stop
+        self.owner = os.getpid()
+        self.done = 0
+        self.batches_done = 0
+        self._counts: dict[int, int] = {}
+        self._optimizers: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._depth = 0
+        self._backwards = 0
+
+    def install(self, torch: ModuleType) -> None:
+        """Hooks into every optimizer there will be."""
+        # `torch.optim` hides the module's name behind nothing.
+        optimizers = importlib.import_module("torch.optim.optimizer")
+        optimizers.register_optimizer_step_pre_hook(self._before_step)
+        optimizers.register_optimizer_step_post_hook(self._after_step)
+        self._watch_creation(optimizers.Optimizer)
+        self._watch_backward(torch)
+        if self.batches_wanted:
+            self._watch_batches(torch)
+
+    def _watch_creation(self, base: Any) -> None:
+        original = base.__init__
+        steps = self
+
+        def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+            original(self, *args, **kwargs)
+            if not steps.done:
+                steps.recorder.mark("step 1", "START")
+
+        __init__.__wrapped__ = original  # type: ignore[attr-defined]
+        base.__init__ = __init__
+
+    def _watch_backward(self, torch: ModuleType) -> None:
+        engine = torch.autograd._engine_run_backward
+
+        def _engine_run_backward(*args: Any, **kwargs: Any) -> Any:
+            self._backwards += 1
+            outermost = self._backwards == 1
+            if outermost:
+                self.recorder.mark("backward", "START")
+            try:
+                return engine(*args, **kwargs)
+            finally:
+                self._backwards -= 1
+                if outermost:
+                    self.recorder.mark("backward", "END")
+
+        torch.autograd._engine_run_backward = _engine_run_backward
+
+    def _watch_batches(self, torch: ModuleType) -> None:
+        modules = torch.nn.modules.module
+
+        def entering(_module: Any, _inputs: Any) -> None:
+            self._depth += 1
+
+        def leaving(_module: Any, _inputs: Any, _output: Any) -> None:
+            self._depth -= 1
+            if self._depth == 0:
+                self.batches_done += 1
+                if self.batches_done >= self.batches_wanted:
+                    self.stop()
+
+        modules.register_module_forward_pre_hook(entering)
+        modules.register_module_forward_hook(leaving, always_call=True)
+
+    def _before_step(self, optimizer: Any, _args: Any, _kwargs: Any) -> None:
+        if os.getpid() != self.owner:
+            return
+        if self.wanted and self._counts.get(id(optimizer), 0) >= self.wanted:
+            # Some other optimizer of the script steps less often; waiting for it would take for ever.
+            self.stop()
+        self._optimizers.add(optimizer)
+        self._tag_gradients(optimizer, now_us())
+        self.recorder.mark("optimizer", "START")
+
+    def _after_step(self, optimizer: Any, _args: Any, _kwargs: Any) -> None:
+        if os.getpid() != self.owner:
+            return
+        self.recorder.mark("optimizer", "END")
+        self._tag_state(optimizer, now_us())
+        count = self._counts.get(id(optimizer), 0) + 1
+        self._counts[id(optimizer)] = count
+        slowest = min(self._counts.values())
+        if count > self.done:
+            self.done = count
+            self.recorder.mark(f"step {count + 1}", "START")
+        if self.wanted and slowest >= self.wanted:
+            self.stop()
+
+    def _tag_gradients(self, optimizer: Any, time_us: int) -> None:
+        tag = self.recorder.tag
+        for group in optimizer.param_groups:
+            for parameter in group["params"]:
+                tag(parameter, "parameter", time_us)
+                if parameter.grad is not None:
+                    tag(parameter.grad, "gradient", time_us)
+
+    def _tag_state(self, optimizer: Any, time_us: int) -> None:
+        pending = list(optimizer.state.values())
+        while pending:
+            value = pending.pop()
+            if isinstance(value, dict):
+                pending.extend(value.values())
+            elif isinstance(value, (list, tuple)):
+                pending.extend(value)
+            elif hasattr(value, "untyped_storage"):
+                self.recorder.tag(value, "optimizer_state", time_us)
+
+    def tag_everything(self, torch: ModuleType) -> None:
+        """Looks for modules and optimizers that no step has shown: inference, frozen layers, a failure before a step."""
+        time_us = now_us()
+        tag = self.recorder.tag
+        for thing in gc.get_objects():
+            try:
+                kind = type(thing)
+                if issubclass(kind, torch.nn.Module):
+                    for parameter in thing._parameters.values():
+                        if parameter is not None:
+                            tag(parameter, "parameter", time_us)
+                            if parameter.grad is not None:
+                                tag(parameter.grad, "gradient", time_us)
+                    for buffer in thing._buffers.values():
+                        if buffer is not None:
+                            tag(buffer, "buffer", time_us)
+                elif issubclass(kind, torch.optim.Optimizer):
+                    self._tag_gradients(thing, time_us)
+                    self._tag_state(thing, time_us)
+            except (AttributeError, KeyError, TypeError, RuntimeError, ReferenceError):
+                # Half-built or half-dead objects of the script.
+                continue
