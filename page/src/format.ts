@@ -6,8 +6,8 @@ const UNITS = ["B", "KiB", "MiB", "GiB", "TiB"] as const;
 export function formatBytes(bytes: number): string {
   let value = bytes;
   let unit = 0;
-  // 999.995 would print as 1000.00: one more step keeps every figure to three digits before the point.
-  while (value >= 999.995 && unit < UNITS.length - 1) {
+  // 1023.996 would print as 1024.00, which is the next unit's 1.00.
+  while (value >= 1023.995 && unit < UNITS.length - 1) {
     value /= 1024;
     unit += 1;
   }

@@ -8,7 +8,7 @@ const { baseName, cleanText, formatBytes, formatElapsed, formatMany, formatTick 
 
 test("sizes look as they do on the command line", () => {
   const shown = [0, 511, 1000, 1024, 1536 * 2 ** 10, 1023 * 2 ** 20, 24 * 2 ** 30].map(formatBytes);
-  assert.deepEqual(shown, ["0B", "511B", "0.98KiB", "1.00KiB", "1.50MiB", "1.00GiB", "24.00GiB"]);
+  assert.deepEqual(shown, ["0B", "511B", "1000B", "1.00KiB", "1.50MiB", "1023.00MiB", "24.00GiB"]);
   assert.deepEqual([16 * 2 ** 30, 1.5 * 2 ** 30].map(formatTick), ["16GiB", "1.50GiB"]);
 });
 

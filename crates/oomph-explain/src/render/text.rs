@@ -75,7 +75,7 @@ fn failure(out: &mut String, report: &Report, settings: Settings) {
     let Some(shortage) = &report.shortage else { return };
     heading(out, "What was asked for, and what stood in its way");
     let by = match shortage.refusal {
-        crate::analyses::shortage::Refusal::Limit => "this process's own limit",
+        crate::analyses::shortage::Refusal::Limit => "its own limit",
         crate::analyses::shortage::Refusal::Driver => "the driver",
     };
     let as_segment = if shortage.segment_bytes == shortage.request_bytes {
@@ -84,7 +84,7 @@ fn failure(out: &mut String, report: &Report, settings: Settings) {
         format!(", as a segment of {}", show(shortage.segment_bytes))
     };
     let mut rows = vec![
-        ("asked for", show(shortage.request_bytes), format!("refused by {by}{as_segment}")),
+        ("refused", show(shortage.request_bytes), format!("by {by}{as_segment}")),
         ("live tensors", show(shortage.allocated_bytes), "allocated".to_owned()),
     ];
     if shortage.waiting_bytes() > 0 {
