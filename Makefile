@@ -68,6 +68,7 @@ man: setup ## Write man pages and shell completions to target/man and target/com
 .PHONY: bench
 bench: ## Measure speed and memory against the targets
 	cargo run --release --locked -p oomph-bench --bin read_snapshot
+	cargo run --release --locked -p oomph-heap --example replay_speed
 
 .PHONY: fuzz
 fuzz: ## Throw random bytes at the readers for FUZZ_SECONDS each

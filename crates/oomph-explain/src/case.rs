@@ -79,7 +79,7 @@ impl<'a> Case<'a> {
             moment,
             oom,
             total_bytes,
-            other_process_bytes: None,
+            other_process_bytes: device.other_process_bytes,
         })
     }
 

@@ -142,7 +142,7 @@ impl<'a> Experiment<'a> {
         let recorded = name == self.requests.recorded_policy();
         let capacity = (self.refusal == Refusal::Driver).then_some(limit_bytes);
         let mut traced = TraceSource::of(self.evidence.case.device, capacity);
-        let mut fresh = BumpSource::new(Order::Ascending, capacity);
+        let mut fresh = BumpSource::new(Order::Driver, capacity);
         let source: &mut dyn Source = if recorded { &mut traced } else { &mut fresh };
         let options = Options { limit_bytes: Some(limit_bytes), ..Options::default() };
         let outcome = replay(policy, requests, source, &options);

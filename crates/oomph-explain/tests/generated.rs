@@ -326,3 +326,33 @@ proptest! {
         check(&job.run(count * segment_mib * MIB), "fragmentation", None)?;
     }
 }
+
+/// The driver refuses a job while something else holds the card; the recorder knows how large the card is.
+fn crowded_card(other_process_bytes: Option<u64>) -> Trace {
+    let shape = Shape { layers: 3, weight_bytes: MIB, activation_bytes: MIB, batch_bytes: MIB, jitter: vec![0] };
+    let mut job = Job::new();
+    build(&mut job, &shape);
+    let mut state = new_loop();
+    for at in 0..4 {
+        iterate(&mut job, &shape, at, &mut state, Keeps::Nothing, 1);
+    }
+    job.alloc(How::Line(AFTER), 200 * MIB);
+    let mut trace = job.run(128 * MIB);
+    let device = &mut trace.devices[0];
+    device.total_bytes = Some(24 << 30);
+    device.limit_bytes = None;
+    device.other_process_bytes = other_process_bytes;
+    for event in device.events.iter_mut().filter(|event| event.action == Action::Oom) {
+        event.addr = 3 * MIB;
+    }
+    trace
+}
+
+#[test]
+fn a_card_held_by_others_is_told_from_one_held_outside_pytorch() {
+    for (others, class) in [(None, "outside_pytorch"), (Some(22 << 30), "other_process")] {
+        let json = verdict(&crowded_card(others));
+        assert_eq!(json["verdict"]["class"], class, "{}", json["verdict"]["summary"]);
+        assert_eq!(json["verdict"]["proof"]["fits_without"], true);
+    }
+}

@@ -30,7 +30,7 @@ struct Both<'t>(&'t Trace, &'t Trace);
 
 impl Both<'_> {
     fn device(&self, a: &DeviceTrace, b: &DeviceTrace) -> bool {
-        (a.ordinal, a.total_bytes, a.limit_bytes) == (b.ordinal, b.total_bytes, b.limit_bytes)
+        capacity(a) == capacity(b)
             && a.event_extra == b.event_extra
             && all(&a.events, &b.events, |a, b| self.event(a, b))
             && all(&a.segments, &b.segments, |a, b| self.segment(a, b))
@@ -85,4 +85,9 @@ impl Both<'_> {
 
 fn all<T>(a: &[T], b: &[T], same: impl Fn(&T, &T) -> bool) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b))
+}
+
+/// What is known about the card, beside the history.
+fn capacity(device: &DeviceTrace) -> (u32, [Option<u64>; 3]) {
+    (device.ordinal, [device.total_bytes, device.limit_bytes, device.other_process_bytes])
 }

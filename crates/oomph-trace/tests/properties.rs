@@ -227,7 +227,7 @@ fn settings() -> impl Strategy<Value = AllocatorSettings> {
 }
 
 fn device(tables: &Tables) -> impl Strategy<Value = DeviceTrace> + use<> {
-    let capacity = (option::of(edgy()), option::of(edgy()));
+    let capacity = (option::of(edgy()), option::of(edgy()), option::of(edgy()));
     (capacity, vec(event(tables), 0..12), vec(segment(tables), 0..4)).prop_map(|(capacity, events, segments)| {
         let (events, extras): (Vec<_>, Vec<_>) = events.into_iter().unzip();
         let event_extra = extras.into_iter().enumerate().filter(|(_, extra)| !extra.is_empty());
@@ -235,6 +235,7 @@ fn device(tables: &Tables) -> impl Strategy<Value = DeviceTrace> + use<> {
             ordinal: 0,
             total_bytes: capacity.0,
             limit_bytes: capacity.1,
+            other_process_bytes: capacity.2,
             events,
             segments,
             event_extra: event_extra.map(|(at, extra)| (at as u32, extra)).collect(),

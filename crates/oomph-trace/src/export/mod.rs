@@ -29,7 +29,8 @@ fn own_to_value(trace: &Trace) -> Option<Value> {
     // A torch snapshot has a list of events for every ordinal below the last.
     let is_plain = trace.origin == Origin::TorchSnapshot
         && trace.devices.iter().zip(0..).all(|(device, ordinal)| {
-            device.ordinal == ordinal && device.total_bytes.is_none() && device.limit_bytes.is_none()
+            let known = [device.total_bytes, device.limit_bytes, device.other_process_bytes];
+            device.ordinal == ordinal && known == [None; 3]
         });
     if is_plain {
         return None;
@@ -40,6 +41,7 @@ fn own_to_value(trace: &Trace) -> Option<Value> {
             (text("ordinal"), Value::Unsigned(device.ordinal.into())),
             (text("total_bytes"), bytes(device.total_bytes)),
             (text("limit_bytes"), bytes(device.limit_bytes)),
+            (text("other_process_bytes"), bytes(device.other_process_bytes)),
         ])
     });
     Some(Value::Dict(vec![(text("origin"), text(origin)), (text("devices"), Value::List(devices.collect()))]))
@@ -59,16 +61,17 @@ pub(crate) fn own_from_value(own: &Value, trace: &mut Trace) -> Option<()> {
     let mut capacities = Vec::new();
     for device in devices {
         let Value::Dict(pairs) = device else { return None };
-        let [(_, ordinal), (_, total), (_, limit)] = pairs.as_slice() else { return None };
+        let [(_, ordinal), (_, total), (_, limit), (_, others)] = pairs.as_slice() else { return None };
         let ordinal = number(ordinal)?;
         let at = trace.devices.iter().position(|device| u64::from(device.ordinal) == ordinal)?;
-        capacities.push((at, number(total), number(limit)));
+        capacities.push((at, number(total), number(limit), number(others)));
     }
     trace.origin = *origin;
     let listed: Vec<u32> = capacities.iter().map(|&(at, ..)| trace.devices[at].ordinal).collect();
-    for (at, total_bytes, limit_bytes) in capacities {
+    for (at, total_bytes, limit_bytes, other_process_bytes) in capacities {
         trace.devices[at].total_bytes = total_bytes;
         trace.devices[at].limit_bytes = limit_bytes;
+        trace.devices[at].other_process_bytes = other_process_bytes;
     }
     // The others are gaps in the numbering that the format made the exporter fill.
     let is_gap = |device: &DeviceTrace| device.events.is_empty() && device.segments.is_empty();

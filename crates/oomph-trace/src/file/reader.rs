@@ -73,6 +73,7 @@ fn take_in(record: Record, trace: &mut Trace) -> Option<()> {
             let device = device_mut(trace, about.ordinal)?;
             device.total_bytes = about.total_bytes;
             device.limit_bytes = about.limit_bytes;
+            device.other_process_bytes = about.other_process_bytes;
         }
         Record::Events(batch) => {
             let device = device_mut(trace, batch.ordinal)?;

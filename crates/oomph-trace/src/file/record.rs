@@ -42,6 +42,7 @@ pub(super) struct DeviceRecord {
     pub(super) ordinal: u32,
     pub(super) total_bytes: Option<u64>,
     pub(super) limit_bytes: Option<u64>,
+    pub(super) other_process_bytes: Option<u64>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]

@@ -84,7 +84,8 @@ impl<W: Write> TraceWriter<W> {
         &mut self.interner
     }
 
-    /// Says how large a card is and how much of it the allocator may take.
+    /// Says how large a card is, how much of it the allocator may take, and what other processes hold of it; the last
+    /// word counts.
     ///
     /// # Errors
     /// If `out` fails.
@@ -93,8 +94,9 @@ impl<W: Write> TraceWriter<W> {
         ordinal: u32,
         total_bytes: Option<u64>,
         limit_bytes: Option<u64>,
+        other_process_bytes: Option<u64>,
     ) -> Result<(), TraceError> {
-        self.record(&Record::Device(DeviceRecord { ordinal, total_bytes, limit_bytes }))
+        self.record(&Record::Device(DeviceRecord { ordinal, total_bytes, limit_bytes, other_process_bytes }))
     }
 
     /// Says how the allocator is configured; the last word counts.
@@ -256,7 +258,7 @@ pub fn write_oomph_trace(trace: &Trace, out: impl Write) -> Result<(), TraceErro
         writer.set_extra(trace.extra.clone())?;
     }
     for device in &trace.devices {
-        writer.set_device(device.ordinal, device.total_bytes, device.limit_bytes)?;
+        writer.set_device(device.ordinal, device.total_bytes, device.limit_bytes, device.other_process_bytes)?;
         let mut extras = device.event_extra.iter().peekable();
         for (at, event) in device.events.iter().enumerate() {
             let extra = extras.next_if(|(of, _)| *of as usize == at).map(|(_, extra)| extra.clone());

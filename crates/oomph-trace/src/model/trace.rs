@@ -30,6 +30,8 @@ pub struct DeviceTrace {
     pub total_bytes: Option<u64>,
     /// The most the allocator may take (per-process fraction), where known.
     pub limit_bytes: Option<u64>,
+    /// What other processes held on the card when a request failed for the last time, where the recorder saw it.
+    pub other_process_bytes: Option<u64>,
     /// History, oldest first. May begin late: the recorder can be started late or drop its oldest entries.
     pub events: Vec<Event>,
     /// The books at the end.

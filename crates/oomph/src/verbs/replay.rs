@@ -138,7 +138,7 @@ fn read_conf(text: &str) -> Result<Config, Error> {
 }
 
 impl Row {
-    /// Replays once where the recorded addresses apply, else by the rule in both directions.
+    /// Replays once where the recorded addresses apply, else by the driver's rule, with two others for the range.
     fn of(name: &str, device: &DeviceTrace, requests: &Requests, exact: bool, args: &Args) -> Result<Self, Error> {
         let policy = policy(name)?;
         let card_bytes = if args.memory.is_none() { requests.card_bytes() } else { None };
@@ -153,7 +153,7 @@ impl Row {
             vec![replay(policy, requests, &mut TraceSource::of(device, card_bytes), &options)]
         } else {
             let by_rule = |order| replay(policy, requests, &mut BumpSource::new(order, card_bytes), &options);
-            [Order::Ascending, Order::Descending].map(by_rule).to_vec()
+            [Order::Driver, Order::Ascending, Order::Descending].map(by_rule).to_vec()
         };
         if args.validate {
             for replay in &replays {
