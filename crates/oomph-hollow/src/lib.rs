@@ -35,8 +35,14 @@
 mod api;
 pub mod card;
 mod count;
+mod cublas;
+mod cublaslt;
+mod cudnn;
 mod device;
+mod installed;
+mod loader;
 mod lock;
 mod long_tail;
 mod memory;
+mod object;
 mod process;

@@ -1,0 +1,251 @@
+//! cuBLASLt: descriptors that give back what was set on them, and one algorithm for every product.
+//!
+//! PyTorch gives cuBLASLt a workspace whose size it fixes itself, so which algorithm is taken does not matter to memory.
+//! cuDNN asks too: it runs 1x1 convolutions as products, and puts what the algorithm wants on top of its own workspace,
+//! with 256 bytes to align it. On an H200 that came to 400 bytes or to none, where cuDNN allowed a workspace (15 of 18
+//! products wanted 400).
+
+use std::collections::BTreeMap;
+use std::ffi::{c_char, c_int, c_void};
+use std::ptr;
+use std::slice;
+use std::sync::OnceLock;
+
+use crate::cublas;
+use crate::installed::Library;
+use crate::object::{Out, create, put};
+
+const SUCCESS: c_int = 0;
+const INVALID_VALUE: c_int = 7;
+
+/// `CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES`.
+const MAX_WORKSPACE_BYTES: c_int = 1;
+/// Counters of a product whose parts several blocks compute.
+const COUNTERS_BYTES: usize = 144;
+
+/// A descriptor of whatever kind: attributes by number.
+#[derive(Default)]
+pub(crate) struct Descriptor {
+    attributes: BTreeMap<c_int, Vec<u8>>,
+}
+
+/// A handle holds nothing: streams are given with each call.
+pub(crate) struct Handle;
+
+/// `cublasLtMatmulHeuristicResult_t`.
+#[repr(C)]
+pub(crate) struct HeuristicResult {
+    algorithm: [u64; 8],
+    workspace_bytes: usize,
+    state: c_int,
+    waves: f32,
+    reserved: [c_int; 4],
+}
+
+fn done(written: bool) -> c_int {
+    if written { SUCCESS } else { INVALID_VALUE }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cublasLtCreate(handle: Out<'_, *mut Handle>) -> c_int {
+    done(create(handle, Handle))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cublasLtDestroy(handle: Option<Box<Handle>>) -> c_int {
+    done(handle.is_some())
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cublasLtGetVersion() -> usize {
+    static VERSION: OnceLock<usize> = OnceLock::new();
+    *VERSION.get_or_init(|| {
+        Library::loaded("libcublasLt.so").and_then(|library| library.number(c"cublasLtGetVersion")).unwrap_or(130_000)
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cublasLtGetCudartVersion() -> usize {
+    cublasLtGetVersion() / 10_000 * 1000
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cublasLtGetStatusName(status: c_int) -> *const c_char {
+    cublas::cublasGetStatusName(status)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cublasLtGetStatusString(status: c_int) -> *const c_char {
+    cublas::cublasGetStatusString(status)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cublasLtMatmulDescCreate(descriptor: Out<'_, *mut Descriptor>, _compute: c_int, _scale: c_int) -> c_int {
+    done(create(descriptor, Descriptor::default()))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cublasLtMatrixLayoutCreate(
+    descriptor: Out<'_, *mut Descriptor>,
+    _dtype: c_int,
+    _rows: u64,
+    _columns: u64,
+    _leading: i64,
+) -> c_int {
+    done(create(descriptor, Descriptor::default()))
+}
+
+/// Preferences and transforms: `cublasLtMatrixTransformDescCreate` is another name for this in the list.
+#[unsafe(no_mangle)]
+extern "C" fn cublasLtMatmulPreferenceCreate(descriptor: Out<'_, *mut Descriptor>) -> c_int {
+    done(create(descriptor, Descriptor::default()))
+}
+
+/// Every kind of descriptor is given back alike, by several names in the list.
+#[unsafe(no_mangle)]
+extern "C" fn cublasLtMatmulDescDestroy(descriptor: Option<Box<Descriptor>>) -> c_int {
+    done(descriptor.is_some())
+}
+
+/// Attributes of every kind of descriptor are set alike, by several names in the list.
+///
+/// # Safety
+///
+/// `buffer` is null or holds `size` bytes.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cublasLtMatmulDescSetAttribute(
+    descriptor: Option<&mut Descriptor>,
+    attribute: c_int,
+    buffer: *const c_void,
+    size: usize,
+) -> c_int {
+    let Some(descriptor) = descriptor else { return INVALID_VALUE };
+    if buffer.is_null() {
+        return INVALID_VALUE;
+    }
+    // SAFETY: not null, so the caller vouches for its size.
+    let value = unsafe { slice::from_raw_parts(buffer.cast::<u8>(), size) };
+    descriptor.attributes.insert(attribute, value.to_vec());
+    SUCCESS
+}
+
+/// Attributes of every kind of descriptor are asked for alike. What was never set is zero.
+///
+/// # Safety
+///
+/// `buffer` is null or has room for `size` bytes.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cublasLtMatmulDescGetAttribute(
+    descriptor: Option<&mut Descriptor>,
+    attribute: c_int,
+    buffer: *mut c_void,
+    size: usize,
+    written: Out<'_, usize>,
+) -> c_int {
+    let Some(descriptor) = descriptor else { return INVALID_VALUE };
+    let value = descriptor.attributes.get(&attribute);
+    put(written, value.map_or(size, Vec::len));
+    if !buffer.is_null() {
+        // SAFETY: not null, so the caller vouches for its size.
+        unsafe { ptr::write_bytes(buffer.cast::<u8>(), 0, size) };
+        if let Some(value) = value {
+            // SAFETY: as above; no more than the buffer holds is copied.
+            unsafe { ptr::copy_nonoverlapping(value.as_ptr(), buffer.cast(), value.len().min(size)) };
+        }
+    }
+    SUCCESS
+}
+
+/// One algorithm, which always works.
+#[unsafe(no_mangle)]
+extern "C" fn cublasLtMatmulAlgoGetHeuristic(
+    _handle: *mut c_void,
+    _operation: *mut c_void,
+    _a: *mut c_void,
+    _b: *mut c_void,
+    _c: *mut c_void,
+    _d: *mut c_void,
+    preference: Option<&mut Descriptor>,
+    wanted: c_int,
+    results: Out<'_, HeuristicResult>,
+    found: Out<'_, c_int>,
+) -> c_int {
+    if wanted < 1 {
+        return INVALID_VALUE;
+    }
+    let limit = preference.map_or(0, |preference| preference.number(MAX_WORKSPACE_BYTES));
+    let result = HeuristicResult {
+        algorithm: [0; 8],
+        workspace_bytes: if limit >= COUNTERS_BYTES { COUNTERS_BYTES } else { 0 },
+        state: SUCCESS,
+        waves: 1.0,
+        reserved: [0; 4],
+    };
+    done(put(results, result) && put(found, 1))
+}
+
+impl Descriptor {
+    fn number(&self, attribute: c_int) -> usize {
+        let value = self.attributes.get(&attribute).and_then(|value| value.first_chunk());
+        value.map_or(0, |bytes| usize::from_ne_bytes(*bytes))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::mem::MaybeUninit;
+
+    use super::*;
+
+    #[test]
+    fn attributes_read_back_what_was_set() {
+        let mut descriptor = Descriptor::default();
+        let limit = 1_usize << 20;
+        let pointer = ptr::from_ref(&limit).cast();
+        // SAFETY: the pointer is to a variable of that size.
+        let status = unsafe { cublasLtMatmulDescSetAttribute(Some(&mut descriptor), MAX_WORKSPACE_BYTES, pointer, 8) };
+        assert_eq!(status, SUCCESS);
+        assert_eq!(descriptor.number(MAX_WORKSPACE_BYTES), limit);
+        let (mut value, mut written) = (0_usize, MaybeUninit::uninit());
+        // SAFETY: as above.
+        let status = unsafe {
+            cublasLtMatmulDescGetAttribute(
+                Some(&mut descriptor),
+                MAX_WORKSPACE_BYTES,
+                ptr::from_mut(&mut value).cast(),
+                8,
+                Some(&mut written),
+            )
+        };
+        assert_eq!((status, value), (SUCCESS, limit));
+    }
+
+    #[test]
+    fn the_algorithm_keeps_to_the_limit() {
+        let ask = |limit: Option<usize>| {
+            let mut preference = Descriptor::default();
+            if let Some(limit) = limit {
+                preference.attributes.insert(MAX_WORKSPACE_BYTES, limit.to_ne_bytes().to_vec());
+            }
+            let (mut result, mut found, none) = (MaybeUninit::uninit(), MaybeUninit::uninit(), ptr::null_mut());
+            let status = cublasLtMatmulAlgoGetHeuristic(
+                none,
+                none,
+                none,
+                none,
+                none,
+                none,
+                Some(&mut preference),
+                8,
+                Some(&mut result),
+                Some(&mut found),
+            );
+            assert_eq!(status, SUCCESS);
+            // SAFETY: the call succeeded.
+            unsafe { (result.assume_init().workspace_bytes, found.assume_init()) }
+        };
+        assert_eq!(ask(None), (0, 1));
+        assert_eq!(ask(Some(143)), (0, 1));
+        assert_eq!(ask(Some(1 << 25)), (144, 1));
+    }
+}

@@ -1,0 +1,168 @@
+//! The convolution that a graph of cuDNN's describes.
+
+use std::ffi::{c_int, c_void};
+use std::slice;
+
+use super::split_k::Product;
+
+const TENSOR_TYPE: c_int = 901;
+const TENSOR_DIMENSIONS: c_int = 902;
+const TENSOR_STRIDES: c_int = 903;
+const TYPE_DATA_TYPE: c_int = 1;
+const TYPE_INT64: c_int = 3;
+
+/// Bytes of both operands that a kernel reads in one step of the sum, by row.
+const STEP_BYTES: u64 = 128;
+
+/// A tensor's shape, and where its channels stand.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Tensor {
+    pub(super) data_type: c_int,
+    pub(super) dimensions: Vec<i64>,
+    pub(super) strides: Vec<i64>,
+}
+
+impl Tensor {
+    /// # Safety
+    ///
+    /// `values` points to `count` values of the type that `value_type` names.
+    pub(super) unsafe fn learn(&mut self, name: c_int, value_type: c_int, count: i64, values: *const c_void) {
+        let Ok(count) = usize::try_from(count) else { return };
+        if values.is_null() || count == 0 {
+            return;
+        }
+        match (name, value_type) {
+            (TENSOR_TYPE, TYPE_DATA_TYPE) => {
+                // SAFETY: one value of an enumeration.
+                self.data_type = unsafe { values.cast::<c_int>().read_unaligned() };
+            }
+            (TENSOR_DIMENSIONS, TYPE_INT64) => {
+                // SAFETY: the caller's numbers.
+                self.dimensions = unsafe { slice::from_raw_parts(values.cast::<i64>(), count) }.to_vec();
+            }
+            (TENSOR_STRIDES, TYPE_INT64) => {
+                // SAFETY: the caller's numbers.
+                self.strides = unsafe { slice::from_raw_parts(values.cast::<i64>(), count) }.to_vec();
+            }
+            _ => {}
+        }
+    }
+
+    /// Bytes of an element, by `cudnnDataType_t`.
+    pub(super) fn element_bytes(&self) -> u64 {
+        match self.data_type {
+            1 | 10 | 20 => 8,
+            21 => 16,
+            2 | 9 => 2,
+            3 | 6 | 11..=18 => 1,
+            _ => 4,
+        }
+    }
+
+    pub(super) fn elements(&self) -> u64 {
+        self.dimensions.iter().map(|size| size.unsigned_abs()).product()
+    }
+
+    pub(super) fn bytes(&self) -> u64 {
+        self.elements() * self.element_bytes()
+    }
+
+    /// Whether channels stand beside one another in memory.
+    pub(super) fn is_channels_last(&self) -> bool {
+        self.strides.get(1) == Some(&1) && self.dimensions.get(1).is_none_or(|channels| *channels != 1)
+    }
+
+    pub(super) fn size(&self, dimension: usize) -> Option<u64> {
+        self.dimensions.get(dimension).map(|size| size.unsigned_abs())
+    }
+
+    /// Elements of a pixel's plane: everything but batch and channels.
+    pub(super) fn pixels(&self) -> u64 {
+        self.dimensions.iter().skip(2).map(|size| size.unsigned_abs()).product()
+    }
+}
+
+/// An operation of a graph as far as it is a convolution: forward (10), gradient of the filter (11) or of the data (12).
+#[derive(Clone, Debug)]
+pub(super) struct Operation {
+    kind: c_int,
+    data: Option<Tensor>,
+    filter: Option<Tensor>,
+    result: Option<Tensor>,
+}
+
+/// A convolution by the shapes of its tensors.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Convolution {
+    pub(super) kind: c_int,
+    pub(super) data: Tensor,
+    pub(super) filter: Tensor,
+    pub(super) result: Tensor,
+}
+
+impl Operation {
+    pub(super) fn new(kind: c_int) -> Self {
+        Self { kind, data: None, filter: None, result: None }
+    }
+
+    /// Takes a tensor by the name of its attribute, which differs from kind to kind.
+    pub(super) fn learn(&mut self, name: c_int, tensor: Tensor) {
+        let place = match (self.kind, name) {
+            (10, 704) | (11, 716) | (12, 710) => &mut self.data,
+            (10, 703) | (11, 715) | (12, 709) => &mut self.filter,
+            (10, 705) | (11, 717) | (12, 711) => &mut self.result,
+            _ => return,
+        };
+        *place = Some(tensor);
+    }
+
+    pub(super) fn convolution(self) -> Option<Convolution> {
+        Some(Convolution { kind: self.kind, data: self.data?, filter: self.filter?, result: self.result? })
+    }
+}
+
+impl Convolution {
+    /// The product of matrices that a kernel computes for it; none for convolutions in groups, which are many products.
+    pub(super) fn product(&self) -> Option<Product> {
+        let (batch, channels) = (self.data.size(0)?, self.data.size(1)?);
+        let (out_channels, filter_channels) = (self.filter.size(0)?, self.filter.size(1)?);
+        if filter_channels != channels {
+            return None;
+        }
+        let window = self.filter.pixels();
+        let (m, n, sum) = match self.kind {
+            10 => (batch * self.result.pixels(), out_channels, channels * window),
+            11 => (out_channels, channels * window, batch * self.result.pixels()),
+            12 => (batch * self.data.pixels(), channels, out_channels * window),
+            _ => return None,
+        };
+        Some(Product { m, n, steps: sum.div_ceil(STEP_BYTES / self.data.element_bytes()) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tensor(dimensions: &[i64]) -> Tensor {
+        Tensor { data_type: 0, dimensions: dimensions.to_vec(), strides: Vec::new() }
+    }
+
+    #[test]
+    fn a_convolution_is_a_product() {
+        let mut forward = Operation::new(10);
+        forward.learn(704, tensor(&[32, 64, 56, 56]));
+        forward.learn(703, tensor(&[256, 64, 3, 3]));
+        assert_eq!(forward.clone().convolution(), None);
+        forward.learn(705, tensor(&[32, 256, 28, 28]));
+        let product = forward.convolution().unwrap().product().unwrap();
+        assert_eq!(product, Product { m: 32 * 28 * 28, n: 256, steps: 18 });
+    }
+
+    #[test]
+    fn a_convolution_in_groups_is_not_one() {
+        let (data, filter) = (tensor(&[32, 64, 56, 56]), tensor(&[64, 1, 3, 3]));
+        let depthwise = Convolution { kind: 10, result: data.clone(), data, filter };
+        assert_eq!(depthwise.product(), None);
+    }
+}
