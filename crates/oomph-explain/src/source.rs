@@ -96,6 +96,12 @@ impl<'a> Sources<'a> {
         matches!(self.roles[frame.0 as usize], Role::Torch | Role::ModuleCall)
     }
 
+    /// Whether a frame is torch's Python wrapper around one operator, such as `F.pad`.
+    pub(crate) fn is_operator(&self, frame: FrameId) -> bool {
+        let file = self.table.string(self.frame(frame).file);
+        self.is_torch(frame) && OPERATOR_FILES.iter().any(|wrapper| file.ends_with(wrapper))
+    }
+
     pub(crate) fn line(&self, frame: FrameId) -> Line {
         Line { frame: self.same_line[frame.0 as usize] }
     }
@@ -177,6 +183,10 @@ pub fn file_name(path: &str) -> &str {
 /// Paths that only torch's own tree has, for torch built from source outside any `site-packages`.
 const TORCH_PARTS: [&str; 5] =
     ["/torch/nn/modules/", "/torch/autograd/__init__.py", "/torch/optim/", "/torch/_tensor.py", "/torch/utils/data/"];
+
+/// Files of torch that hold nothing but wrappers around operators.
+const OPERATOR_FILES: [&str; 4] =
+    ["/torch/functional.py", "/torch/nn/functional.py", "/torch/_tensor.py", "/torch/_ops.py"];
 
 fn role(file: &str, name: &str) -> Role {
     let torch = in_package(file, "torch") || TORCH_PARTS.iter().any(|part| file.contains(part));

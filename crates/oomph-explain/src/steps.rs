@@ -156,7 +156,8 @@ impl Allocs {
             .iter()
             .enumerate()
             .rev()
-            .filter(|(_, event)| event.action == Action::Alloc)
+            // The request that failed may well be the first of its iteration.
+            .filter(|&(at, event)| event.action == Action::Alloc || (event.action == Action::Oom && at + 1 == until))
             .take(WINDOW_ALLOCS)
             .map(|(at, _)| at as EventIndex)
             .collect();
@@ -350,11 +351,12 @@ fn from_the_top(sources: &Sources, allocs: &Allocs, positions: &[usize], frame: 
     in_first.into_iter().chain(later).collect()
 }
 
-/// What the stacks of the last iterations have in common, from the outside in.
+/// What the stacks of the last whole iterations have in common, from the outside in.
 fn loop_frame(sources: &Sources, allocs: &Allocs, positions: &[usize]) -> Option<LoopFrame> {
     let from = positions[positions.len().saturating_sub(FRAME_ITERATIONS + 1)];
     let mut seen = FxHashSet::default();
-    let stacks: Vec<StackId> = allocs.stacks[from..]
+    let last = positions[positions.len() - 1];
+    let stacks: Vec<StackId> = allocs.stacks[from..last]
         .iter()
         .copied()
         .filter(|&stack| !sources.table().stack(stack).is_empty() && seen.insert(stack))
@@ -368,6 +370,10 @@ fn loop_frame(sources: &Sources, allocs: &Allocs, positions: &[usize]) -> Option
             _ => same,
         };
         common.truncate(keep);
+    }
+    // A loop that allocates in one place only has that operator's wrapper in common too.
+    while common.last().is_some_and(|&frame| sources.is_operator(frame)) {
+        common.pop();
     }
     let model_runners = model_runners(sources, &stacks, common.len());
     (!common.is_empty()).then_some(LoopFrame { frames: common, model_runners })

@@ -78,17 +78,16 @@ pub(super) fn heaviest<'a>(evidence: &'a Evidence, kind: Kind) -> Option<&'a Ret
                 && all as f64 >= ALARM_SHARE * evidence.case.timeline.peak_allocated.bytes as f64
         }
         Some(shortage) => {
-            let share = all as f64 / shortage.limit_bytes_max as f64;
+            let case = evidence.case;
+            let failed_at = case.oom.as_ref().map(|oom| case.attribution.of_event(oom.event));
+            // A structure that asks for its next size is the cause even of the holes its last sizes left, and it needs
+            // both sizes at once.
+            let asks_itself = kind == Kind::Growth && failed_at == Some(retention.stack);
+            let weight = if asks_itself { all + shortage.request_bytes } else { all };
+            let share = weight as f64 / shortage.limit_bytes_max as f64;
             let explained =
                 share >= DOMINANT_SHARE || (share >= SHARE_OF_LIMIT && is_usual_step(evidence, shortage.request_bytes));
             let would_fit_packed = shortage.active_bytes + shortage.request_bytes <= shortage.limit_bytes_min;
-            // A structure that asks for its next size is the cause even of the holes its last sizes left.
-            let asks_itself = kind == Kind::Growth
-                && evidence
-                    .case
-                    .oom
-                    .as_ref()
-                    .is_some_and(|oom| evidence.case.attribution.of_event(oom.event) == retention.stack);
             let holes_explain =
                 would_fit_packed && shortage.holes_bytes() as f64 > holes_share(evidence, kind) * all as f64;
             explained && (asks_itself || !holes_explain)
