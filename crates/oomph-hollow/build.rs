@@ -17,6 +17,9 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
+/// The list whose functions `cuGetProcAddress` finds.
+const DRIVER_LIST: &str = "driver";
+
 /// What a listed symbol becomes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Entry {
@@ -35,14 +38,14 @@ fn main() {
     println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,libcuda.so.1");
 
     let implemented = implemented(&root.join("src"));
-    let listed = listed(&root.join("symbols"));
+    let (listed, driver) = listed(&root.join("symbols"));
     let mut code = String::new();
     for (name, entry) in &listed {
         if !implemented.contains_key(name) {
             code.push_str(&function(name, &resolve(name, entry, &implemented, &listed)));
         }
     }
-    code.push_str(&driver_table(&implemented, &listed));
+    code.push_str(&driver_table(&implemented, &listed, &driver));
     let out = PathBuf::from(env::var("OUT_DIR").expect("cargo sets it")).join("long_tail.rs");
     fs::write(&out, code).expect("OUT_DIR can be written");
 }
@@ -68,8 +71,10 @@ fn implemented(folder: &Path) -> BTreeMap<String, PathBuf> {
     found
 }
 
-fn listed(folder: &Path) -> BTreeMap<String, Entry> {
+/// What the lists say of each symbol, and which ones are the driver's.
+fn listed(folder: &Path) -> (BTreeMap<String, Entry>, BTreeSet<String>) {
     let mut entries = BTreeMap::new();
+    let mut driver = BTreeSet::new();
     for path in files(folder, "txt") {
         let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         let mut default = 0;
@@ -80,11 +85,14 @@ fn listed(folder: &Path) -> BTreeMap<String, Entry> {
                 default = rest.trim().parse().unwrap_or_else(|error| panic!("{}: {error}", place()));
             } else if !line.is_empty() {
                 let (name, entry) = parse(line, default).unwrap_or_else(|| panic!("{}: cannot read {line:?}", place()));
+                if path.file_stem().is_some_and(|stem| stem == DRIVER_LIST) {
+                    driver.insert(name.clone());
+                }
                 assert!(entries.insert(name, entry).is_none(), "{}: listed twice", place());
             }
         }
     }
-    entries
+    (entries, driver)
 }
 
 fn parse(line: &str, default: i64) -> Option<(String, Entry)> {
@@ -149,26 +157,26 @@ fn function(name: &str, entry: &Entry) -> String {
 
 /// The driver's functions by name, for `cuGetProcAddress`: those that are implemented and their other names, no more,
 /// since a caller must be able to trust what it is handed.
-fn driver_table(implemented: &BTreeMap<String, PathBuf>, listed: &BTreeMap<String, Entry>) -> String {
-    let is_driver = |path: &Path| path.components().any(|part| part.as_os_str() == "driver");
+fn driver_table(
+    implemented: &BTreeMap<String, PathBuf>,
+    listed: &BTreeMap<String, Entry>,
+    driver: &BTreeSet<String>,
+) -> String {
     let mut targets = BTreeSet::new();
     let mut table = BTreeMap::new();
-    for (name, path) in implemented {
-        if is_driver(path) {
-            table.insert(name.clone(), name.clone());
-        }
-    }
     for (name, entry) in listed {
-        if let Entry::Alias(target) = resolve(name, entry, implemented, listed)
-            && !implemented.contains_key(name)
-        {
-            targets.insert(target.clone());
-            if is_driver(&implemented[&target]) {
-                table.insert(name.clone(), target);
-            }
+        let target = match resolve(name, entry, implemented, listed) {
+            _ if implemented.contains_key(name) => name.clone(),
+            Entry::Alias(target) => target,
+            Entry::Counted(_) | Entry::Silent => continue,
+        };
+        if driver.contains(name) {
+            table.insert(name.clone(), target.clone());
+        }
+        if driver.contains(name) || target != *name {
+            targets.insert(target);
         }
     }
-    targets.extend(table.values().cloned());
     let mut code = String::from("#[allow(clashing_extern_declarations)] mod links { unsafe extern \"C\" {\n");
     for target in &targets {
         writeln!(code, "pub(super) fn {target}();").expect("strings take what they are given");

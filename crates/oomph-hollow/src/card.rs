@@ -3,6 +3,8 @@
 //! What every card of a generation has in common (warp size, registers a thread, grid limits) is a method here; what
 //! differs from card to card is a field. Without the variable there is one H200, so that the library can be tried by
 //! hand; with one that cannot be read there is no device, and one line on stderr says why.
+//!
+//! `CUDA_VISIBLE_DEVICES` chooses among the cards, as CUDA has it. NVML sees them all, as NVML does.
 
 use std::env;
 use std::sync::OnceLock;
@@ -103,16 +105,77 @@ impl Card {
     }
 }
 
-/// The cards of this process, by device number.
-pub fn cards() -> &'static [Card] {
-    static CARDS: OnceLock<Vec<Card>> = OnceLock::new();
-    CARDS.get_or_init(|| match env::var("OOMPH_HOLLOW_CARDS") {
+/// Every card there is, by the number that NVML gives it.
+pub fn installed() -> &'static [Card] {
+    static INSTALLED: OnceLock<Vec<Card>> = OnceLock::new();
+    INSTALLED.get_or_init(|| match env::var("OOMPH_HOLLOW_CARDS") {
         Err(_) => vec![Card::h200()],
         Ok(text) => serde_json::from_str(&text).unwrap_or_else(|error| {
             crate::process::say(&format!("OOMPH_HOLLOW_CARDS: {error}; there is no device"));
             Vec::new()
         }),
     })
+}
+
+/// The cards that CUDA shows to this process, by device number.
+pub fn cards() -> &'static [Card] {
+    static CARDS: OnceLock<Vec<Card>> = OnceLock::new();
+    CARDS.get_or_init(|| visible().iter().filter_map(|&index| installed().get(index).cloned()).collect())
+}
+
+/// Which installed card a device number stands for.
+pub(crate) fn installed_index(device: u32) -> Option<usize> {
+    visible().get(device as usize).copied()
+}
+
+/// Which device number an installed card has in this process, if it is visible.
+pub(crate) fn device_of(installed_index: usize) -> Option<u32> {
+    visible().iter().position(|&index| index == installed_index).map(|device| device as u32)
+}
+
+fn visible() -> &'static [usize] {
+    static VISIBLE: OnceLock<Vec<usize>> = OnceLock::new();
+    VISIBLE.get_or_init(|| choose(env::var("CUDA_VISIBLE_DEVICES").ok().as_deref(), installed().len()))
+}
+
+/// The cards that a list in `CUDA_VISIBLE_DEVICES` chooses: numbers or beginnings of UUIDs, up to the first that is
+/// none or that was chosen before.
+fn choose(list: Option<&str>, count: usize) -> Vec<usize> {
+    let Some(list) = list else { return (0..count).collect() };
+    let mut chosen = Vec::new();
+    for word in list.split(',').map(str::trim) {
+        let by_number = word.parse().ok().filter(|&index: &usize| index < count);
+        let by_uuid = || (0..count).find(|&index| word.starts_with("GPU-") && uuid_text(index).starts_with(word));
+        match by_number.or_else(by_uuid) {
+            Some(index) if !chosen.contains(&index) => chosen.push(index),
+            _ => break,
+        }
+    }
+    chosen
+}
+
+/// The UUID of an installed card.
+pub(crate) fn uuid(installed_index: usize) -> [u8; 16] {
+    let mut uuid = *b"oomph-hollow-gpu";
+    uuid[15] = installed_index as u8;
+    uuid
+}
+
+/// The UUID of an installed card, as NVML writes it.
+pub(crate) fn uuid_text(installed_index: usize) -> String {
+    let bytes = uuid(installed_index);
+    let hex = |from: usize, to: usize| bytes[from..to].iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    format!("GPU-{}-{}-{}-{}-{}", hex(0, 4), hex(4, 6), hex(6, 8), hex(8, 10), hex(10, 16))
+}
+
+/// The PCI bus of an installed card.
+pub(crate) fn pci_bus(installed_index: usize) -> u32 {
+    installed_index as u32 + 1
+}
+
+/// The PCI address of an installed card, as CUDA writes it.
+pub(crate) fn pci_text(installed_index: usize) -> String {
+    format!("0000:{:02X}:00.0", pci_bus(installed_index))
 }
 
 #[cfg(test)]
@@ -130,5 +193,16 @@ mod tests {
         assert_eq!(card.capacity_bytes(), 10);
         assert_eq!(card.reserved_shared_memory_per_block_bytes(), 0);
         assert!(serde_json::from_str::<Card>(&text.replace("7.5", "seven")).is_err());
+    }
+
+    #[test]
+    fn visible_devices_are_chosen_as_cuda_does() {
+        assert_eq!(choose(None, 3), [0, 1, 2]);
+        assert_eq!(choose(Some("2,0"), 3), [2, 0]);
+        assert_eq!(choose(Some("1,7,0"), 3), [1]);
+        assert_eq!(choose(Some("1,1"), 3), [1]);
+        assert!(choose(Some(""), 3).is_empty());
+        assert!(choose(Some("-1"), 3).is_empty());
+        assert_eq!(choose(Some(&uuid_text(1)), 3), [1]);
     }
 }

@@ -30,19 +30,28 @@
 // Unused parameters document a C signature; raw pointers arrive as the ABI has them; the safety contract of every
 // exported function is the vendor's manual.
 #![allow(non_snake_case, clippy::missing_safety_doc, clippy::too_many_arguments, clippy::similar_names)]
-#![allow(dead_code, unused_macros, unused_imports, reason = "the libraries that use the rest arrive file by file")]
 
 mod api;
+mod attribute;
+mod call;
 pub mod card;
 mod count;
 mod cublas;
 mod cublaslt;
+mod cudart;
 mod cudnn;
 mod device;
+mod driver;
+mod fault;
+mod handle;
 mod installed;
+mod kernel;
 mod loader;
 mod lock;
 mod long_tail;
 mod memory;
+mod module;
 mod object;
 mod process;
+mod stream;
+mod version;

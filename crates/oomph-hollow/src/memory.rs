@@ -1,35 +1,115 @@
 //! Device memory: address space that is counted and never touched.
+//!
+//! Modelled: the capacity of each card, less what a context takes; pages of 2 MiB; small requests packed into pages;
+//! memory pools; physical memory mapped into reserved addresses; pinned, registered and managed host memory; memory
+//! of another process opened through a handle.
+//! Not modelled: what other processes take of a card; managed memory that moves to a card (it is host memory here and
+//! costs a card nothing).
+//!
+//! Every lookup and change takes logarithmic time under one lock.
 
-use std::collections::BTreeMap;
+mod chunks;
+mod host;
+mod ledger;
+mod pool;
+mod space;
+mod virtual_memory;
 
-use crate::lock::Guarded;
+use crate::card;
+use crate::fault::{Fault, Outcome};
+use crate::lock::{Guard, Guarded};
+use ledger::Ledger;
+pub(crate) use ledger::{Kind, Range};
 
-static LEDGER: Guarded<Ledger> = Guarded::new(Ledger { devices: BTreeMap::new() });
+pub(crate) use host::{allocate_host, allocate_managed, free_host, register_host, unregister_host, zero};
+pub(crate) use pool::{
+    PoolAttribute, allocate_from_pool, create_pool, default_pool, destroy_pool, free_to_pool, is_pool, pool_attribute,
+    pool_device, set_pool_attribute, trim_pool, trim_pools,
+};
+pub(crate) use virtual_memory::{
+    Location, create_physical, map, physical_at, physical_bytes_and_location, release_addresses, release_physical,
+    reserve_addresses, retain_physical, unmap,
+};
 
-struct Ledger {
-    devices: BTreeMap<u32, Usage>,
+/// What the driver gives memory by.
+pub(crate) const PAGE_BYTES: u64 = 2 << 20;
+
+static LEDGER: Guarded<Ledger> = Guarded::new(Ledger::new());
+
+fn ledger() -> Guard<Ledger> {
+    LEDGER.lock()
 }
 
-#[derive(Clone, Copy, Debug, Default)]
-struct Usage {
-    bytes: u64,
-    peak_bytes: u64,
+/// Charges the context of a device, once.
+pub(crate) fn charge_context(device: u32) -> Outcome {
+    ledger().charge_context(device)
+}
+
+/// Whether this process has a context on the device.
+pub(crate) fn has_context(device: u32) -> bool {
+    ledger().device(device).is_some_and(|device| device.has_context())
+}
+
+/// Takes `bytes` on a device.
+pub(crate) fn allocate(device: u32, bytes: u64) -> Outcome<u64> {
+    ledger().allocate(device, bytes)
+}
+
+/// Gives back what starts at `address`, whatever kind of memory it is.
+pub(crate) fn free(address: u64) -> Outcome {
+    if address == 0 {
+        return Ok(());
+    }
+    // The lock ends with the statement: what follows takes it again.
+    let kind = ledger().range_starting_at(address).map(|range| range.kind);
+    match kind.ok_or(Fault::INVALID_VALUE)? {
+        Kind::Device => ledger().free(address),
+        Kind::Pool(_) => free_to_pool(address),
+        Kind::Managed => host::free_mapped(address),
+        Kind::Host | Kind::Registered | Kind::Mapped(_) | Kind::Imported => Err(Fault::INVALID_VALUE),
+    }
+}
+
+/// The memory that an address lies in, if it is known here.
+pub(crate) fn find(address: u64) -> Option<Range> {
+    ledger().find(address)
+}
+
+/// Whether the address is on a device: memory that must never be touched.
+pub(crate) fn is_on_device(address: u64) -> bool {
+    ledger().is_on_device(address)
+}
+
+/// Free and total bytes of a device, as CUDA tells them.
+pub(crate) fn free_and_total(device: u32) -> Outcome<(u64, u64)> {
+    let card = card::cards().get(device as usize).ok_or(Fault::INVALID_DEVICE)?;
+    let used = device_bytes(device);
+    Ok((card.memory_bytes.saturating_sub(used), card.memory_bytes))
 }
 
 /// What this process has on a device, its context included.
 pub(crate) fn device_bytes(device: u32) -> u64 {
-    LEDGER.lock().devices.get(&device).map_or(0, |usage| usage.bytes)
+    ledger().device(device).map_or(0, |device| device.used_bytes())
 }
 
 /// The most that this process has had on each device.
 pub(crate) fn peak_device_bytes() -> Vec<u64> {
-    let ledger = LEDGER.lock();
-    (0..crate::card::cards().len() as u32)
-        .map(|device| ledger.devices.get(&device).map_or(0, |usage| usage.peak_bytes))
-        .collect()
+    let ledger = ledger();
+    let count = card::cards().len() as u32;
+    (0..count).map(|device| ledger.device(device).map_or(0, |device| device.peak_bytes())).collect()
 }
 
-/// In a child after a fork: it has nothing on any device.
+/// Notes memory of another process, opened here through a handle: it has an address and costs nothing.
+pub(crate) fn import(device: u32, bytes: u64) -> Outcome<u64> {
+    ledger().import(device, bytes)
+}
+
+/// Forgets memory of another process.
+pub(crate) fn forget_import(address: u64) -> Outcome {
+    ledger().forget_import(address)
+}
+
+/// In a child after a fork: nothing on any device is the child's.
 pub(crate) fn forked() {
-    LEDGER.lock().devices.clear();
+    ledger().forget_usage();
 }

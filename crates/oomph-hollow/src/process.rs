@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-use crate::{count, memory};
+use crate::{count, device, memory};
 
 /// Whether the program has called CUDA at all. `LD_PRELOAD` puts the library into every child, most of which never do.
 static USED: AtomicBool = AtomicBool::new(false);
@@ -43,6 +43,7 @@ pub(crate) fn forked() {
     }
     count::reset();
     memory::forked();
+    device::forked();
 }
 
 /// One line on stderr.

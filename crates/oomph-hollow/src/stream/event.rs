@@ -1,0 +1,87 @@
+//! Events: recorded and complete in one.
+
+use super::{State, state};
+use crate::fault::{Fault, Outcome};
+use crate::{device, handle, stream};
+
+/// Time between any two events. Kernels take none here; programs that measure divide by it, and repeat short runs.
+const ELAPSED_MS: f32 = 10.0;
+const DISABLE_TIMING: u32 = 2;
+
+/// An event of a program.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Event {
+    device: u32,
+    flags: u32,
+    is_recorded: bool,
+    /// The capture in which it was last recorded.
+    capture: Option<u64>,
+}
+
+impl State {
+    fn event(&mut self, event: usize) -> Outcome<&mut Event> {
+        self.events.get_mut(&event).ok_or(Fault::INVALID_HANDLE)
+    }
+}
+
+/// Makes an event on this thread's device.
+pub(crate) fn create_event(flags: u32) -> Outcome<usize> {
+    let device = device::enter()?;
+    let event = handle::fresh();
+    state().events.insert(event, Event { device, flags, is_recorded: false, capture: None });
+    Ok(event)
+}
+
+/// Ends an event.
+pub(crate) fn destroy_event(event: usize) -> Outcome {
+    state().events.remove(&event).map(drop).ok_or(Fault::INVALID_HANDLE)
+}
+
+/// The device of an event.
+pub(crate) fn event_device(event: usize) -> Outcome<u32> {
+    state().event(event).map(|event| event.device)
+}
+
+/// Records an event on a stream.
+pub(crate) fn record_event(event: usize, stream: usize) -> Outcome {
+    let mut state = state();
+    let capture = state.captures.of(stream);
+    let event = state.event(event)?;
+    event.is_recorded = true;
+    event.capture = capture;
+    Ok(())
+}
+
+/// Makes a stream wait for an event; one recorded in a capture takes the stream into it.
+pub(crate) fn wait_event(stream: usize, event: usize) -> Outcome {
+    stream::get(stream)?;
+    let mut state = state();
+    if let Some(id) = state.event(event)?.capture
+        && state.captures.is_active(id)
+    {
+        state.captures.join(stream, id);
+    }
+    Ok(())
+}
+
+/// Whether an event is complete: always, except that a capture forbids the question. So nobody ever waits.
+pub(crate) fn event_query(event: usize) -> Outcome {
+    let mut state = state();
+    let capture = state.event(event)?.capture;
+    match capture {
+        Some(id) if state.captures.is_active(id) => Err(Fault(907)),
+        _ => Ok(()),
+    }
+}
+
+/// Milliseconds between two events.
+pub(crate) fn elapsed_ms(start: usize, end: usize) -> Outcome<f32> {
+    let mut state = state();
+    for event in [start, end] {
+        let event = state.event(event)?;
+        if !event.is_recorded || event.flags & DISABLE_TIMING != 0 {
+            return Err(Fault::INVALID_HANDLE);
+        }
+    }
+    Ok(if start == end { 0.0 } else { ELAPSED_MS })
+}
