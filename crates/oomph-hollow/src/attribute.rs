@@ -3,6 +3,7 @@
 use crate::card::{self, Card};
 
 /// The value of an attribute of a device; none for a number that is not one.
+#[expect(clippy::match_same_arms, reason = "by number, as the manual lists them")]
 pub(crate) fn value(card: &Card, device: u32, attribute: i32) -> Option<i32> {
     let value = match attribute {
         1..=12 => block_and_grid(card, attribute),
@@ -90,9 +91,10 @@ fn int(value: u64) -> i32 {
 }
 
 fn is_data_centre(card: &Card) -> bool {
-    matches!((card.compute_capability.major, card.compute_capability.minor), (7 | 8 | 9 | 10, 0))
+    matches!((card.compute_capability.major, card.compute_capability.minor), (7..=10, 0))
 }
 
+#[expect(clippy::match_same_arms, reason = "by number, as the manual lists them")]
 fn block_and_grid(card: &Card, attribute: i32) -> i32 {
     match attribute {
         1..=3 => 1024,
@@ -108,6 +110,7 @@ fn block_and_grid(card: &Card, attribute: i32) -> i32 {
 }
 
 /// The limits of textures and surfaces: the same for all cards since Pascal.
+#[expect(clippy::match_same_arms, reason = "by number, as the manual lists them")]
 fn texture(attribute: i32) -> i32 {
     match attribute {
         21 => 131_072,

@@ -163,9 +163,10 @@ pub(crate) fn uuid(installed_index: usize) -> [u8; 16] {
 
 /// The UUID of an installed card, as NVML writes it.
 pub(crate) fn uuid_text(installed_index: usize) -> String {
-    let bytes = uuid(installed_index);
-    let hex = |from: usize, to: usize| bytes[from..to].iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-    format!("GPU-{}-{}-{}-{}-{}", hex(0, 4), hex(4, 6), hex(6, 8), hex(8, 10), hex(10, 16))
+    let number = u128::from_be_bytes(uuid(installed_index));
+    let part = |from_bit: u32, bits: u32| (number >> from_bit) & ((1 << bits) - 1);
+    let (low, middle, high) = (part(96, 32), part(80, 16), part(64, 16));
+    format!("GPU-{low:08x}-{middle:04x}-{high:04x}-{:04x}-{:012x}", part(48, 16), part(0, 48))
 }
 
 /// The PCI bus of an installed card.
@@ -204,5 +205,6 @@ mod tests {
         assert!(choose(Some(""), 3).is_empty());
         assert!(choose(Some("-1"), 3).is_empty());
         assert_eq!(choose(Some(&uuid_text(1)), 3), [1]);
+        assert_eq!(uuid_text(1), "GPU-6f6f6d70-682d-686f-6c6c-6f772d677001");
     }
 }

@@ -50,6 +50,11 @@ pub(crate) fn card(device: u32) -> Outcome<&'static Card> {
     cards().get(device as usize).ok_or(Fault::INVALID_DEVICE)
 }
 
+/// The card of this thread's device; none if there are no devices.
+pub(crate) fn current_card() -> Option<&'static Card> {
+    cards().get(current() as usize)
+}
+
 /// Makes sure that this thread's device has a context, and returns the device.
 pub(crate) fn enter() -> Outcome<u32> {
     let device = current();

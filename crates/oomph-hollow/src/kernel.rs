@@ -173,7 +173,7 @@ pub(crate) fn blocks_per_sm(card: &Card, threads: u32, shared_bytes: u64) -> u32
     // Registers are given by warp, 256 at a time.
     let by_registers = card.registers_per_sm / ((REGISTERS * 32).next_multiple_of(256) * warps);
     let a_block = (shared_bytes + card.reserved_shared_memory_per_block_bytes()).next_multiple_of(128);
-    let by_shared = if a_block == 0 { u64::MAX } else { card.shared_memory_per_sm_bytes / a_block };
+    let by_shared = card.shared_memory_per_sm_bytes.checked_div(a_block).unwrap_or(u64::MAX);
     card.max_blocks_per_sm.min(by_threads).min(by_registers).min(u32::try_from(by_shared).unwrap_or(u32::MAX))
 }
 

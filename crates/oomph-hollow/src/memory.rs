@@ -47,7 +47,7 @@ pub(crate) fn charge_context(device: u32) -> Outcome {
 
 /// Whether this process has a context on the device.
 pub(crate) fn has_context(device: u32) -> bool {
-    ledger().device(device).is_some_and(|device| device.has_context())
+    ledger().device(device).is_some_and(ledger::Device::has_context)
 }
 
 /// Takes `bytes` on a device.
@@ -89,14 +89,14 @@ pub(crate) fn free_and_total(device: u32) -> Outcome<(u64, u64)> {
 
 /// What this process has on a device, its context included.
 pub(crate) fn device_bytes(device: u32) -> u64 {
-    ledger().device(device).map_or(0, |device| device.used_bytes())
+    ledger().device(device).map_or(0, ledger::Device::used_bytes)
 }
 
 /// The most that this process has had on each device.
 pub(crate) fn peak_device_bytes() -> Vec<u64> {
     let ledger = ledger();
     let count = card::cards().len() as u32;
-    (0..count).map(|device| ledger.device(device).map_or(0, |device| device.peak_bytes())).collect()
+    (0..count).map(|device| ledger.device(device).map_or(0, ledger::Device::peak_bytes)).collect()
 }
 
 /// Notes memory of another process, opened here through a handle: it has an address and costs nothing.

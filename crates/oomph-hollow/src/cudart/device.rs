@@ -4,7 +4,7 @@
 //! needs one; peer access between all devices, enabled once per pair. Not modelled: limits and flags have no effect
 //! beyond being remembered.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
 use super::properties;
@@ -14,7 +14,7 @@ use crate::lock::Guarded;
 use crate::{attribute, card, device, memory, stream, version};
 
 static LIMITS: Guarded<BTreeMap<(u32, c_int), usize>> = Guarded::new(BTreeMap::new());
-static PEERS: Guarded<BTreeMap<(u32, u32), ()>> = Guarded::new(BTreeMap::new());
+static PEERS: Guarded<BTreeSet<(u32, u32)>> = Guarded::new(BTreeSet::new());
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cudaGetDeviceCount(count: *mut c_int) -> c_int {
@@ -239,15 +239,12 @@ pub(crate) fn enable_peer(peer: u32) -> Outcome {
         return Err(Fault::PEER_ACCESS_UNSUPPORTED);
     }
     device::enter_device(peer)?;
-    match PEERS.lock().insert((device, peer), ()) {
-        None => Ok(()),
-        Some(()) => Err(Fault::PEER_ACCESS_ALREADY_ENABLED),
-    }
+    if PEERS.lock().insert((device, peer)) { Ok(()) } else { Err(Fault::PEER_ACCESS_ALREADY_ENABLED) }
 }
 
 /// Takes that back.
 pub(crate) fn disable_peer(peer: u32) -> Outcome {
-    PEERS.lock().remove(&(device::current(), peer)).ok_or(Fault::PEER_ACCESS_NOT_ENABLED)
+    if PEERS.lock().remove(&(device::current(), peer)) { Ok(()) } else { Err(Fault::PEER_ACCESS_NOT_ENABLED) }
 }
 
 #[unsafe(no_mangle)]

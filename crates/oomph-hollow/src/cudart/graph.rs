@@ -3,6 +3,7 @@
 //! Nodes are counted and ordered, and do nothing when a graph is launched. Memory nodes are not modelled.
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::fmt::Write as _;
 
 use crate::call::{put, put_if_wanted, runtime};
 use crate::fault::{Fault, Outcome};
@@ -347,11 +348,14 @@ unsafe extern "C" fn cudaGraphDebugDotPrint(graph: usize, path: *const c_char, _
         if path.is_null() {
             return Err(Fault::INVALID_VALUE);
         }
-        let lines: String =
-            edges(graph)?.iter().map(|(from, to)| format!("  \"{from:#x}\" -> \"{to:#x}\";\n")).collect();
+        let mut text = String::from("digraph dot {\n");
+        for (from, to) in edges(graph)? {
+            let _ = writeln!(text, "  \"{from:#x}\" -> \"{to:#x}\";");
+        }
+        text.push_str("}\n");
         // SAFETY: not null, so a C string of the caller's.
         let path = unsafe { CStr::from_ptr(path) }.to_string_lossy().into_owned();
-        std::fs::write(path, format!("digraph dot {{\n{lines}}}\n")).map_err(|_| Fault::OPERATING_SYSTEM)
+        std::fs::write(path, text).map_err(|_| Fault::OPERATING_SYSTEM)
     })
 }
 

@@ -65,6 +65,7 @@ unsafe extern "C" fn cuMemGetAddressRange_v2(base: *mut u64, bytes: *mut usize, 
 }
 
 /// Writes one attribute of a pointer, by its number; false for those that are not modelled.
+#[expect(clippy::match_same_arms, reason = "by number, as the manual lists them")]
 unsafe fn put_attribute(out: *mut c_void, attribute: c_int, address: u64, range: &Range) -> Outcome<bool> {
     let on_device = range.kind.is_on_device();
     let int = |value: bool| c_int::from(value);

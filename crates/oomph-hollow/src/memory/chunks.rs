@@ -16,7 +16,7 @@ struct Chunk {
 /// Chunks and the free stretches in them.
 #[derive(Debug, Default)]
 pub(crate) struct Chunks {
-    chunks: BTreeMap<u64, Chunk>,
+    all: BTreeMap<u64, Chunk>,
     /// Starts of chunks without a live piece.
     empty: BTreeSet<u64>,
     gaps: Gaps,
@@ -24,7 +24,7 @@ pub(crate) struct Chunks {
 
 impl Chunks {
     pub(crate) const fn new() -> Self {
-        Self { chunks: BTreeMap::new(), empty: BTreeSet::new(), gaps: Gaps::new() }
+        Self { all: BTreeMap::new(), empty: BTreeSet::new(), gaps: Gaps::new() }
     }
 
     /// A piece out of the chunks there are; `bytes` is a multiple of [`UNIT_BYTES`].
@@ -40,7 +40,7 @@ impl Chunks {
     }
 
     pub(crate) fn add_chunk(&mut self, start: u64, bytes: u64) {
-        self.chunks.insert(start, Chunk { bytes, live_bytes: 0 });
+        self.all.insert(start, Chunk { bytes, live_bytes: 0 });
         self.empty.insert(start);
         self.gaps.add(start, bytes);
     }
@@ -48,7 +48,7 @@ impl Chunks {
     /// Takes out an empty chunk, if there is one, and returns where it lies and how large it is.
     pub(crate) fn remove_empty(&mut self) -> Option<(u64, u64)> {
         let start = self.empty.pop_first()?;
-        let bytes = self.chunks.remove(&start)?.bytes;
+        let bytes = self.all.remove(&start)?.bytes;
         self.gaps.cut(start, bytes);
         Some((start, bytes))
     }
@@ -56,8 +56,8 @@ impl Chunks {
     /// Calls `act` for each chunk that `bytes` at `address` lie in: neighbours join, so a piece may span several.
     fn each_overlap(&mut self, address: u64, bytes: u64, act: impl Fn(&mut Chunk, u64)) {
         let end = address + bytes;
-        let first = self.chunks.range(..=address).next_back().map_or(address, |(&start, _)| start);
-        for (&start, chunk) in self.chunks.range_mut(first..end) {
+        let first = self.all.range(..=address).next_back().map_or(address, |(&start, _)| start);
+        for (&start, chunk) in self.all.range_mut(first..end) {
             let overlap = end.min(start + chunk.bytes).saturating_sub(address.max(start));
             act(chunk, overlap);
             if chunk.live_bytes == 0 {

@@ -254,14 +254,12 @@ impl Ledger {
     }
 
     pub(super) fn is_on_device(&self, address: u64) -> bool {
-        match self.find(address) {
-            Some(range) => range.kind.is_on_device(),
-            // Beyond the end of a request, or freed: still not to be touched.
-            None => {
-                let in_space = |device: &Device| device.space.as_ref().is_some_and(|space| space.holds(address));
-                self.devices.iter().any(in_space) || self.virtual_memory.is_reserved(address)
-            }
+        if let Some(range) = self.find(address) {
+            return range.kind.is_on_device();
         }
+        // Beyond the end of a request, or freed: still not to be touched.
+        let in_space = |device: &Device| device.space.as_ref().is_some_and(|space| space.holds(address));
+        self.devices.iter().any(in_space) || self.virtual_memory.is_reserved(address)
     }
 
     pub(super) fn forget_usage(&mut self) {

@@ -135,18 +135,8 @@ pub(crate) fn allocate_from_pool(pool: usize, bytes: u64) -> Outcome<u64> {
     let piece = bytes.checked_next_multiple_of(UNIT_BYTES).ok_or(Fault::OUT_OF_MEMORY)?;
     let mut ledger = ledger();
     let device = ledger.pools.get(pool)?.device;
-    let address = match ledger.pools.get(pool)?.chunks.take(piece) {
-        Some(address) => address,
-        None => {
-            let chunk_bytes = piece.checked_next_multiple_of(CHUNK_BYTES).ok_or(Fault::OUT_OF_MEMORY)?;
-            let chunk = ledger.device_mut(device)?.take_pages(chunk_bytes)?;
-            let pool = ledger.pools.get(pool)?;
-            pool.chunks.add_chunk(chunk, chunk_bytes);
-            pool.reserved_bytes += chunk_bytes;
-            pool.reserved_peak_bytes = pool.reserved_peak_bytes.max(pool.reserved_bytes);
-            pool.chunks.take(piece).ok_or(Fault::OUT_OF_MEMORY)?
-        }
-    };
+    let ready = ledger.pools.get(pool)?.chunks.take(piece);
+    let address = if let Some(address) = ready { address } else { ledger.grow(pool, device, piece)? };
     let state = ledger.pools.get(pool)?;
     state.used_bytes += piece;
     state.used_peak_bytes = state.used_peak_bytes.max(state.used_bytes);
@@ -186,6 +176,17 @@ pub(crate) fn trim_pools(device: u32) {
 }
 
 impl Ledger {
+    /// Gives a pool another chunk, and takes a piece from it.
+    fn grow(&mut self, pool: usize, device: u32, piece: u64) -> Outcome<u64> {
+        let chunk_bytes = piece.checked_next_multiple_of(CHUNK_BYTES).ok_or(Fault::OUT_OF_MEMORY)?;
+        let chunk = self.device_mut(device)?.take_pages(chunk_bytes)?;
+        let pool = self.pools.get(pool)?;
+        pool.chunks.add_chunk(chunk, chunk_bytes);
+        pool.reserved_bytes += chunk_bytes;
+        pool.reserved_peak_bytes = pool.reserved_peak_bytes.max(pool.reserved_bytes);
+        pool.chunks.take(piece).ok_or(Fault::OUT_OF_MEMORY)
+    }
+
     fn trim(&mut self, pool: usize, keep_bytes: u64) -> Outcome {
         loop {
             let state = self.pools.get(pool)?;

@@ -23,20 +23,20 @@ struct Capture {
     origin: usize,
     graph: usize,
     is_valid: bool,
-    /// The last node of each stream. Boxed: programs are given a pointer to it.
-    last: BTreeMap<usize, Box<Vec<usize>>>,
+    /// What the next node of each stream comes after. Programs are given a pointer into the list.
+    last: BTreeMap<usize, Vec<usize>>,
 }
 
 /// Captures under way, and which streams are in which.
 pub(super) struct Captures {
-    captures: BTreeMap<u64, Capture>,
+    active: BTreeMap<u64, Capture>,
     streams: BTreeMap<usize, u64>,
     next_id: u64,
 }
 
 impl Captures {
     pub(super) const fn new() -> Self {
-        Self { captures: BTreeMap::new(), streams: BTreeMap::new(), next_id: 1 }
+        Self { active: BTreeMap::new(), streams: BTreeMap::new(), next_id: 1 }
     }
 
     /// The capture that a stream is in.
@@ -46,12 +46,12 @@ impl Captures {
 
     /// Whether a capture is still under way.
     pub(super) fn is_active(&self, id: u64) -> bool {
-        self.captures.contains_key(&id)
+        self.active.contains_key(&id)
     }
 
     /// A stream waits for something in a capture, and with that is in it too.
     pub(super) fn join(&mut self, stream: usize, id: u64) {
-        if let Some(capture) = self.captures.get_mut(&id) {
+        if let Some(capture) = self.active.get_mut(&id) {
             let last = capture.last.get(&capture.origin).cloned().unwrap_or_default();
             capture.last.entry(stream).or_insert(last);
             self.streams.insert(stream, id);
@@ -60,22 +60,22 @@ impl Captures {
 
     /// A wait for a stream that is in a capture fails and invalidates the capture.
     pub(super) fn forbid(&mut self, stream: usize) -> Outcome {
-        let Some(capture) = self.of(stream).and_then(|id| self.captures.get_mut(&id)) else { return Ok(()) };
+        let Some(capture) = self.of(stream).and_then(|id| self.active.get_mut(&id)) else { return Ok(()) };
         capture.is_valid = false;
         Err(Fault::CAPTURE_UNSUPPORTED)
     }
 
     /// A wait for a whole device fails and invalidates every capture.
     pub(super) fn forbid_all(&mut self) -> Outcome {
-        for capture in self.captures.values_mut() {
+        for capture in self.active.values_mut() {
             capture.is_valid = false;
         }
-        if self.captures.is_empty() { Ok(()) } else { Err(Fault::CAPTURE_UNSUPPORTED) }
+        if self.active.is_empty() { Ok(()) } else { Err(Fault::CAPTURE_UNSUPPORTED) }
     }
 
     pub(super) fn forget_stream(&mut self, stream: usize) {
         if let Some(id) = self.streams.remove(&stream)
-            && let Some(capture) = self.captures.get_mut(&id)
+            && let Some(capture) = self.active.get_mut(&id)
         {
             capture.last.remove(&stream);
         }
@@ -85,7 +85,7 @@ impl Captures {
 impl State {
     fn capture_of(&mut self, stream: usize) -> Option<&mut Capture> {
         let id = self.captures.of(stream)?;
-        self.captures.captures.get_mut(&id)
+        self.captures.active.get_mut(&id)
     }
 }
 
@@ -107,8 +107,8 @@ pub(crate) fn begin_capture(stream: usize, into: Option<usize>) -> Outcome {
     };
     let id = state.captures.next_id;
     state.captures.next_id += 1;
-    let last = BTreeMap::from([(stream, Box::default())]);
-    state.captures.captures.insert(id, Capture { origin: stream, graph, is_valid: true, last });
+    let last = BTreeMap::from([(stream, Vec::new())]);
+    state.captures.active.insert(id, Capture { origin: stream, graph, is_valid: true, last });
     state.captures.streams.insert(stream, id);
     CAPTURES.fetch_add(1, Ordering::Relaxed);
     Ok(())
@@ -118,10 +118,10 @@ pub(crate) fn begin_capture(stream: usize, into: Option<usize>) -> Outcome {
 pub(crate) fn end_capture(stream: usize) -> Outcome<usize> {
     let mut state = state();
     let id = state.captures.of(stream).ok_or(Fault(401))?;
-    if state.captures.captures.get(&id).is_some_and(|capture| capture.origin != stream) {
+    if state.captures.active.get(&id).is_some_and(|capture| capture.origin != stream) {
         return Err(Fault::CAPTURE_UNMATCHED);
     }
-    let capture = state.captures.captures.remove(&id).ok_or(Fault::INVALID_VALUE)?;
+    let capture = state.captures.active.remove(&id).ok_or(Fault::INVALID_VALUE)?;
     state.captures.streams.retain(|_, of| *of != id);
     CAPTURES.fetch_sub(1, Ordering::Relaxed);
     if capture.is_valid { Ok(capture.graph) } else { Err(Fault::CAPTURE_INVALIDATED) }
@@ -164,9 +164,9 @@ pub(crate) fn add_node_to_capture(stream: usize) -> Outcome {
         return Err(Fault::CAPTURE_INVALIDATED);
     }
     let (graph, after) = (capture.graph, capture.last.get(&stream).cloned().unwrap_or_default());
-    let node = state.graphs.add_node(graph, *after)?;
+    let node = state.graphs.add_node(graph, after)?;
     if let Some(capture) = state.capture_of(stream) {
-        capture.last.insert(stream, Box::new(vec![node]));
+        capture.last.insert(stream, vec![node]);
     }
     Ok(())
 }

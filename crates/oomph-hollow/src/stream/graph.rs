@@ -32,7 +32,7 @@ struct UserObject {
 
 /// Graphs, their nodes, graphs ready to run, and user objects.
 pub(super) struct Graphs {
-    graphs: BTreeMap<usize, Graph>,
+    all: BTreeMap<usize, Graph>,
     nodes: BTreeMap<usize, Node>,
     /// Ready to run: the user objects of the graph they were made from.
     execs: BTreeMap<usize, BTreeMap<usize, u64>>,
@@ -48,22 +48,22 @@ pub(crate) struct Ended {
 
 impl Graphs {
     pub(super) const fn new() -> Self {
-        Self { graphs: BTreeMap::new(), nodes: BTreeMap::new(), execs: BTreeMap::new(), objects: BTreeMap::new() }
+        Self { all: BTreeMap::new(), nodes: BTreeMap::new(), execs: BTreeMap::new(), objects: BTreeMap::new() }
     }
 
     pub(super) fn create(&mut self) -> usize {
         let graph = handle::fresh();
-        self.graphs.insert(graph, Graph::default());
+        self.all.insert(graph, Graph::default());
         graph
     }
 
     pub(super) fn is_graph(&self, graph: usize) -> bool {
-        self.graphs.contains_key(&graph)
+        self.all.contains_key(&graph)
     }
 
     pub(super) fn add_node(&mut self, graph: usize, after: Vec<usize>) -> Outcome<usize> {
         let node = handle::fresh();
-        self.graphs.get_mut(&graph).ok_or(Fault::INVALID_VALUE)?.nodes.push(node);
+        self.all.get_mut(&graph).ok_or(Fault::INVALID_VALUE)?.nodes.push(node);
         self.nodes.insert(node, Node { graph, after });
         Ok(node)
     }
@@ -103,10 +103,10 @@ pub(crate) fn is_graph(graph: usize) -> bool {
 /// A graph with as many nodes as another.
 pub(crate) fn clone_graph(graph: usize) -> Outcome<usize> {
     let mut state = state();
-    let count = state.graphs.graphs.get(&graph).ok_or(Fault::INVALID_VALUE)?.nodes.len();
+    let count = state.graphs.all.get(&graph).ok_or(Fault::INVALID_VALUE)?.nodes.len();
     let copy = state.graphs.create();
     for _ in 0..count {
-        let last = state.graphs.graphs.get(&copy).and_then(|graph| graph.nodes.last().copied());
+        let last = state.graphs.all.get(&copy).and_then(|graph| graph.nodes.last().copied());
         state.graphs.add_node(copy, last.into_iter().collect())?;
     }
     Ok(copy)
@@ -115,7 +115,7 @@ pub(crate) fn clone_graph(graph: usize) -> Outcome<usize> {
 /// Ends a graph.
 pub(crate) fn destroy_graph(graph: usize) -> Outcome {
     let mut state = state();
-    let removed = state.graphs.graphs.remove(&graph).ok_or(Fault::INVALID_VALUE)?;
+    let removed = state.graphs.all.remove(&graph).ok_or(Fault::INVALID_VALUE)?;
     for node in &removed.nodes {
         state.graphs.nodes.remove(node);
     }
@@ -127,7 +127,7 @@ pub(crate) fn destroy_graph(graph: usize) -> Outcome {
 
 /// The nodes of a graph.
 pub(crate) fn graph_nodes(graph: usize) -> Outcome<Vec<usize>> {
-    state().graphs.graphs.get(&graph).map(|graph| graph.nodes.clone()).ok_or(Fault::INVALID_VALUE)
+    state().graphs.all.get(&graph).map(|graph| graph.nodes.clone()).ok_or(Fault::INVALID_VALUE)
 }
 
 /// Adds a node that comes after others.
@@ -144,7 +144,7 @@ pub(crate) fn node_dependencies(node: usize) -> Outcome<Vec<usize>> {
 pub(crate) fn node_dependents(node: usize) -> Outcome<Vec<usize>> {
     let state = state();
     let graph = state.graphs.nodes.get(&node).ok_or(Fault::INVALID_VALUE)?.graph;
-    let nodes = &state.graphs.graphs.get(&graph).ok_or(Fault::INVALID_VALUE)?.nodes;
+    let nodes = &state.graphs.all.get(&graph).ok_or(Fault::INVALID_VALUE)?.nodes;
     let comes_after = |other: &&usize| state.graphs.nodes.get(other).is_some_and(|other| other.after.contains(&node));
     Ok(nodes.iter().filter(comes_after).copied().collect())
 }
@@ -157,7 +157,7 @@ pub(crate) fn node_graph(node: usize) -> Outcome<usize> {
 /// Makes a graph ready to run.
 pub(crate) fn create_exec(graph: usize) -> Outcome<usize> {
     let mut state = state();
-    let objects = state.graphs.graphs.get(&graph).ok_or(Fault::INVALID_VALUE)?.objects.clone();
+    let objects = state.graphs.all.get(&graph).ok_or(Fault::INVALID_VALUE)?.objects.clone();
     for (object, count) in &objects {
         if let Some(object) = state.graphs.objects.get_mut(object) {
             object.references += count;
@@ -215,7 +215,7 @@ pub(crate) fn retain_in_graph(graph: usize, object: usize, count: u64, from_call
     if !state.graphs.objects.contains_key(&object) {
         return Err(Fault::INVALID_VALUE);
     }
-    *state.graphs.graphs.get_mut(&graph).ok_or(Fault::INVALID_VALUE)?.objects.entry(object).or_default() += count;
+    *state.graphs.all.get_mut(&graph).ok_or(Fault::INVALID_VALUE)?.objects.entry(object).or_default() += count;
     if !from_caller && let Some(object) = state.graphs.objects.get_mut(&object) {
         object.references += count;
     }
