@@ -18,17 +18,6 @@ pub(super) struct Shape {
     pub(super) strides: Vec<c_int>,
 }
 
-impl Shape {
-    pub(super) fn elements(&self) -> u64 {
-        self.dimensions.iter().map(|size| u64::from(size.unsigned_abs())).product()
-    }
-
-    /// Bytes of an element, by `cudnnDataType_t`.
-    pub(super) fn element_bytes(&self) -> u64 {
-        element_bytes(self.data_type)
-    }
-}
-
 /// Bytes of an element, by `cudnnDataType_t`.
 pub(super) fn element_bytes(data_type: c_int) -> u64 {
     match data_type {

@@ -57,23 +57,26 @@ struct Grid {
     steps: u64,
     cluster_m: u64,
     cluster_n: u64,
+    /// Whether tiles may be cut: some kernels of the family never do.
+    is_cut: bool,
 }
 
 impl Grid {
     fn of(product: Product, knobs: &Knobs) -> Option<Self> {
         let knob = |name| knobs.get(&name).and_then(|value| u64::try_from(*value).ok());
-        knob(KNOB_WORKSPACE)?;
+        let is_cut = knob(KNOB_WORKSPACE)? == 0;
         let (cluster_m, cluster_n) = (knob(KNOB_CLUSTER_M)?.max(1), knob(KNOB_CLUSTER_N)?.max(1));
         let (tile_m, tile_n) = tile(knob(KNOB_TILE_SIZE)?)?;
         let tiles = product.m.div_ceil(tile_m).next_multiple_of(cluster_m)
             * product.n.div_ceil(tile_n).next_multiple_of(cluster_n);
-        Some(Self { tiles, tile_bytes: tile_m * tile_n * 4, steps: product.steps, cluster_m, cluster_n })
+        Some(Self { tiles, tile_bytes: tile_m * tile_n * 4, steps: product.steps, cluster_m, cluster_n, is_cut })
     }
 
     /// Parts of tiles and their counters, with so many blocks at a time.
     fn scratch_bytes(&self, blocks: u64) -> u64 {
         let left_over = self.tiles % blocks;
-        let parts = if left_over == 0 || left_over > blocks / 2 { 1 } else { self.parts(left_over, blocks) };
+        let is_cut = self.is_cut && left_over > 0 && left_over <= blocks / 2;
+        let parts = if is_cut { self.parts(left_over, blocks) } else { 1 };
         let many_waves = self.tiles > 2 * blocks;
         if parts == 1 {
             return if many_waves { 147 } else { 16 };
@@ -129,6 +132,7 @@ fn tile(knob: u64) -> Option<(u64, u64)> {
     match knob {
         0 => Some((128, 128)),
         1 => Some((128, 64)),
+        3 => Some((256, 128)),
         4 => Some((256, 64)),
         5 => Some((64, 64)),
         7 => Some((64, 128)),
@@ -141,13 +145,20 @@ fn whole(sms: u64, cluster: u64) -> u64 {
     (sms / cluster * cluster).max(1)
 }
 
-/// Blocks that a card runs at a time when they come in clusters, one a multiprocessor: a cluster lives inside one GPC,
-/// and the multiprocessors, which come in pairs, are spread evenly over the fewest GPCs that hold them.
+/// Blocks that a card runs at a time when they come in clusters, one a multiprocessor.
+///
+/// A cluster lives inside one GPC, and GPCs differ: those of a card have up to 18 multiprocessors, less those that are
+/// switched off, in pairs. An H200 with 132 ran 30 clusters of 4, as if 12 were missing from 8 GPCs so: two lack four
+/// each, two lack two each. Other cards are taken to lack theirs in the same proportion.
 fn resident_blocks(card: &Card, cluster: u64) -> u64 {
-    let pairs = u64::from(card.sms) / 2;
-    let gpcs = u64::from(card.sms).div_ceil(SMS_PER_GPC).max(1);
-    let (each, more) = (pairs / gpcs, pairs % gpcs);
-    let blocks = more * whole_clusters(2 * (each + 1), cluster) + (gpcs - more) * whole_clusters(2 * each, cluster);
+    let sms = u64::from(card.sms);
+    let gpcs = sms.div_ceil(SMS_PER_GPC).max(1);
+    let missing_pairs = (gpcs * SMS_PER_GPC - sms) / 2;
+    let lack_four = (missing_pairs / 3).min(gpcs);
+    let lack_two = (missing_pairs - 2 * lack_four).min(gpcs - lack_four);
+    let blocks = lack_four * whole_clusters(SMS_PER_GPC - 4, cluster)
+        + lack_two * whole_clusters(SMS_PER_GPC - 2, cluster)
+        + (gpcs - lack_four - lack_two) * whole_clusters(SMS_PER_GPC, cluster);
     blocks.max(1)
 }
 
@@ -167,7 +178,7 @@ mod tests {
         &crate::card::cards()[0]
     }
 
-    /// Convolutions of a ResNet-50 at batch 32: copies of tensors, product, knobs, without a card, on an H200.
+    /// Convolutions of a ResNet-50 at batch 32 and of a U-Net at batch 8: copies of tensors, product, knobs, without a card, on an H200.
     #[test]
     fn workspaces_are_those_of_a_card() {
         let product = |m, n, sum: u64| Product { m, n, steps: sum.div_ceil(32) };
@@ -185,6 +196,11 @@ mod tests {
             (77_070_336, product(6272, 1024, 512), knobs(0, 1, 2), 77_070_483, 77_070_483),
             (16_056_320, product(1568, 2048, 512), knobs(0, 1, 4), 16_056_467, 16_056_336),
             (16_056_320, product(1568, 512, 2048), knobs(1, 1, 3), 16_646_359, 16_056_336),
+            (18_001_920, product(10_952, 128, 2304), knobs(3, 4, 1), 18_002_067, 29_536_607),
+            (24_788_992, product(10_952, 256, 2304), knobs(3, 1, 2), 24_789_139, 24_789_008),
+            (18_001_920, product(10_952, 256, 1152), knobs(9, 4, 1), 18_002_067, 24_818_047),
+            (34_168_832, product(256, 512, 10_952), knobs(1, 1, 2), 34_168_848, 38_363_759),
+            (138_534_912, product(64, 1152, 180_000), knobs(7, 1, 2), 138_534_928, 142_795_487),
         ];
         for (copies, product, knobs, without, with) in cases {
             let grid = Grid::of(product, &knobs).unwrap();
