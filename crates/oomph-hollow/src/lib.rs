@@ -47,6 +47,7 @@ mod cusparse;
 mod cusparselt;
 mod device;
 mod driver;
+mod exchanged;
 mod fault;
 mod handle;
 mod installed;

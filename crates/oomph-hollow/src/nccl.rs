@@ -15,9 +15,9 @@ use std::ptr;
 use std::slice;
 use std::sync::OnceLock;
 
-use crate::count;
 use crate::installed::Library;
 use crate::object::{Out, create, put};
+use crate::{count, exchanged};
 
 const SUCCESS: c_int = 0;
 const UNHANDLED_CUDA_ERROR: c_int = 1;
@@ -94,9 +94,21 @@ fn collective(communicator: Option<&mut Communicator>) -> c_int {
     communicator.map_or(INVALID_ARGUMENT, Communicator::connect)
 }
 
+/// Bytes of an element, by `ncclDataType_t`.
+fn element_bytes(data_type: c_int) -> usize {
+    match data_type {
+        0 | 1 | 10 | 11 => 1,
+        6 | 9 => 2,
+        4 | 5 | 8 => 8,
+        _ => 4,
+    }
+}
+
+/// The first that PyTorch calls when a program makes a group of ranks; its communicator comes with the first collective.
 #[unsafe(no_mangle)]
 extern "C" fn ncclGetVersion(version: Out<'_, c_int>) -> c_int {
     static VERSION: OnceLock<c_int> = OnceLock::new();
+    exchanged::begin();
     let version_number = *VERSION.get_or_init(|| {
         Library::loaded("libnccl.so").and_then(|library| library.number_by_pointer(c"ncclGetVersion")).unwrap_or(22_809)
     });
@@ -291,7 +303,7 @@ extern "C" fn ncclRedOpCreatePreMulSum(
     done(put(operation, OWN_REDUCTIONS))
 }
 
-/// `ncclReduceScatter` is another name for this in the list: six parameters before the stream, the communicator sixth.
+/// `ncclReduceScatter`, `ncclGather` and `ncclScatter` are other names for this in the list: the communicator is sixth.
 #[unsafe(no_mangle)]
 extern "C" fn ncclAllReduce(
     _send: *const c_void,
@@ -305,30 +317,33 @@ extern "C" fn ncclAllReduce(
     collective(communicator)
 }
 
-/// Fifth: `ncclAlltoAll` is another name for this.
+/// Every rank is taken to have what this one has.
 #[unsafe(no_mangle)]
 extern "C" fn ncclAllGather(
-    _send: *const c_void,
-    _receive: *mut c_void,
-    _elements: usize,
-    _data_type: c_int,
+    send: *const c_void,
+    receive: *mut c_void,
+    elements: usize,
+    data_type: c_int,
     communicator: Option<&mut Communicator>,
     _stream: *mut c_void,
 ) -> c_int {
+    let ranks = communicator.as_ref().map_or(1, |communicator| communicator.ranks.unsigned_abs() as usize);
+    exchanged::exchanged(receive.addr() as u64, send.addr() as u64, elements * element_bytes(data_type), ranks);
     collective(communicator)
 }
 
-/// Sixth: `ncclGather` and `ncclScatter` are other names for this.
+/// The root is taken to have what this rank has.
 #[unsafe(no_mangle)]
 extern "C" fn ncclBroadcast(
-    _send: *const c_void,
-    _receive: *mut c_void,
-    _elements: usize,
-    _data_type: c_int,
+    send: *const c_void,
+    receive: *mut c_void,
+    elements: usize,
+    data_type: c_int,
     _root: c_int,
     communicator: Option<&mut Communicator>,
     _stream: *mut c_void,
 ) -> c_int {
+    exchanged::exchanged(receive.addr() as u64, send.addr() as u64, elements * element_bytes(data_type), 1);
     collective(communicator)
 }
 
@@ -346,7 +361,21 @@ extern "C" fn ncclReduce(
     collective(communicator)
 }
 
-/// Fifth, after the peer: `ncclSend`, `ncclRecv` and `ncclBcast` have the same order.
+/// In place.
+#[unsafe(no_mangle)]
+extern "C" fn ncclBcast(
+    buffer: *mut c_void,
+    elements: usize,
+    data_type: c_int,
+    _root: c_int,
+    communicator: Option<&mut Communicator>,
+    _stream: *mut c_void,
+) -> c_int {
+    exchanged::exchanged(buffer.addr() as u64, buffer.addr() as u64, elements * element_bytes(data_type), 1);
+    collective(communicator)
+}
+
+/// `ncclRecv` and `ncclAlltoAll` are other names for this in the list: the communicator is fifth.
 #[unsafe(no_mangle)]
 extern "C" fn ncclSend(
     _buffer: *const c_void,

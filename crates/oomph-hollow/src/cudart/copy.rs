@@ -8,7 +8,7 @@ use std::ffi::{c_int, c_void};
 
 use crate::call::runtime;
 use crate::fault::{Fault, Outcome};
-use crate::{count, device, memory, stream};
+use crate::{count, device, exchanged, memory, stream};
 
 /// Copies `bytes` as described above.
 ///
@@ -40,10 +40,16 @@ pub(crate) unsafe fn copy_rows(
     if to == 0 || from == 0 {
         return Err(Fault::INVALID_VALUE);
     }
+    let from_device = memory::is_on_device(from);
     if memory::is_on_device(to) {
+        if rows == 1 && from_device {
+            exchanged::moved(to, from, width);
+        } else if rows == 1 {
+            // SAFETY: a host row that the caller vouches for.
+            unsafe { exchanged::sent(to, from as *const u8, width) };
+        }
         return Ok(());
     }
-    let from_device = memory::is_on_device(from);
     if from_device {
         count::READS.add_one();
     }
@@ -52,7 +58,10 @@ pub(crate) unsafe fn copy_rows(
         let to = to.wrapping_add(row * to_pitch);
         if from_device {
             // SAFETY: a host row that the caller vouches for.
-            unsafe { memory::zero(to, width) };
+            if !unsafe { exchanged::received(to, from as u64, width) } {
+                // SAFETY: as above.
+                unsafe { memory::zero(to, width) };
+            }
         } else {
             // SAFETY: two host rows that the caller vouches for; they may overlap.
             unsafe { std::ptr::copy(from.wrapping_add(row * from_pitch), to, width) };
