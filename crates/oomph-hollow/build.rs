@@ -2,11 +2,11 @@
 //!
 //! A list has one symbol a line, `#` starts a comment, and
 //!
-//! - `NAME` counts itself as unmodelled and returns the list's default status,
+//! - `NAME` counts itself as unmodelled and returns success, or what the list has for a default,
 //! - `NAME = 801` counts itself and returns that status,
 //! - `NAME ~` has no effect on memory: it returns success and is not counted,
 //! - `NAME -> OTHER` is another name of `OTHER`,
-//! - `! default = 3` on a line of its own sets the list's default status (0 without it).
+//! - `! default = 3` or `! default ~` on a line of its own sets what a bare name in the list means (`= 0` without it).
 //!
 //! A function counts as implemented when its definition follows a line `#[unsafe(no_mangle)]` anywhere under `src/`.
 //! `NAME_ptsz` and `NAME_ptds` (the variants for the per-thread default stream) become other names of `NAME` where
@@ -16,6 +16,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
+
+/// Stands for a name on the line that sets a list's default.
+const DEFAULT: &str = "!";
 
 /// The list whose functions `cuGetProcAddress` finds.
 const DRIVER_LIST: &str = "driver";
@@ -77,14 +80,17 @@ fn listed(folder: &Path) -> (BTreeMap<String, Entry>, BTreeSet<String>) {
     let mut driver = BTreeSet::new();
     for path in files(folder, "txt") {
         let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        let mut default = 0;
+        let mut default = Entry::Counted(0);
         for (number, line) in text.lines().enumerate() {
             let line = line.split('#').next().unwrap_or_default().trim();
             let place = || format!("{}:{}", path.display(), number + 1);
-            if let Some(rest) = line.strip_prefix("! default =") {
-                default = rest.trim().parse().unwrap_or_else(|error| panic!("{}: {error}", place()));
-            } else if !line.is_empty() {
-                let (name, entry) = parse(line, default).unwrap_or_else(|| panic!("{}: cannot read {line:?}", place()));
+            if line.is_empty() {
+                continue;
+            }
+            let (name, entry) = parse(line, &default).unwrap_or_else(|| panic!("{}: cannot read {line:?}", place()));
+            if name == DEFAULT {
+                default = entry;
+            } else {
                 if path.file_stem().is_some_and(|stem| stem == DRIVER_LIST) {
                     driver.insert(name.clone());
                 }
@@ -95,10 +101,11 @@ fn listed(folder: &Path) -> (BTreeMap<String, Entry>, BTreeSet<String>) {
     (entries, driver)
 }
 
-fn parse(line: &str, default: i64) -> Option<(String, Entry)> {
-    let words: Vec<&str> = line.split_whitespace().collect();
+fn parse(line: &str, default: &Entry) -> Option<(String, Entry)> {
+    let (is_default, line) = line.strip_prefix("! default").map_or((false, line), |rest| (true, rest));
+    let words: Vec<&str> = is_default.then_some(DEFAULT).into_iter().chain(line.split_whitespace()).collect();
     let entry = match words[1..] {
-        [] => Entry::Counted(default),
+        [] => default.clone(),
         ["~"] => Entry::Silent,
         ["=", status] => Entry::Counted(status.parse().ok()?),
         ["->", target] => Entry::Alias(target.to_owned()),
