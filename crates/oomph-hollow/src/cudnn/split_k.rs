@@ -148,17 +148,17 @@ fn whole(sms: u64, cluster: u64) -> u64 {
 /// Blocks that a card runs at a time when they come in clusters, one a multiprocessor.
 ///
 /// A cluster lives inside one GPC, and GPCs differ: those of a card have up to 18 multiprocessors, less those that are
-/// switched off, in pairs. An H200 with 132 ran 30 clusters of 4, as if 12 were missing from 8 GPCs so: two lack four
-/// each, two lack two each. Other cards are taken to lack theirs in the same proportion.
+/// switched off, in pairs. An H200 with 132 ran 30 clusters of 4 and 15 (or 16) of 8, as if of the 12 that are missing
+/// from 8 GPCs one lacked eight and two lacked two. Other cards are taken to lack theirs in the same proportion.
 fn resident_blocks(card: &Card, cluster: u64) -> u64 {
     let sms = u64::from(card.sms);
     let gpcs = sms.div_ceil(SMS_PER_GPC).max(1);
-    let missing_pairs = (gpcs * SMS_PER_GPC - sms) / 2;
-    let lack_four = (missing_pairs / 3).min(gpcs);
-    let lack_two = (missing_pairs - 2 * lack_four).min(gpcs - lack_four);
-    let blocks = lack_four * whole_clusters(SMS_PER_GPC - 4, cluster)
+    let missing = gpcs * SMS_PER_GPC - sms;
+    let of_one = (missing * 2 / 3).next_multiple_of(2).min(missing);
+    let lack_two = ((missing - of_one) / 2).min(gpcs - 1);
+    let blocks = whole_clusters(SMS_PER_GPC - of_one, cluster)
         + lack_two * whole_clusters(SMS_PER_GPC - 2, cluster)
-        + (gpcs - lack_four - lack_two) * whole_clusters(SMS_PER_GPC, cluster);
+        + (gpcs - 1 - lack_two) * whole_clusters(SMS_PER_GPC, cluster);
     blocks.max(1)
 }
 
@@ -199,6 +199,7 @@ mod tests {
             (18_001_920, product(10_952, 128, 2304), knobs(3, 4, 1), 18_002_067, 29_536_607),
             (24_788_992, product(10_952, 256, 2304), knobs(3, 1, 2), 24_789_139, 24_789_008),
             (18_001_920, product(10_952, 256, 1152), knobs(9, 4, 1), 18_002_067, 24_818_047),
+            (70_299_648, product(45_000, 128, 2304), knobs(0, 8, 1), 70_299_795, 70_299_795),
             (34_168_832, product(256, 512, 10_952), knobs(1, 1, 2), 34_168_848, 38_363_759),
             (138_534_912, product(64, 1152, 180_000), knobs(7, 1, 2), 138_534_928, 142_795_487),
         ];
