@@ -24,7 +24,7 @@
 //! # Rules
 //!
 //! - No panic crosses into C: no `unwrap`, no indexing with what a caller gave.
-//! - State lives in [`lock::Guarded`], which survives `fork`; whoever holds one takes no other.
+//! - State lives in `lock::Guarded`, which survives `fork`; whoever holds one takes no other.
 //! - What is called and not modelled is counted by name, never silently zero.
 
 // Unused parameters document a C signature; raw pointers arrive as the ABI has them; the safety contract of every
