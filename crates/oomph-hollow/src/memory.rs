@@ -113,3 +113,113 @@ pub(crate) fn forget_import(address: u64) -> Outcome {
 pub(crate) fn forked() {
     ledger().forget_usage();
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    /// Tests share one ledger and run at once: a lock of their own where they look at sums.
+    static TURN: std::sync::Mutex<()> = std::sync::Mutex::new(());
+
+    fn turn() -> std::sync::MutexGuard<'static, ()> {
+        TURN.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    #[test]
+    fn pages_are_charged_and_small_requests_share_them() {
+        let _turn = turn();
+        let before = device_bytes(0);
+        let large = allocate(0, 3 * MIB).unwrap();
+        assert_eq!(device_bytes(0) - before, 4 * MIB);
+        assert_eq!(large % PAGE_BYTES, 0);
+        let small: Vec<u64> = (0..4).map(|_| allocate(0, 300 << 10).unwrap()).collect();
+        assert_eq!(device_bytes(0) - before, 6 * MIB);
+        assert!(is_on_device(large + 3 * MIB - 1) && !is_on_device(0x1000));
+        assert_eq!(find(large + 5).map(|range| (range.start, range.bytes)), Some((large, 3 * MIB)));
+        assert_eq!(free(large + 1), Err(Fault::INVALID_VALUE));
+        for address in small.into_iter().chain([large]) {
+            free(address).unwrap();
+        }
+        assert_eq!(device_bytes(0), before);
+        assert_eq!(free(large), Err(Fault::INVALID_VALUE));
+        assert_eq!(free(0), Ok(()));
+    }
+
+    #[test]
+    fn a_card_ends() {
+        let _turn = turn();
+        let capacity = card::cards()[0].capacity_bytes();
+        let before = device_bytes(0);
+        assert_eq!(allocate(0, capacity + 1), Err(Fault::OUT_OF_MEMORY));
+        assert_eq!(allocate(0, u64::MAX), Err(Fault::OUT_OF_MEMORY));
+        assert_eq!(allocate(9, 1), Err(Fault::INVALID_DEVICE));
+        assert_eq!(device_bytes(0), before);
+    }
+
+    #[test]
+    fn physical_memory_lives_as_long_as_a_handle_or_a_mapping() {
+        let _turn = turn();
+        let before = device_bytes(0);
+        let handle = create_physical(4 * MIB, Location::Device(0)).unwrap();
+        let address = reserve_addresses(64 * MIB).unwrap();
+        assert!(is_on_device(address + 63 * MIB));
+        map(address, 4 * MIB, handle).unwrap();
+        assert_eq!(map(address, 4 * MIB, handle), Err(Fault::INVALID_VALUE), "mapped already");
+        assert_eq!(map(address + 62 * MIB, 4 * MIB, handle), Err(Fault::INVALID_VALUE), "beyond the end");
+        release_physical(handle).unwrap();
+        assert_eq!(device_bytes(0) - before, 4 * MIB, "still mapped");
+        assert_eq!(release_addresses(address, 64 * MIB), Err(Fault::INVALID_VALUE), "still mapped");
+        assert_eq!(retain_physical(address), Ok(handle));
+        unmap(address, 4 * MIB).unwrap();
+        assert_eq!(device_bytes(0) - before, 4 * MIB, "still held");
+        release_physical(handle).unwrap();
+        assert_eq!(device_bytes(0), before);
+        assert_eq!(release_physical(handle), Err(Fault::INVALID_VALUE));
+        release_addresses(address, 64 * MIB).unwrap();
+        assert_eq!(create_physical(MIB, Location::Device(0)), Err(Fault::INVALID_VALUE), "not whole pages");
+    }
+
+    #[test]
+    fn a_pool_keeps_chunks_until_it_is_trimmed() {
+        let _turn = turn();
+        let before = device_bytes(0);
+        let pool = create_pool(0);
+        let (a, b) = (allocate_from_pool(pool, 100).unwrap(), allocate_from_pool(pool, 40 * MIB).unwrap());
+        assert_eq!(device_bytes(0) - before, 96 * MIB);
+        assert_eq!(pool_attribute(pool, PoolAttribute::UsedCurrent), Ok(40 * MIB + 512));
+        free(b).unwrap();
+        set_pool_attribute(pool, PoolAttribute::ReleaseThreshold, u64::MAX).unwrap();
+        trim_pools(0);
+        assert_eq!(device_bytes(0) - before, 96 * MIB);
+        set_pool_attribute(pool, PoolAttribute::ReleaseThreshold, 0).unwrap();
+        trim_pools(0);
+        assert_eq!(device_bytes(0) - before, 32 * MIB);
+        free(a).unwrap();
+        trim_pool(pool, 0).unwrap();
+        assert_eq!(device_bytes(0), before);
+        assert_eq!(pool_attribute(pool, PoolAttribute::ReservedHigh), Ok(96 * MIB));
+        destroy_pool(pool).unwrap();
+        assert_eq!(allocate_from_pool(pool, 1), Err(Fault::INVALID_VALUE));
+    }
+
+    /// The bound leaves room for a busy machine.
+    #[test]
+    fn lookups_among_many_ranges_are_cheap() {
+        let _turn = turn();
+        let addresses: Vec<u64> = (0..10_000).map(|_| allocate(0, 4096).unwrap()).collect();
+        let start = Instant::now();
+        for _ in 0..10 {
+            for &address in &addresses {
+                assert!(is_on_device(address + 17));
+            }
+        }
+        assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
+        for address in addresses {
+            free(address).unwrap();
+        }
+    }
+}

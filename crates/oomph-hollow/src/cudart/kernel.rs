@@ -281,3 +281,47 @@ unsafe extern "C" fn cudaFuncGetName(out: *mut *const c_char, _function: usize) 
     // SAFETY: the caller's pointer.
     runtime(|| unsafe { put(out, c"kernel".as_ptr()) })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    /// A training run launches millions: a launch must cost nanoseconds. The bound leaves room for a busy machine.
+    #[test]
+    fn a_million_launches_are_cheap() {
+        let one = Dim3 { x: 1, y: 1, z: 1 };
+        let before = crate::count::LAUNCHES.get();
+        let start = Instant::now();
+        for _ in 0..1_000_000 {
+            assert_eq!(cudaLaunchKernel(1, one, one, std::ptr::null_mut(), 0, 0), 0);
+        }
+        assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
+        assert!(crate::count::LAUNCHES.get() >= before + 1_000_000);
+    }
+
+    #[test]
+    fn configurations_come_back_in_reverse() {
+        let side = |x| Dim3 { x, y: 1, z: 1 };
+        __cudaPushCallConfiguration(side(1), side(10), 100, 1000);
+        __cudaPushCallConfiguration(side(2), side(20), 200, 2000);
+        let (mut grid, mut block, mut shared, mut stream) = (side(0), side(0), 0, 0);
+        for expected in [(2, 20, 200, 2000), (1, 10, 100, 1000)] {
+            let out = (&raw mut grid, &raw mut block, &raw mut shared, &raw mut stream);
+            // SAFETY: four variables.
+            assert_eq!(unsafe { __cudaPopCallConfiguration(out.0, out.1, out.2, out.3) }, 0);
+            assert_eq!((grid.x, block.x, shared, stream), expected);
+        }
+        let out = (&raw mut grid, &raw mut block, &raw mut shared, &raw mut stream);
+        // SAFETY: as above.
+        assert_ne!(unsafe { __cudaPopCallConfiguration(out.0, out.1, out.2, out.3) }, 0, "nothing is left to take");
+        crate::call::take_last_error();
+    }
+
+    #[test]
+    fn attributes_have_the_layout_of_the_header() {
+        assert_eq!(size_of::<FunctionAttributes>(), 144);
+        assert_eq!(std::mem::offset_of!(LaunchConfig, stream), 32);
+    }
+}

@@ -1,5 +1,7 @@
 """CUDA graphs: capture into a private pool, replay, what a capture forbids."""
 
+import warnings
+
 import torch
 
 model = torch.nn.Linear(256, 256).cuda()
@@ -38,6 +40,18 @@ with torch.cuda.graph(second, pool=graph.pool()):
     model(static)
 second.replay()
 
+# An empty capture is noticed.
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    with torch.cuda.graph(torch.cuda.CUDAGraph()):
+        pass
+assert any("empty" in str(warning.message) for warning in caught), caught
+
+callable_ = torch.cuda.make_graphed_callables(torch.nn.Linear(8, 8).cuda(), (torch.randn(4, 8, device="cuda"),))
+callable_(torch.randn(4, 8, device="cuda")).sum().backward()
+del graph, second, output, twice
+torch.cuda.synchronize()
+
 # Waiting for a stream in a capture is an error, and ends the capture.
 broken = torch.cuda.CUDAGraph()
 try:
@@ -49,17 +63,3 @@ else:
     raise SystemExit("no error")
 torch.cuda.synchronize()
 assert torch.zeros(10, device="cuda").sum().item() == 0
-
-# An empty capture is noticed.
-import warnings
-
-with warnings.catch_warnings(record=True) as caught:
-    warnings.simplefilter("always")
-    with torch.cuda.graph(torch.cuda.CUDAGraph()):
-        pass
-assert any("empty" in str(warning.message) for warning in caught), caught
-
-callable_ = torch.cuda.make_graphed_callables(torch.nn.Linear(8, 8).cuda(), (torch.randn(4, 8, device="cuda"),))
-callable_(torch.randn(4, 8, device="cuda")).sum().backward()
-del graph, second, output, twice
-torch.cuda.synchronize()
