@@ -1,27 +1,47 @@
 //! Batch normalization: workspace and what the forward pass keeps for the backward pass.
 //!
-//! The kernels that PyTorch asks for keep everything on chip or in tensors of PyTorch's own: on an H200 with cuDNN 9.19
-//! no block beside them was allocated in any of the recorded runs, with channels first in single precision nor with
-//! channels last in bfloat16. So every size here is zero.
+//! cuDNN 9.19 on an H200 wants a workspace only from its persistent kernels, which take channels last: by the width of an
+//! element and whether there are more than 64 channels about 0.2 to 0.8 MB, whatever the size of the images. Nothing is
+//! ever kept. Sizes here are those of four measured shapes, and within 3 % of all of them.
 
 use std::ffi::{c_int, c_void};
 
+use super::descriptor::Shape;
 use super::done;
 use crate::object::{Out, put};
+
+/// `CUDNN_BATCHNORM_SPATIAL_PERSISTENT`.
+const PERSISTENT: c_int = 2;
+
+/// The workspace: with few channels or with many, where the kernels for channels last run.
+fn workspace_bytes(mode: c_int, x: Option<&mut Shape>, few: usize, many: usize) -> usize {
+    match x {
+        Some(x) if mode == PERSISTENT && x.is_channels_last() => {
+            if x.channels() <= 64 {
+                few
+            } else {
+                many
+            }
+        }
+        _ => 0,
+    }
+}
 
 #[unsafe(no_mangle)]
 extern "C" fn cudnnGetBatchNormalizationForwardTrainingExWorkspaceSize(
     _handle: *mut c_void,
-    _mode: c_int,
+    mode: c_int,
     _operations: c_int,
-    _x: *const c_void,
+    x: Option<&mut Shape>,
     _z: *const c_void,
     _y: *const c_void,
     _parameters: *const c_void,
     _activation: *const c_void,
     size: Out<'_, usize>,
 ) -> c_int {
-    done(put(size, 0))
+    let is_single = x.as_ref().is_some_and(|x| x.data_type == 0);
+    let (few, many) = if is_single { (810_164, 405_632) } else { (325_124, 164_144) };
+    done(put(size, workspace_bytes(mode, x, few, many)))
 }
 
 #[unsafe(no_mangle)]
@@ -39,9 +59,9 @@ extern "C" fn cudnnGetBatchNormalizationTrainingExReserveSpaceSize(
 #[unsafe(no_mangle)]
 extern "C" fn cudnnGetBatchNormalizationBackwardExWorkspaceSize(
     _handle: *mut c_void,
-    _mode: c_int,
+    mode: c_int,
     _operations: c_int,
-    _x: *const c_void,
+    x: Option<&mut Shape>,
     _y: *const c_void,
     _dy: *const c_void,
     _dz: *const c_void,
@@ -50,5 +70,5 @@ extern "C" fn cudnnGetBatchNormalizationBackwardExWorkspaceSize(
     _activation: *const c_void,
     size: Out<'_, usize>,
 ) -> c_int {
-    done(put(size, 0))
+    done(put(size, workspace_bytes(mode, x, 536_612, 269_360)))
 }

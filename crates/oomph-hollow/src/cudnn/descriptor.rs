@@ -18,6 +18,17 @@ pub(super) struct Shape {
     pub(super) strides: Vec<c_int>,
 }
 
+impl Shape {
+    pub(super) fn channels(&self) -> c_int {
+        self.dimensions.get(1).copied().unwrap_or(0)
+    }
+
+    /// Whether channels stand beside one another in memory.
+    pub(super) fn is_channels_last(&self) -> bool {
+        self.strides.get(1) == Some(&1) && self.channels() > 1
+    }
+}
+
 /// Bytes of an element, by `cudnnDataType_t`.
 pub(super) fn element_bytes(data_type: c_int) -> u64 {
     match data_type {
@@ -150,7 +161,39 @@ unsafe fn copy(numbers: &[c_int], wanted: c_int, place: *mut c_int) {
     }
 }
 
-/// The states of the generator that dropout draws from, taken as 24 bytes for every thread that the card holds.
+/// How much dropout drops.
+#[derive(Default)]
+pub(super) struct Dropout {
+    pub(super) probability: f32,
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cudnnCreateDropoutDescriptor(descriptor: Out<'_, *mut Dropout>) -> c_int {
+    done(create(descriptor, Dropout::default()))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cudnnDestroyDropoutDescriptor(descriptor: Option<Box<Dropout>>) -> c_int {
+    done(descriptor.is_some())
+}
+
+/// `cudnnRestoreDropoutDescriptor` is another name for this in the list.
+#[unsafe(no_mangle)]
+extern "C" fn cudnnSetDropoutDescriptor(
+    descriptor: Option<&mut Dropout>,
+    _handle: *mut c_void,
+    probability: f32,
+    _states: *mut c_void,
+    _size: usize,
+    _seed: u64,
+) -> c_int {
+    let Some(descriptor) = descriptor else { return BAD_PARAM };
+    descriptor.probability = probability;
+    SUCCESS
+}
+
+/// The states of the generator that dropout draws from: 24 bytes for every thread that the card holds at a time, which
+/// is what cuDNN says on an H200.
 #[unsafe(no_mangle)]
 extern "C" fn cudnnDropoutGetStatesSize(_handle: *mut c_void, size: Out<'_, usize>) -> c_int {
     let threads =
