@@ -183,6 +183,30 @@ fn nvml_agrees_with_cuda() {
 }
 
 #[test]
+fn convolutions_take_the_workspaces_of_a_card() {
+    passes("convolutions.py");
+}
+
+#[test]
+fn recurrent_networks_take_the_blocks_of_a_card() {
+    passes("recurrent.py");
+}
+
+#[test]
+fn libraries_are_modelled_as_far_as_torch_calls_them() {
+    let Some(mut run) = Run::new(&script("libraries.py")) else { return };
+    run.output();
+    assert_eq!(run.report()[0]["unmodelled"], json!({}));
+}
+
+#[test]
+fn one_rank_runs_without_its_peers() {
+    let Some(mut run) = Run::new(&script("distributed.py")) else { return };
+    run.output();
+    assert_eq!(run.report()[0]["unmodelled"], json!({}));
+}
+
+#[test]
 fn compiled_functions_run() {
     passes("compile.py");
 }
