@@ -23,7 +23,7 @@ impl Run {
         let python = python()?;
         let library = library();
         let folder = tempfile::tempdir().unwrap();
-        for name in ["libcuda.so.1", "libnvidia-ml.so.1"] {
+        for name in ["libcuda.so", "libcuda.so.1", "libnvidia-ml.so.1"] {
             std::os::unix::fs::symlink(&library, folder.path().join(name)).unwrap();
         }
         let mut command = Command::new(python);
