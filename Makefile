@@ -14,7 +14,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 OOMPH := $(BIN)/oomph
 # Everything the command is built from.
-SOURCES := $(shell find crates -type f -not -path '*/tests/*' -not -name '*.snap') \
+SOURCES := $(shell find crates python -type f -not -path '*/tests/*' -not -name '*.snap' -not -name '*.pyc') \
            $(shell find page/src page/build.mjs page/package-lock.json -type f 2>/dev/null)
 FUZZ_SECONDS ?= 60
 DEMO_SNAPSHOT := corpus/h200/oom_loss_kept_with_graph.pickle.gz
@@ -30,7 +30,10 @@ help: ## List the targets
 setup: $(VENV)/.oomph ## Build everything and install it into .venv, as users get it from the wheel
 
 .PHONY: demo
-demo: setup ## Explain a real out-of-memory error from an H200
+demo: setup $(VENV)/.test ## Plan a job that does not fit a 24 GB card, and explain a real out-of-memory error from an H200
+	@echo '$$ oomph plan --gpu rtx_4090 examples/train.py --batch 8'
+	@$(OOMPH) plan --gpu rtx_4090 examples/train.py --batch 8 || test $$? = 1
+	@echo
 	@echo '$$ oomph explain $(DEMO_SNAPSHOT) --html target/demo.html'
 	@$(OOMPH) explain $(DEMO_SNAPSHOT) --html target/demo.html
 
@@ -65,6 +68,10 @@ man: setup ## Write man pages and shell completions to target/man and target/com
 	$(OOMPH) man target/man
 	for shell in bash zsh fish; do $(OOMPH) completions $$shell > target/completions/oomph.$$shell; done
 
+.PHONY: accuracy
+accuracy: setup $(VENV)/.truth ## Plan every job measured on the H200, compare, and renew docs/accuracy.md
+	$(BIN)/python tests/accuracy.py --jobs 2 --write docs/accuracy.md
+
 .PHONY: bench
 bench: ## Measure speed and memory against the targets
 	cargo run --release --locked -p oomph-bench --bin read_snapshot
@@ -86,12 +93,17 @@ $(VENV)/.tools: pyproject.toml
 
 $(VENV)/.oomph: $(VENV)/.tools Cargo.toml Cargo.lock $(SOURCES)
 	rm -rf target/wheels
+	$(BIN)/python python/backend/oomph_backend.py
 	PATH="$(CURDIR)/$(BIN):$$PATH" maturin build --release --quiet --out target/wheels
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --reinstall --no-deps target/wheels/oomph-*.whl
 	touch $@
 
 $(VENV)/.test: $(VENV)/.tools
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --group test
+	touch $@
+
+$(VENV)/.truth: $(VENV)/.test
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --group truth
 	touch $@
 
 page/node_modules/.oomph: page/package-lock.json $(VENV)/.tools

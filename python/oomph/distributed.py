@@ -1,12 +1,139 @@
-"""Stands in for the other processes of a distributed job."""
+"""Stands in for the other processes of a distributed job: one process runs, and is told that all are there.
+
+Collectives on the card go through PyTorch's own NCCL code to the hollow NCCL; those on the host return at once. Nothing
+is moved, which is all that a card without values asks of them. What the process itself allocates for them (buckets,
+gathered parameters, streams) is real.
+"""
 
 from __future__ import annotations
 
+import functools
+import importlib
+import os
+import sys
 from collections.abc import Callable
 from types import ModuleType
+from typing import Any
 
-from .settings import Settings
+from . import imports
+
+Note = Callable[[str], None]
+
+_STORES: list[Any] = []
 
 
-def install(torch: ModuleType, settings: Settings, note: Callable[[str], None]) -> None:
-    """Filled in below."""
+def install(note: Note) -> None:
+    """Waits for the parts of torch that start or join processes."""
+    imports.after_import("torch.distributed", lambda module: _stand_in(module, note))
+    imports.after_import("torch.multiprocessing.spawn", lambda module: _spawn_one(module, note))
+    imports.after_import("torch.nn.parallel.distributed", _trust_parameters)
+
+
+def _stand_in(distributed: ModuleType, note: Note) -> None:
+    if not distributed.is_available():
+        return
+    core = distributed.distributed_c10d
+    original = core.init_process_group
+
+    @functools.wraps(original)
+    def init_process_group(
+        backend: str | None = None, *args: Any, world_size: int = -1, rank: int = -1, **kwargs: Any
+    ) -> None:
+        count = world_size if world_size > 0 else int(os.environ.get("WORLD_SIZE", "1"))
+        number = rank if rank >= 0 else int(os.environ.get("RANK", "0"))
+        note(f"process {number} of {count} was planned; the others are stand-ins that send nothing")
+        importlib.import_module("torch.testing._internal.distributed.fake_pg")
+        kept = {key: value for key, value in kwargs.items() if key in ("timeout", "pg_options", "device_id")}
+        # The first process only writes to the store, the others wait for what it wrote.
+        store = distributed.HashStore() if number == 0 else _answering_store(distributed)
+        original(_stand_in_backend(backend), store=store, world_size=count, rank=number, **kept)
+
+    _replace("init_process_group", original, init_process_group)
+    _replace("all_gather_object", core.all_gather_object, _all_gather_object)
+    _replace("gather_object", core.gather_object, _gather_object)
+    _replace("broadcast_object_list", core.broadcast_object_list, lambda *_args, **_kwargs: None)
+    new_group = core.new_group
+
+    @functools.wraps(new_group)
+    def new_group_of_stand_ins(ranks: Any = None, timeout: Any = None, backend: Any = None, **kwargs: Any) -> Any:
+        return new_group(ranks, timeout, _stand_in_backend(backend) if backend else None, **kwargs)
+
+    _replace("new_group", new_group, new_group_of_stand_ins)
+    # Nobody else will ever arrive.
+    core._store_based_barrier = lambda *_args, **_kwargs: None
+
+
+def _stand_in_backend(backend: str | None) -> str:
+    """NCCL stays what it is; what speaks over the network of the host would wait for ever."""
+    name = str(backend or "").lower()
+    if name in ("nccl", "fake"):
+        return name
+    return "fake" if name in ("gloo", "mpi", "ucc") else "cpu:fake,cuda:nccl"
+
+
+def _answering_store(distributed: ModuleType) -> Any:
+    """A store in which everything is there already, as zeros: as long as the name NCCL gives a group."""
+
+    class AnsweringStore(distributed.Store):  # type: ignore[name-defined, misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.values: dict[str, bytes] = {}
+
+        def set(self, key: str, value: bytes) -> None:
+            self.values[key] = value
+
+        def get(self, key: str) -> bytes:
+            return self.values.get(key, bytes(128))
+
+        def add(self, key: str, amount: int) -> int:
+            total = int(self.values.get(key, b"0")) + amount
+            self.values[key] = str(total).encode()
+            return total
+
+        def check(self, keys: list[str]) -> bool:
+            return all(key in self.values for key in keys)
+
+        def wait(self, *_args: Any) -> None:
+            return None
+
+        def delete_key(self, key: str) -> bool:
+            return self.values.pop(key, None) is not None
+
+    # C++ alone would keep half of it.
+    _STORES.append(AnsweringStore())
+    return _STORES[-1]
+
+
+def _all_gather_object(object_list: list[Any], obj: Any, *_args: Any, **_kwargs: Any) -> None:
+    object_list[:] = [obj] * len(object_list)
+
+
+def _gather_object(obj: Any, object_gather_list: list[Any] | None = None, *_args: Any, **_kwargs: Any) -> None:
+    if object_gather_list is not None:
+        _all_gather_object(object_gather_list, obj)
+
+
+def _trust_parameters(module: ModuleType) -> None:
+    """DDP compares shapes, and the order of its buckets, with other processes by values, of which there are none."""
+    module._verify_param_shape_across_processes = lambda *_args, **_kwargs: True
+    module.dist.Reducer._rebuild_buckets = lambda _reducer: False
+
+
+def _spawn_one(module: ModuleType, note: Note) -> None:
+    """`torch.multiprocessing.spawn` runs the first process only, here."""
+    original = module.spawn
+
+    @functools.wraps(original)
+    def spawn(fn: Callable[..., Any], args: Any = (), nprocs: int = 1, *_rest: Any, **_kwargs: Any) -> None:
+        note(f"process 0 of the {nprocs} that spawn() would start was planned")
+        fn(0, *args)
+
+    module.spawn = spawn
+    imports.after_import("torch.multiprocessing", lambda package: setattr(package, "spawn", spawn))
+
+
+def _replace(name: str, old: Any, new: Any) -> None:
+    """Puts `new` in the place of `old` in every part of torch that has imported it by name."""
+    for path, module in list(sys.modules.items()):
+        if path.startswith("torch.") and getattr(module, name, None) is old:
+            setattr(module, name, new)

@@ -24,14 +24,14 @@ class Reads:
             register = ctypes.CDLL(None).oomph_hollow_on_read
         except AttributeError:
             return
-        signature = ctypes.CFUNCTYPE(None, ctypes.c_uint64)
+        signature = ctypes.CFUNCTYPE(None)
         # The library keeps the pointer only: without this reference Python would free what it points to.
         self._callback = signature(self._on_read)
         register.argtypes = [signature]
         register.restype = None
         register(self._callback)
 
-    def _on_read(self, _bytes: int) -> None:
+    def _on_read(self) -> None:
         frame: FrameType | None = sys._getframe(1)
         while frame is not None:
             name = frame.f_code.co_filename

@@ -5,11 +5,13 @@ from __future__ import annotations
 import ctypes
 import pickle
 import time
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any
 
 #: Entries of history kept by PyTorch: some hundred steps of a large model.
 MAX_ENTRIES = 4_000_000
+#: The module whose frames stand outside the script's.
+_OWN_LAUNCH = __name__.rpartition(".")[0] + ".launch"
 
 
 def now_us() -> int:
@@ -26,14 +28,18 @@ class Recorder:
         self.marks: list[tuple[int, int, str, str]] = []
         #: Blocks: time, device, address, and what the block that lies there at that time is for.
         self.tags: list[tuple[int, int, int, str]] = []
-        self._seen: set[tuple[int, int, str]] = set()
+        #: Who started each backward pass: time and number of the stack; autograd's own threads do not know.
+        self.callers: list[tuple[int, int]] = []
+        #: Stacks, innermost call first: function, file, line.
+        self.stacks: dict[tuple[tuple[str, str, int], ...], int] = {}
 
     def install(self, torch: ModuleType) -> None:
         """Starts the history with the first use of CUDA, not before: the script may still choose its devices."""
         torch.cuda._lazy_call(lambda: self._start(torch))
 
     def _start(self, torch: ModuleType) -> None:
-        torch.cuda.memory._record_memory_history(max_entries=MAX_ENTRIES, stacks="python")
+        # Not the stacks of frees: they happen while exceptions pass by, which looking at the stack can swallow.
+        torch.cuda.memory._record_memory_history(context="alloc", stacks="python", max_entries=MAX_ENTRIES)
         self.recording = True
 
     def mark(self, name: str, stage: str, device: int = 0) -> None:
@@ -41,18 +47,26 @@ class Recorder:
         if self.recording:
             self.marks.append((now_us(), device, name, stage))
 
+    def mark_caller(self, frame: FrameType | None) -> None:
+        """Notes who starts a backward pass."""
+        if not self.recording:
+            return
+        calls = []
+        while frame is not None and frame.f_globals.get("__name__") != _OWN_LAUNCH:
+            calls.append((frame.f_code.co_name, frame.f_code.co_filename, frame.f_lineno))
+            frame = frame.f_back
+        self.callers.append((now_us(), self.stacks.setdefault(tuple(calls), len(self.stacks))))
+
     def tag(self, tensor: Any, category: str, time_us: int) -> None:
         """Says what the storage of a tensor is for, if it lies on a card."""
+        # A distributed tensor has no storage of its own; its part on this card has.
+        tensor = getattr(tensor, "_local_tensor", tensor)
         try:
             if tensor.device.type != "cuda":
                 return
             storage = tensor.untyped_storage()
             address, device = storage.data_ptr(), tensor.device.index or 0
         except (AttributeError, RuntimeError, NotImplementedError):
-            # Tensor subclasses without a storage of their own: their parts are met elsewhere.
-            inner = getattr(tensor, "_local_tensor", None)
-            if inner is not None:
-                self.tag(inner, category, time_us)
             return
         if address:
             self.tags.append((time_us, device, address, category))

@@ -88,8 +88,7 @@ class Session:
         self.reads.install(torch)
         hostcost.install(torch)
         checkpoints.guard_torch(torch, self.note)
-        if self.settings.world_size:
-            distributed.install(torch, self.settings, self.note)
+        distributed.install(self.note)
 
     def stop(self) -> None:
         """The planned steps are done: keeps the result and leaves the script.
@@ -126,6 +125,7 @@ class Session:
         if torch is not None and self.recorder.recording:
             self.steps.tag_everything(torch)
             facts.update(used_cuda=True, marks=self.recorder.marks, tags=self.recorder.tags)
+            facts.update(callers=self.recorder.callers, stacks=list(self.recorder.stacks))
             facts.update(self.recorder.totals(torch))
             self.recorder.dump(torch, os.path.join(self.settings.folder, "snapshot.pickle"))
         path = os.path.join(self.settings.folder, "facts.json")

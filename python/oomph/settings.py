@@ -23,10 +23,6 @@ class Settings:
     steps: int
     #: Outermost module calls after which the run is over; 0 for all of them.
     batches: int
-    #: Processes of the job that are pretended to exist; 0 if it is not a distributed job.
-    world_size: int
-    #: Which of them this is.
-    rank: int
 
     @classmethod
     def from_environment(cls) -> Settings:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import importlib
 import os
+import sys
 import weakref
 from collections.abc import Callable
 from types import ModuleType
@@ -59,6 +60,7 @@ class Steps:
             self._backwards += 1
             outermost = self._backwards == 1
             if outermost:
+                self.recorder.mark_caller(sys._getframe(1))
                 self.recorder.mark("backward", "START")
             try:
                 return engine(*args, **kwargs)

@@ -1,6 +1,7 @@
 """What every Python test shares: the installed command and the recorded snapshots."""
 
 import json
+import os
 import pathlib
 import subprocess
 import sysconfig
@@ -14,7 +15,7 @@ CORPUS = ROOT / "corpus" / "h200"
 class Oomph:
     """The command as `pip install` puts it beside the interpreter."""
 
-    path = pathlib.Path(sysconfig.get_path("scripts")) / "oomph"
+    path = pathlib.Path(os.environ.get("OOMPH") or pathlib.Path(sysconfig.get_path("scripts")) / "oomph")
 
     def __call__(self, *args):
         """Runs it; returns exit code, stdout and stderr."""

@@ -16,6 +16,12 @@ extern "C" fn oomph_hollow_reads() -> u64 {
     count::READS.get()
 }
 
+/// Has a function called on every copy from the device to the host, on the thread that copies; null for none.
+#[unsafe(no_mangle)]
+extern "C" fn oomph_hollow_on_read(callback: Option<count::ReadCallback>) {
+    count::on_read(callback);
+}
+
 /// What this process has on a device, its context included.
 #[unsafe(no_mangle)]
 extern "C" fn oomph_hollow_device_bytes(device: c_int) -> u64 {

@@ -11,7 +11,29 @@ pub(crate) static LAUNCHES: Counter = Counter::new();
 /// Copies from the device to the host: the values that a hollow run cannot know.
 pub(crate) static READS: Counter = Counter::new();
 
+/// Called on every read, on the thread that reads; null where nobody wants to know.
+static ON_READ: AtomicPtr<()> = AtomicPtr::new(ptr::null_mut());
+
 static TALLIES: AtomicPtr<Tally> = AtomicPtr::new(ptr::null_mut());
+
+/// What [`on_read`] is given.
+pub(crate) type ReadCallback = extern "C" fn();
+
+/// Has `callback` called on every read from now on, which lets oomph's Python note the line that reads.
+pub(crate) fn on_read(callback: Option<ReadCallback>) {
+    ON_READ.store(callback.map_or(ptr::null_mut(), |callback| callback as *mut ()), Ordering::Release);
+}
+
+/// Counts a copy from the device to the host and tells whoever asked. Call it with no lock held.
+pub(crate) fn read() {
+    READS.add_one();
+    let callback = ON_READ.load(Ordering::Acquire);
+    if !callback.is_null() {
+        // SAFETY: only `on_read` stores here, and it stores functions of this type.
+        let callback = unsafe { std::mem::transmute::<*mut (), ReadCallback>(callback) };
+        callback();
+    }
+}
 
 /// A number that only grows.
 pub(crate) struct Counter(AtomicU64);
@@ -114,6 +136,21 @@ pub(crate) fn reset() {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_read_is_told_to_whoever_asked() {
+        static TOLD: Counter = Counter::new();
+        extern "C" fn told() {
+            TOLD.add_one();
+        }
+        on_read(Some(told));
+        read();
+        on_read(None);
+        let count = TOLD.get();
+        assert!(count > 0);
+        read();
+        assert_eq!(TOLD.get(), count);
+    }
 
     #[test]
     fn calls_are_counted_by_name_from_every_thread() {

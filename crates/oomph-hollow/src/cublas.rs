@@ -184,7 +184,7 @@ fn unknown_value<T: Copy>(handle: Option<&mut Handle>, result: Out<'_, T>, zero:
         None => NOT_INITIALIZED,
         Some(handle) if handle.pointer_mode != POINTER_MODE_HOST => SUCCESS,
         Some(_) => {
-            count::READS.add_one();
+            count::read();
             done(put(result, zero))
         }
     }

@@ -261,7 +261,7 @@ extern "C" fn cusparseSpGEMM_workEstimation(
     size: Out<'_, usize>,
     _buffer: *mut c_void,
 ) -> c_int {
-    count::READS.add_one();
+    count::read();
     done(put(size, buffer_bytes(a)))
 }
 

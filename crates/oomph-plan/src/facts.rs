@@ -91,6 +91,12 @@ pub struct Facts {
     /// Parameters, gradients, optimizer state and buffers.
     #[serde(default)]
     pub tags: Vec<TagFact>,
+    /// Who started each backward pass: time and number of the stack.
+    #[serde(default)]
+    pub callers: Vec<(u64, usize)>,
+    /// Stacks, innermost call first: function, file, line.
+    #[serde(default)]
+    pub stacks: Vec<Vec<(String, String, u32)>>,
     /// By device.
     #[serde(default)]
     pub devices: Vec<DeviceFacts>,

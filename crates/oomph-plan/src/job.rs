@@ -125,8 +125,6 @@ struct Settings<'a> {
     is_module: bool,
     steps: u32,
     batches: u32,
-    world_size: u32,
-    rank: u32,
 }
 
 impl Job {
@@ -200,8 +198,6 @@ impl Job {
             is_module: matches!(self.target, Target::Module(_)),
             steps: self.steps,
             batches: self.batches,
-            world_size: self.launch.world_size(),
-            rank: self.launch.rank,
         };
         command
             .env("OOMPH_PLAN", serde_json::to_string(&settings)?)
@@ -212,6 +208,8 @@ impl Job {
             .env("PYTHONPATH", before(package, "PYTHONPATH", ":"))
             // The user's tree stays as it is.
             .env("PYTHONDONTWRITEBYTECODE", "1")
+            // A process that dies without an exception says where.
+            .env("PYTHONFAULTHANDLER", "1")
             .env("MALLOC_MMAP_THRESHOLD_", MMAP_THRESHOLD_BYTES)
             .env("TRITON_LIBCUDA_PATH", links)
             // Workers that compile kernels would need the hollow card too, and cost more than they save here.

@@ -1,6 +1,9 @@
 //! From PyTorch's snapshot and the facts beside it to one trace: what each block is for, where each step begins.
 
-use oomph_trace::{Action, Category, DeviceTrace, EventIndex, Extra, Interner, Mark, MarkStage, Origin, Trace};
+use oomph_trace::{
+    Action, Category, DeviceTrace, EventIndex, Extra, FrameId, Interner, Mark, MarkStage, Origin, StackId, StackTable,
+    Trace,
+};
 use rustc_hash::FxHashMap;
 
 use crate::cards::Card;
@@ -28,13 +31,51 @@ pub(crate) fn complete(trace: &mut Trace, facts: &Facts, cards: &[Card]) {
         let phases = Stretches::of(facts, "optimizer");
         for event in &mut device.events {
             let untold = event.category == Category::Unknown && event.action == Action::Alloc;
-            if untold && phases.contains(event.time_us) {
-                // A temporary of the optimizer is no state: it is gone when the step is.
+            // A temporary of the optimizer is no state: it is gone when the step is.
+            if untold && (phases.contains(event.time_us) || is_bucket(&trace.stacks, event.stack)) {
                 event.category = Category::Other;
             }
         }
     }
     add_marks(trace, facts);
+    add_callers(trace, facts);
+}
+
+/// Whether a stack is that of DDP's constructor, which makes the buckets that gradients travel in.
+fn is_bucket(table: &StackTable, stack: StackId) -> bool {
+    table.stack(stack).iter().any(|&frame| {
+        let frame = table.frame(frame);
+        table.string(frame.name) == "__init__" && table.string(frame.file).ends_with("torch/nn/parallel/distributed.py")
+    })
+}
+
+/// Completes the stacks of autograd's own threads: outside them lies whoever started the backward pass.
+fn add_callers(trace: &mut Trace, facts: &Facts) {
+    let mut interner = Interner::from_table(std::mem::take(&mut trace.stacks));
+    let callers: Vec<Vec<FrameId>> = facts
+        .stacks
+        .iter()
+        .map(|calls| calls.iter().map(|(name, file, line)| interner.intern_call(name, file, *line)).collect())
+        .collect();
+    let passes = Stretches::of(facts, "backward");
+    let mut whole: FxHashMap<(StackId, usize), StackId> = FxHashMap::default();
+    for event in trace.devices.iter_mut().flat_map(|device| &mut device.events) {
+        if event.action != Action::Alloc || !passes.contains(event.time_us) {
+            continue;
+        }
+        let after = facts.callers.partition_point(|&(time_us, _)| time_us <= event.time_us);
+        let Some(&(_, number)) = after.checked_sub(1).and_then(|at| facts.callers.get(at)) else { continue };
+        let Some(caller) = callers.get(number) else { continue };
+        event.stack = *whole.entry((event.stack, number)).or_insert_with(|| {
+            let own = interner.table().stack(event.stack).to_vec();
+            // The caller's own thread has its whole stack.
+            if own.last().is_some_and(|outermost| caller.last() == Some(outermost)) {
+                return event.stack;
+            }
+            interner.intern_stack(&[own, caller.clone()].concat())
+        });
+    }
+    trace.stacks = interner.into_table();
 }
 
 /// Where in the job an event of a device lies.

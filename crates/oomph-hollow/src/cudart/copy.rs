@@ -51,7 +51,7 @@ pub(crate) unsafe fn copy_rows(
         return Ok(());
     }
     if from_device {
-        count::READS.add_one();
+        count::read();
     }
     let (to, from) = (to as *mut u8, from as *const u8);
     for row in 0..rows {
@@ -258,7 +258,7 @@ extern "C" fn cudaMemcpyToSymbolAsync(
 unsafe fn from_symbol(to: u64, bytes: usize) -> Outcome {
     device::enter()?;
     if to != 0 && !memory::is_on_device(to) {
-        count::READS.add_one();
+        count::read();
         // SAFETY: host memory that the caller vouches for.
         unsafe { memory::zero(to as *mut u8, bytes) };
     }

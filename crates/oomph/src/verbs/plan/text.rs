@@ -34,33 +34,28 @@ fn heading(out: &mut String, title: &str) {
 fn sentence(out: &mut String, answer: &Answer, report: &Report, width: usize) {
     let card = answer.card.short_title();
     let total = show(answer.card.memory_bytes);
-    let owner = if answer.card.title.ends_with(" card") { format!("a {card}'s") } else { format!("the {card}'s") };
-    let (word, colour, text) = if answer.fits {
-        let needs = show(answer.peaks.device_bytes);
-        ("fits", AnsiColor::Green, format!("fits: needs {needs} of {owner} {total}."))
+    let text = if answer.fits {
+        format!("needs {} of the {card}'s {total}: fits.", show(answer.peaks.device_bytes))
     } else {
-        let needs = answer.needed.map_or_else(String::new, |needed| format!("needs {} of ", show(needed.device_bytes)));
-        let place = if needs.is_empty() {
-            format!("{owner} {total} are not enough")
-        } else {
-            format!("{needs}{owner} {total}")
-        };
+        let needs = answer.needed.map(|needed| format!(", needs {}", show(needed.device_bytes)));
         let verdict = &report.verdict.accusation;
-        ("does not fit", AnsiColor::Red, format!("does not fit: {place}; {}: {}", verdict.class, verdict.summary))
+        let why = format!("{}: {}", verdict.class, verdict.summary);
+        format!("does not fit the {card} (has {total}{}). {why}", needs.unwrap_or_default())
     };
+    let (word, colour) = if answer.fits { ("fits.", AnsiColor::Green) } else { ("does not fit", AnsiColor::Red) };
     let style = Style::new().bold().fg_color(Some(colour.into()));
-    let wrapped = wrap(&text, "", width);
-    let rest = wrapped.strip_prefix(word).unwrap_or(&wrapped);
-    let _ = write!(out, "{style}{word}{style:#}{rest}");
-    if !answer.fits {
-        if let Some(line) = report.verdict.accusation.line {
-            let (file, number) = report.case.sources.place(line);
-            let _ =
-                writeln!(out, "  {DIM}at{DIM:#} {file}:{number} {DIM}in {}{DIM:#}", report.case.sources.function(line));
-        }
-        if let Some(proof) = &report.verdict.proof {
-            out.push_str(&wrap(&proof.text, "  ", width));
-        }
+    // Styled alone, after the lines were broken.
+    out.push_str(&wrap(&text, "", width).replacen(word, &format!("{style}{word}{style:#}"), 1));
+    if answer.fits {
+        return;
+    }
+    if let Some(line) = report.verdict.accusation.line {
+        let (file, number) = report.case.sources.place(line);
+        let function = report.case.sources.function(line);
+        let _ = writeln!(out, "  {DIM}at{DIM:#} {file}:{number} {DIM}in {function}{DIM:#}");
+    }
+    if let Some(proof) = &report.verdict.proof {
+        out.push_str(&wrap(&proof.text, "  ", width));
     }
 }
 

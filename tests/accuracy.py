@@ -1,0 +1,154 @@
+"""Plans every job that was measured on a real H200 and holds the plan against the card.
+
+    python tests/accuracy.py [--only WORDS] [--jobs N] [--write docs/accuracy.md] [--check]
+
+Each case runs to its own end, as it did on the card; peaks are compared in per cent.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import sysconfig
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+ROOT = pathlib.Path(__file__).parents[1]
+CORPUS = ROOT / "corpus" / "h200"
+PEAKS = ("peak_allocated_bytes", "peak_reserved_bytes")
+#: For each peak: the part of cases that must lie within a first bound, the bound, and the bound for all. In per cent.
+TARGETS = {"peak_allocated_bytes": (95, 0.1, 1.0), "peak_reserved_bytes": (90, 0.5, 3.0)}
+
+
+#: What was measured, and where the scripts are that were.
+MEASURED = ((CORPUS / "h200.jsonl", CORPUS / "scripts"), (CORPUS / "extra_plan/h200.jsonl", CORPUS / "extra_plan/cases"))
+
+
+def cases() -> list[dict]:
+    """What was measured, one dictionary a job; `path` is its script."""
+    found = []
+    for file, folder in MEASURED:
+        with open(file) as lines:
+            found += [{**case, "path": folder / case["script"]} for case in map(json.loads, lines)]
+    return [case for case in found if case["end"] == "ok"]
+
+
+def name(case: dict) -> str:
+    """A case as one types it."""
+    return " ".join([*filter(None, [case["conf"]]), case["script"], *case["args"]])
+
+
+def command() -> str:
+    """The command to judge: `$OOMPH`, or the one beside this interpreter."""
+    return os.environ.get("OOMPH", str(pathlib.Path(sysconfig.get_path("scripts")) / "oomph"))
+
+
+def plan(case: dict) -> dict:
+    """Plans one case to its end; what went wrong stands under `error`."""
+    environment = dict(os.environ)
+    if case["conf"]:
+        environment["PYTORCH_CUDA_ALLOC_CONF"] = case["conf"]
+    words = [command(), "plan", "--gpu", "h200", "--steps", "0", "--json", "--python", sys.executable]
+    words += [str(case["path"]), *case["args"]]
+    start = time.monotonic()
+    done = subprocess.run(words, capture_output=True, text=True, env=environment, timeout=600)
+    seconds = time.monotonic() - start
+    if done.returncode == 1:
+        return {"error": ["ran out of memory"], "seconds": seconds}
+    if done.returncode != 0:
+        return {"error": (done.stderr.strip().splitlines() or ["no word"])[-2:], "seconds": seconds}
+    return {**json.loads(done.stdout), "seconds": seconds}
+
+
+def errors(case: dict, planned: dict) -> dict[str, float]:
+    """By how many per cent each planned peak is off."""
+    return {peak: 100 * (planned[peak] / case[peak] - 1) for peak in PEAKS}
+
+
+def score(peak: str, values: list[float], count: int) -> dict[str, float | int | bool]:
+    """The arithmetic of the scoreboard for one peak over `count` cases, of which some may have failed."""
+    absolute = sorted(abs(value) for value in values)
+    share, near, bound = TARGETS[peak]
+    within = sum(value <= near for value in absolute)
+    worst = absolute[-1] if absolute else float("inf")
+    return {
+        "cases": count,
+        "exact": sum(value == 0 for value in absolute),
+        "median": statistics.median(absolute) if absolute else float("inf"),
+        "within 0.1 %": sum(value <= 0.1 for value in absolute),
+        "within 0.5 %": sum(value <= 0.5 for value in absolute),
+        "within 2 %": sum(value <= 2 for value in absolute),
+        "worst": worst,
+        "met": len(absolute) == count and 100 * within >= share * count and worst <= bound,
+    }
+
+
+def report(results: list[tuple[dict, dict]]) -> tuple[str, bool]:
+    """The scoreboard in Markdown, and whether every target is met."""
+    rows, found, failed = [], {peak: [] for peak in PEAKS}, []
+    for case, planned in results:
+        if "error" in planned:
+            failed.append(f"- `{name(case)}`: {' '.join(planned['error'])}")
+            rows.append(f"| `{name(case)}` | failed | failed | {planned['seconds']:.0f} |")
+            continue
+        off = errors(case, planned)
+        for peak in PEAKS:
+            found[peak].append(off[peak])
+        shown = ["exact" if off[peak] == 0 else f"{off[peak]:+.3f} %" for peak in PEAKS]
+        rows.append(f"| `{name(case)}` | {shown[0]} | {shown[1]} | {planned['seconds']:.0f} |")
+    scores = {peak: score(peak, found[peak], len(results)) for peak in PEAKS}
+    lines = ["| peak | cases | exact | median | within 0.1 % | within 0.5 % | within 2 % | worst | target | met |"]
+    lines += ["|---|---|---|---|---|---|---|---|---|---|"]
+    for peak, values in scores.items():
+        share, near, bound = TARGETS[peak]
+        target = f"{share} % within {near} %, all within {bound:g} %"
+        cells = [peak.split("_")[1], values["cases"], values["exact"], f"{values['median']:.3f} %"]
+        cells += [values[key] for key in ("within 0.1 %", "within 0.5 %", "within 2 %")]
+        cells += [f"{values['worst']:.2f} %", target, "yes" if values["met"] else "no"]
+        lines.append("| " + " | ".join(map(str, cells)) + " |")
+    lines += ["", "| case | allocated | reserved | seconds |", "|---|---|---|---|", *rows]
+    if failed:
+        lines += ["", "Failed:", "", *failed]
+    return "\n".join(lines) + "\n", all(values["met"] for values in scores.values())
+
+
+HEADER = """# Accuracy
+
+What `oomph plan --gpu h200` says on a machine without a GPU, against what an H200 measured: the difference of the two
+peaks over the whole run of every job in `corpus/h200/h200.jsonl` and `corpus/h200/extra_plan/h200.jsonl`. `make accuracy` makes this page.
+
+"""
+
+
+def main() -> int:
+    """Plans, prints, keeps."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", default="", help="cases whose name contains this")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--write", type=pathlib.Path)
+    parser.add_argument("--check", action="store_true", help="exit with 1 if a target is missed")
+    args = parser.parse_args()
+    chosen = [case for case in cases() if args.only in name(case)]
+
+    def one(case: dict) -> tuple[dict, dict]:
+        planned = plan(case)
+        off = planned.get("error") or " ".join(f"{value:+.3f} %" for value in errors(case, planned).values())
+        print(f"{off}  {name(case)}  {planned['seconds']:.0f} s", file=sys.stderr, flush=True)
+        return case, planned
+
+    with ThreadPoolExecutor(args.jobs) as pool:
+        results = list(pool.map(one, chosen))
+    text, met = report(results)
+    print(text, end="")
+    if args.write:
+        args.write.write_text(HEADER + text)
+    return 1 if args.check and not met else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
