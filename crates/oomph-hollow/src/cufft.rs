@@ -1,8 +1,9 @@
 //! cuFFT: plans by number, and an estimate of the work area that PyTorch then allocates for them.
 //!
-//! The work area is taken as one copy of the complex data for lengths whose factors are 2, 3, 5 and 7, and as four
-//! copies at the next power of two of twice the length for others, which go by Bluestein's way. It has not been compared
-//! with a card; the vendor promises at most eight copies.
+//! A transform whose lengths fit a block's shared memory (8192 at most, prime factors up to 127) needs no work area: so it
+//! was on an H200. Longer ones go through memory, and are taken to need one copy of the complex data; those with larger
+//! prime factors go by Bluestein's way, taken to need a copy at the next power of two of twice the length. Neither has
+//! been compared with a card; the vendor promises at most eight copies.
 
 use std::collections::BTreeMap;
 use std::ffi::{c_int, c_longlong, c_void};
@@ -42,8 +43,13 @@ fn complex_bytes(data_type: c_int) -> u64 {
     }
 }
 
+/// The longest that one block transforms by itself.
+const LONGEST_IN_A_BLOCK: u64 = 8192;
+/// The largest prime factor that has a kernel.
+const LARGEST_FACTOR: u64 = 127;
+
 fn is_smooth(mut length: u64) -> bool {
-    for factor in [2, 3, 5, 7] {
+    for factor in 2..=LARGEST_FACTOR {
         while length > 1 && length.is_multiple_of(factor) {
             length /= factor;
         }
@@ -54,8 +60,9 @@ fn is_smooth(mut length: u64) -> bool {
 fn work_bytes(lengths: &[u64], batch: u64, element_bytes: u64) -> u64 {
     let bytes = lengths.iter().product::<u64>() * batch * element_bytes;
     match lengths.iter().copied().filter(|length| !is_smooth(*length)).max() {
+        Some(length) => bytes / length.max(1) * (2 * length).next_power_of_two(),
+        None if lengths.iter().all(|length| *length <= LONGEST_IN_A_BLOCK) => 0,
         None => bytes,
-        Some(length) => 4 * (bytes / length.max(1)) * (2 * length).next_power_of_two(),
     }
 }
 
@@ -138,8 +145,9 @@ mod tests {
 
     #[test]
     fn work_areas_grow_with_awkward_lengths() {
-        assert_eq!(work_bytes(&[1024], 2, 8), 16_384);
-        assert_eq!(work_bytes(&[210], 1, 8), 1680);
-        assert_eq!(work_bytes(&[1021], 1, 8), 4 * 8 * 2048);
+        assert_eq!(work_bytes(&[256, 256], 64, 8), 0);
+        assert_eq!(work_bytes(&[210], 1, 8), 0);
+        assert_eq!(work_bytes(&[1 << 14], 2, 8), 16 << 14);
+        assert_eq!(work_bytes(&[1021], 1, 8), 8 * 2048);
     }
 }

@@ -33,6 +33,7 @@ pub(crate) fn count() -> Outcome<u32> {
     if !process::can_use_cards() {
         return Err(Fault::NOT_INITIALIZED);
     }
+    process::initialized();
     match cards().len() as u32 {
         0 => Err(Fault::NO_DEVICE),
         count => Ok(count),

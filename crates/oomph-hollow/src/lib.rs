@@ -4,8 +4,14 @@
 //! one: kernels do nothing, device memory is address space that is counted and never touched, capacity is enforced.
 //! What PyTorch's allocator then reports is what it would have reported on the card.
 //!
-//! It is put before everything by `LD_PRELOAD`, which children inherit, and a folder on `LD_LIBRARY_PATH` holds links
-//! to it by the names that programs open at run time: `libcuda.so.1` and `libnvidia-ml.so.1`.
+//! # Putting it in place
+//!
+//! - `LD_PRELOAD` names the library: it answers whoever is linked against a CUDA library, in children too.
+//! - A folder first on `LD_LIBRARY_PATH` holds links to it by the names that programs open or link at run time:
+//!   `libcuda.so` (Triton up to 3.2 links with `-lcuda`), `libcuda.so.1` and `libnvidia-ml.so.1`. Triton's helper, built
+//!   with the C compiler it finds, names `libcuda.so.1` in the end, so a cached one serves real runs as well.
+//! - `TRITON_CACHE_DIR` and `TORCHINDUCTOR_CACHE_DIR` should name a folder of the run's own: kernels that were tuned
+//!   where all take the same time are of no use to real runs.
 //!
 //! # Input
 //!

@@ -1,19 +1,25 @@
 //! The life of a process that has the library in it: start, fork, end, and the report it leaves.
 
+use std::collections::BTreeMap;
 use std::env;
+use std::ffi::c_int;
 use std::fs::OpenOptions;
 use std::io::Write as _;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use serde::Serialize;
-use std::collections::BTreeMap;
 
 use crate::{count, device, memory};
 
 /// Whether the program has called CUDA at all. `LD_PRELOAD` puts the library into every child, most of which never do.
 static USED: AtomicBool = AtomicBool::new(false);
-/// Whether this process was forked from one that had used CUDA. A card cannot be used there, as with the real driver.
+/// Whether the program has asked for a card, which is when the real driver initialises itself.
+static INITIALIZED: AtomicBool = AtomicBool::new(false);
+/// Whether this process was forked from one that had asked for a card. A card cannot be used there, as with the real driver.
 static FORKED_AFTER_USE: AtomicBool = AtomicBool::new(false);
+
+/// This process. A child of `vfork` borrows its parent's memory, and must not report in its name.
+static ID: AtomicU32 = AtomicU32::new(0);
 
 #[derive(Serialize)]
 struct Report {
@@ -31,6 +37,13 @@ pub(crate) fn used() {
     }
 }
 
+/// Notes that the program asks for a card.
+pub(crate) fn initialized() {
+    if !INITIALIZED.load(Ordering::Relaxed) {
+        INITIALIZED.store(true, Ordering::Relaxed);
+    }
+}
+
 /// Whether a card can be used here: not in a child forked from a process that had used one.
 pub(crate) fn can_use_cards() -> bool {
     !FORKED_AFTER_USE.load(Ordering::Relaxed)
@@ -38,7 +51,9 @@ pub(crate) fn can_use_cards() -> bool {
 
 /// In the child, after a fork: what was counted is the parent's.
 pub(crate) fn forked() {
-    if USED.swap(false, Ordering::Relaxed) {
+    ID.store(std::process::id(), Ordering::Relaxed);
+    USED.store(false, Ordering::Relaxed);
+    if INITIALIZED.load(Ordering::Relaxed) {
         FORKED_AFTER_USE.store(true, Ordering::Relaxed);
     }
     count::reset();
@@ -71,12 +86,24 @@ pub(crate) fn report() {
 }
 
 extern "C" fn start() {
+    ID.store(std::process::id(), Ordering::Relaxed);
     crate::lock::watch_forks();
 }
 
 extern "C" fn end() {
-    if USED.load(Ordering::Relaxed) {
+    if ID.load(Ordering::Relaxed) == std::process::id() && USED.swap(false, Ordering::Relaxed) {
         report();
+    }
+}
+
+/// Ends the process at once, as the system's function of this name does. Children that Python forked end by it, without
+/// a way for libraries to say a last word.
+#[unsafe(no_mangle)]
+extern "C" fn _exit(status: c_int) -> ! {
+    end();
+    loop {
+        // SAFETY: ends all threads and does not come back.
+        unsafe { libc::syscall(libc::SYS_exit_group, status) };
     }
 }
 

@@ -161,8 +161,10 @@ impl Network {
         let (state, input) = (self.state_bytes(sequences), self.input_bytes(sequences));
         let mut weights = 0;
         self.walk(&mut |_, _, is_bias, size| weights += if is_bias { 0 } else { size });
-        let has_mask = self.has_dropout && kept_states(self.cell) > 1 && !self.is_persistent();
-        let masked = if has_mask { self.layers.saturating_sub(1) * self.directions * state } else { 0 };
+        // Masked input of the next layer; in two directions there is room for it elsewhere.
+        let has_mask = self.has_dropout && self.layers > 1 && self.directions == 1;
+        let is_kept = kept_states(self.cell) > 1 && !self.is_persistent();
+        let masked = if has_mask && is_kept { state } else { 0 };
         let fixed = self.layers * self.directions * PRODUCTS_BYTES + 256 + (8 * sequences.batch).next_multiple_of(32);
         input + weights * element_bytes(self.data_type) + fixed + masked + self.scratch(sequences, is_training)
     }

@@ -1,5 +1,6 @@
 """DataLoader workers, forked and spawned, while autograd's threads are at work; forked children have no card."""
 
+import multiprocessing
 import os
 import threading
 
@@ -15,7 +16,19 @@ class Squares(Dataset):
         return torch.full((100,), float(index * index))
 
 
+def use_card(answers):
+    answers.put(torch.ones(3, device="cuda").sum().item())
+
+
 def main():
+    # A child forked before anyone asked for a card can have one.
+    context = multiprocessing.get_context("fork")
+    answers = context.Queue()
+    child = context.Process(target=use_card, args=(answers,))
+    child.start()
+    assert answers.get(timeout=60) == 0.0
+    child.join()
+
     model = torch.nn.Sequential(*[torch.nn.Linear(100, 100) for _ in range(4)]).cuda()
     stop = threading.Event()
 
