@@ -37,7 +37,10 @@ def install(torch: ModuleType) -> None:
         setattr(torch.Tensor, name, short.conversion(getattr(torch.Tensor, name), getattr(torch, name)))
     torch.Tensor.to = short.to(torch.Tensor.to)
     for name in _FACTORIES:
-        setattr(torch, name, short.factory(getattr(torch, name)))
+        replacement = short.factory(getattr(torch, name))
+        # TorchScript knows functions by their identity.
+        torch.jit._builtins._register_builtin(replacement, "aten::" + name)
+        setattr(torch, name, replacement)
 
 
 class _Shortcuts:
@@ -46,11 +49,13 @@ class _Shortcuts:
     def __init__(self, torch: ModuleType) -> None:
         self.torch = torch
         self.plain_types = (torch.Tensor, torch.nn.Parameter)
+        self.is_tracing = torch.jit.is_tracing
 
     def is_large(self, tensor: Any) -> bool:
         """Whether a tensor's values are too many to be worth computing."""
         return (
             type(tensor) in self.plain_types
+            and not self.is_tracing()
             and tensor.device.type == "cpu"
             and tensor.is_floating_point()
             and tensor.numel() * tensor.element_size() >= LARGE_BYTES
@@ -116,12 +121,24 @@ class _Shortcuts:
 
         @functools.wraps(original)
         def function(*args: Any, **kwargs: Any) -> Any:
-            # Under torch.compile this must look like the original and nothing else.
-            if not is_compiling() and _roughly_large(args) and self.is_on_host(args, kwargs):
+            # Under torch.compile and torch.jit.trace this must look like the original and nothing else.
+            if not is_compiling() and not self.is_tracing() and self.may_be_large(args, kwargs) and self.is_on_host(args, kwargs):
                 return self.untouched(original, args, kwargs)
             return original(*args, **kwargs)
 
         return function
+
+    def may_be_large(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        """A quick look at the sizes, so that small tensors pay nothing; what is no plain number is somebody's tracing."""
+        first = args[0] if args else kwargs.get("size", kwargs.get("input"))
+        if type(first) in self.plain_types:
+            return bool(first.numel() * 8 >= LARGE_BYTES)
+        count = 1
+        for size in first if isinstance(first, (list, tuple)) else args:
+            if type(size) is not int:
+                return False
+            count *= size
+        return count * 8 >= LARGE_BYTES
 
     def is_on_host(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         device = kwargs.get("device")
@@ -140,19 +157,3 @@ class _Shortcuts:
         return self.torch.empty_strided(
             sketch.size(), sketch.stride(), dtype=sketch.dtype, device="cpu", requires_grad=sketch.requires_grad
         )
-
-
-def _roughly_large(args: tuple[Any, ...]) -> bool:
-    """A quick look at the sizes, so that small tensors pay nothing."""
-    if not args:
-        return True
-    first = args[0]
-    if hasattr(first, "numel"):
-        return bool(first.numel() * 8 >= LARGE_BYTES)
-    sizes = first if isinstance(first, (list, tuple)) else args
-    count = 1
-    for size in sizes:
-        if not isinstance(size, int):
-            return True
-        count *= size
-    return count * 8 >= LARGE_BYTES

@@ -127,6 +127,9 @@ class Session:
             facts.update(used_cuda=True, marks=self.recorder.marks, tags=self.recorder.tags)
             facts.update(callers=self.recorder.callers, stacks=list(self.recorder.stacks))
             facts.update(self.recorder.totals(torch))
+            caught = sum(device["ooms"] for device in facts["devices"])
+            if caught and outcome.kind != "oom":
+                self.note(f"the script caught {caught} out-of-memory errors and went on")
             self.recorder.dump(torch, os.path.join(self.settings.folder, "snapshot.pickle"))
         path = os.path.join(self.settings.folder, "facts.json")
         with open(path + ".part", "w", encoding="utf-8") as file:

@@ -6,7 +6,6 @@ import gc
 import importlib
 import os
 import sys
-import weakref
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -26,7 +25,6 @@ class Steps:
         self.done = 0
         self.batches_done = 0
         self._counts: dict[int, int] = {}
-        self._optimizers: weakref.WeakSet[Any] = weakref.WeakSet()
         self._depth = 0
         self._backwards = 0
 
@@ -93,7 +91,6 @@ class Steps:
         if self.wanted and self._counts.get(id(optimizer), 0) >= self.wanted:
             # Some other optimizer of the script steps less often; waiting for it would take for ever.
             self.stop()
-        self._optimizers.add(optimizer)
         self._tag_gradients(optimizer, now_us())
         self.recorder.mark("optimizer", "START")
 
