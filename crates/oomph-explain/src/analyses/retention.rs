@@ -147,8 +147,10 @@ impl Sites {
         blocks.sort_unstable();
         let iteration = |id: &BlockId| steps.of_event(case.block(*id).alloc.unwrap_or(0));
         let mut by_line: FxHashMap<Option<Line>, Vec<&[BlockId]>> = FxHashMap::default();
+        // It is the same for every iteration, and finding it looks at every block.
+        let accumulator = accumulator(case, steps);
         for group in blocks.chunk_by(|a, b| iteration(a) == iteration(b)) {
-            by_line.entry(holder(case, steps, group)).or_default().push(group);
+            by_line.entry(holder(case, steps, group, accumulator)).or_default().push(group);
         }
         let mut leaks: Vec<Retention> = by_line.into_iter().map(|(line, groups)| leak(case, line, &groups)).collect();
         // Recorded late: what the same places left behind before is part of the heaviest leak.
@@ -227,10 +229,10 @@ fn leak(case: &Case, line: Option<Line>, groups: &[&[BlockId]]) -> Retention {
 /// newest node is gone by then; it shows in that the operator's inner tensors are kept and its own result is not.
 /// A sum in place allocates nothing after the first iteration; the number it made then is still there. And a hook or a method inside a model may remember something that is not the model's result; it shows in that the
 /// model went on to make other things, which are gone.
-fn holder(case: &Case, steps: &Steps, group: &[BlockId]) -> Option<Line> {
+fn holder(case: &Case, steps: &Steps, group: &[BlockId], accumulator: Option<&LiveSpan>) -> Option<Line> {
     let newest = case.block(*group.last()?);
     let is_a_graph = group.iter().any(|&id| case.stack_of(case.block(id)) != case.stack_of(newest));
-    let sum = running_sum(case, steps, newest).or_else(|| accumulator(case, steps).filter(|_| is_a_graph));
+    let sum = running_sum(case, steps, newest).or_else(|| accumulator.filter(|_| is_a_graph));
     if let Some(sum) = sum {
         return case.blame(case.stack_of(sum));
     }
