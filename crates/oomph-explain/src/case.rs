@@ -1,6 +1,6 @@
 //! Everything the analyses look at, worked out once.
 
-use oomph_heap::{BlockId, Config, LiveSpan, OomEvent, Timeline};
+use oomph_heap::{BlockId, Config, LiveSpan, OomEvent, Requests, Timeline};
 use oomph_trace::{DeviceTrace, EventIndex, StackId, Trace};
 
 use crate::attribution::Attribution;
@@ -30,6 +30,8 @@ pub struct Case<'a> {
     pub moment: EventIndex,
     /// The request that failed for good, if one did.
     pub oom: Option<OomEvent>,
+    /// What the program asked for, where a request failed: for limits and counterfactuals.
+    pub requests: Option<Requests>,
     /// The card's memory as the user gave it, which beats what the trace says.
     pub total_bytes: Option<u64>,
     /// What other processes held on the card, where the recorder saw it.
@@ -62,6 +64,7 @@ impl<'a> Case<'a> {
             return Err(ExplainError::NoSuchEvent { at, count: device.events.len() });
         }
         let oom = fatal_oom(&timeline, options.at);
+        let requests = oom.is_some().then(|| Requests::of(device, &timeline));
         let moment = options.at.or_else(|| oom.as_ref().map(|oom| oom.event)).unwrap_or_else(|| end_of(device));
         let sources = Sources::of(&trace.stacks);
         let attribution = Attribution::of(device, &sources);
@@ -78,6 +81,7 @@ impl<'a> Case<'a> {
             categories,
             moment,
             oom,
+            requests,
             total_bytes,
             other_process_bytes: device.other_process_bytes,
         })

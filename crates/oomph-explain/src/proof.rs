@@ -23,7 +23,7 @@ pub struct Proof {
 #[must_use]
 pub fn prove(evidence: &Evidence, accusation: &Accusation) -> Option<Proof> {
     let shortage = evidence.shortage?;
-    let experiment = Experiment::of(evidence, shortage);
+    let experiment = Experiment::of(evidence, shortage)?;
     let limit = show(shortage.limit_bytes_min);
     let request = show(shortage.request_bytes);
     let accused = show(accusation.bytes);
@@ -74,10 +74,10 @@ struct Experiment<'a> {
 }
 
 impl<'a> Experiment<'a> {
-    fn of(evidence: &'a Evidence<'a>, shortage: &Shortage) -> Self {
+    fn of(evidence: &'a Evidence<'a>, shortage: &Shortage) -> Option<Self> {
         let case = evidence.case;
-        let requests = Requests::of(case.device, &case.timeline).until(case.moment);
-        Self { evidence, requests, limit_bytes: shortage.limit_bytes_min, refusal: shortage.refusal }
+        let requests = case.requests.as_ref()?.until(case.moment);
+        Some(Self { evidence, requests, limit_bytes: shortage.limit_bytes_min, refusal: shortage.refusal })
     }
 
     fn without_blocks(&self, ids: &[BlockId]) -> (&'static str, bool) {

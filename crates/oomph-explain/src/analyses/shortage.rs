@@ -1,6 +1,6 @@
 //! What a failed request needed, and what stood in its way.
 
-use oomph_heap::{Config, OomEvent, Requests};
+use oomph_heap::{Config, OomEvent};
 
 use crate::analyses::outside;
 use crate::case::Case;
@@ -84,7 +84,7 @@ fn limits(case: &Case, oom: &OomEvent, segment_bytes: u64, refusal: Refusal) -> 
     if let (Some(limit), Refusal::Limit) = (case.device.limit_bytes, refusal) {
         return (limit, limit + 1);
     }
-    let limit = Requests::of(case.device, &case.timeline).limit;
+    let limit = case.requests.as_ref().map(|requests| requests.limit).unwrap_or_default();
     let refused = oom.books.reserved_bytes + segment_bytes;
     match refusal {
         Refusal::Limit => {
