@@ -2,8 +2,8 @@
 //!
 //! PyTorch gives cuBLASLt a workspace whose size it fixes itself, so which algorithm is taken does not matter to memory.
 //! cuDNN asks too: it runs 1x1 convolutions as products, and puts what the algorithm wants on top of its own workspace,
-//! with 256 bytes to align it. On an H200 that came to 400 bytes or to none, where cuDNN allowed a workspace (15 of 18
-//! products wanted 400).
+//! with 256 bytes to align it. On an H200 that came to 400 bytes or to none in single precision, where cuDNN allowed a
+//! workspace (15 of 18 products wanted 400), and to either in 16 bits, where none is assumed.
 
 use std::collections::BTreeMap;
 use std::ffi::{c_char, c_int, c_void};
@@ -18,6 +18,10 @@ use crate::object::{Out, create, put};
 const SUCCESS: c_int = 0;
 const INVALID_VALUE: c_int = 7;
 
+/// `CUBLASLT_MATRIX_LAYOUT_TYPE`.
+const LAYOUT_TYPE: c_int = 0;
+/// `CUDA_R_32F`.
+const SINGLE: c_int = 0;
 /// `CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES`.
 const MAX_WORKSPACE_BYTES: c_int = 1;
 /// Counters of a product whose parts several blocks compute.
@@ -87,12 +91,12 @@ extern "C" fn cublasLtMatmulDescCreate(descriptor: Out<'_, *mut Descriptor>, _co
 #[unsafe(no_mangle)]
 extern "C" fn cublasLtMatrixLayoutCreate(
     descriptor: Out<'_, *mut Descriptor>,
-    _dtype: c_int,
+    data_type: c_int,
     _rows: u64,
     _columns: u64,
     _leading: i64,
 ) -> c_int {
-    done(create(descriptor, Descriptor::default()))
+    done(create(descriptor, Descriptor::of_type(data_type)))
 }
 
 /// Preferences and transforms: `cublasLtMatrixTransformDescCreate` is another name for this in the list.
@@ -161,7 +165,7 @@ unsafe extern "C" fn cublasLtMatmulDescGetAttribute(
 extern "C" fn cublasLtMatmulAlgoGetHeuristic(
     _handle: *mut c_void,
     _operation: *mut c_void,
-    _a: *mut c_void,
+    a: Option<&mut Descriptor>,
     _b: *mut c_void,
     _c: *mut c_void,
     _d: *mut c_void,
@@ -174,9 +178,10 @@ extern "C" fn cublasLtMatmulAlgoGetHeuristic(
         return INVALID_VALUE;
     }
     let limit = preference.map_or(0, |preference| preference.number(MAX_WORKSPACE_BYTES));
+    let is_single = a.is_some_and(|a| a.attributes.get(&LAYOUT_TYPE).is_some_and(|kind| *kind == SINGLE.to_ne_bytes()));
     let result = HeuristicResult {
         algorithm: [0; 8],
-        workspace_bytes: if limit >= COUNTERS_BYTES { COUNTERS_BYTES } else { 0 },
+        workspace_bytes: if is_single && limit >= COUNTERS_BYTES { COUNTERS_BYTES } else { 0 },
         state: SUCCESS,
         waves: 1.0,
         reserved: [0; 4],
@@ -185,6 +190,11 @@ extern "C" fn cublasLtMatmulAlgoGetHeuristic(
 }
 
 impl Descriptor {
+    /// A matrix of elements of a type.
+    fn of_type(data_type: c_int) -> Self {
+        Self { attributes: BTreeMap::from([(LAYOUT_TYPE, data_type.to_ne_bytes().to_vec())]) }
+    }
+
     fn number(&self, attribute: c_int) -> usize {
         let value = self.attributes.get(&attribute).and_then(|value| value.first_chunk());
         value.map_or(0, |bytes| usize::from_ne_bytes(*bytes))
@@ -222,7 +232,8 @@ mod tests {
 
     #[test]
     fn the_algorithm_keeps_to_the_limit() {
-        let ask = |limit: Option<usize>| {
+        let ask = |limit: Option<usize>, data_type| {
+            let mut matrix = Descriptor::of_type(data_type);
             let mut preference = Descriptor::default();
             if let Some(limit) = limit {
                 preference.attributes.insert(MAX_WORKSPACE_BYTES, limit.to_ne_bytes().to_vec());
@@ -231,7 +242,7 @@ mod tests {
             let status = cublasLtMatmulAlgoGetHeuristic(
                 none,
                 none,
-                none,
+                Some(&mut matrix),
                 none,
                 none,
                 none,
@@ -244,8 +255,10 @@ mod tests {
             // SAFETY: the call succeeded.
             unsafe { (result.assume_init().workspace_bytes, found.assume_init()) }
         };
-        assert_eq!(ask(None), (0, 1));
-        assert_eq!(ask(Some(143)), (0, 1));
-        assert_eq!(ask(Some(1 << 25)), (144, 1));
+        assert_eq!(ask(None, SINGLE), (0, 1));
+        assert_eq!(ask(Some(143), SINGLE), (0, 1));
+        assert_eq!(ask(Some(1 << 25), SINGLE), (144, 1));
+        let half = 2;
+        assert_eq!(ask(Some(1 << 25), half), (0, 1));
     }
 }
