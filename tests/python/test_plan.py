@@ -86,6 +86,22 @@ def test_what_does_not_fit_is_explained(oomph, script):
     assert plan["needed"]["peak_allocated_bytes"] > 8 << 30
 
 
+def test_every_field_is_documented(oomph, script):
+    page = (ROOT / "docs/json.md").read_text()
+
+    def keys(value):
+        if isinstance(value, dict):
+            for key, inner in value.items():
+                yield key
+                yield from keys(inner)
+        elif isinstance(value, list):
+            for inner in value:
+                yield from keys(inner)
+
+    for key in keys(planned(oomph, script(MLP))):
+        assert any(spelling in page for spelling in (f"`{key}`", f'"{key}"', f".{key}`")), key
+
+
 def test_other_cards_are_judged(oomph, script):
     path = script(MLP.replace("torch.randn(64, 1000).cuda()", "torch.randn(1000000, 1000, device=\"cuda\")"))
     plan = planned(oomph, "--gpu", "h200", "--gpu", "t4", path)

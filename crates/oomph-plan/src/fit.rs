@@ -42,3 +42,32 @@ impl Judge {
         Fit { name: card.name.clone(), memory_bytes: card.memory_bytes, fits: matches!(outcome, Outcome::Ok) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use oomph_trace::{Origin, TraceBuilder};
+
+    use super::*;
+
+    /// Ten blocks of a gigabyte, the first five of which are freed before the others come.
+    #[test]
+    fn what_is_cached_is_given_back_on_a_smaller_card() {
+        const GIB: u64 = 1 << 30;
+        let mut job = TraceBuilder::new(Origin::HollowRun);
+        for at in 1..=5 {
+            job.segment_alloc(at * 4 * GIB, 3 * GIB, &[]).alloc(at * 4 * GIB, 3 * GIB, &[]);
+        }
+        for at in 1..=5 {
+            job.free(at * 4 * GIB, 3 * GIB, &[]);
+        }
+        for at in 6..=10 {
+            job.segment_alloc(at * 8 * GIB, 4 * GIB, &[]).alloc(at * 8 * GIB, 4 * GIB, &[]);
+        }
+        let trace = job.finish();
+        let judge = Judge::of(&trace, &trace.devices[0]);
+        let fits = |name: &str| judge.judge(&Card::named(name).expect(name)).fits;
+        // 35 GiB reserved, but never more than 20 at a time.
+        assert!(fits("h200") && fits("rtx_4090"), "the allocator gives its cache back before it fails");
+        assert!(!fits("t4"), "15 GiB are less than 20");
+    }
+}

@@ -176,3 +176,96 @@ fn add_marks(trace: &mut Trace, facts: &Facts) {
     trace.marks.sort_by_key(|mark| mark.time_us);
     trace.stacks = interner.into_table();
 }
+
+#[cfg(test)]
+mod tests {
+    use oomph_trace::TraceBuilder;
+    use serde_json::json;
+
+    use super::*;
+
+    const TRAIN: (&str, &str, u32) = ("<module>", "train.py", 9);
+
+    fn facts(value: &serde_json::Value) -> Facts {
+        let mut whole = json!({
+            "outcome": { "kind": "end" }, "python": "3.11", "torch": "2.11", "cuda": "13.0", "notes": [], "steps": 1,
+            "batches": 0, "reads": [], "used_cuda": true
+        });
+        for (key, entry) in value.as_object().expect("an object") {
+            whole[key] = entry.clone();
+        }
+        serde_json::from_value(whole).expect("facts")
+    }
+
+    #[test]
+    fn a_tag_belongs_to_the_block_that_lay_there_then() {
+        let mut job = TraceBuilder::new(Origin::TorchSnapshot);
+        job.at(10).alloc(0x1000, 512, &[TRAIN]);
+        job.at(20).free(0x1000, 512, &[TRAIN]);
+        job.at(30).alloc(0x1000, 512, &[TRAIN]).alloc(0x2000, 512, &[TRAIN]);
+        let mut trace = job.finish();
+        let tags = json!([
+            [15, 0, 0x1000, "gradient"],
+            [40, 0, 0x1000, "buffer"],
+            [50, 0, 0x1000, "parameter"],
+            [60, 0, 0x9000, "parameter"]
+        ]);
+        complete(&mut trace, &facts(&json!({ "tags": tags })), &[]);
+        let allocs = trace.devices[0].events.iter().filter(|event| event.action == Action::Alloc);
+        let found: Vec<Category> = allocs.map(|event| event.category).collect();
+        assert_eq!(found, [Category::Gradient, Category::Parameter, Category::Unknown]);
+        assert_eq!(trace.origin, Origin::HollowRun);
+    }
+
+    fn one_step() -> (Trace, Facts) {
+        let mut job = TraceBuilder::new(Origin::TorchSnapshot);
+        job.at(5).alloc(0x1000, 512, &[TRAIN]);
+        job.at(15).alloc(0x2000, 512, &[TRAIN]);
+        job.at(25).alloc(0x3000, 512, &[]).alloc(0x4000, 512, &[("unpack", "checkpoint.py", 7)]);
+        job.at(35).alloc(0x5000, 512, &[TRAIN]);
+        let marks = json!([
+            [10, 0, "step 1", "START"],
+            [20, 0, "backward", "START"],
+            [30, 0, "backward", "END"],
+            [33, 0, "optimizer", "START"],
+            [38, 0, "optimizer", "END"],
+            [40, 0, "step 2", "START"]
+        ]);
+        let stacks = json!([[["backward", "tensor.py", 3], ["<module>", "train.py", 11]]]);
+        let facts = facts(&json!({ "marks": marks, "callers": [[19, 0]], "stacks": stacks }));
+        let mut trace = job.finish();
+        complete(&mut trace, &facts, &[]);
+        (trace, facts)
+    }
+
+    #[test]
+    fn every_event_has_its_phase() {
+        let (trace, facts) = one_step();
+        let phase = |event| phase_at(&trace.devices[0], event, &facts);
+        assert_eq!(phase(0), Phase { step: 0, name: "setup" });
+        assert_eq!(phase(1), Phase { step: 1, name: "forward" });
+        assert_eq!(phase(2), Phase { step: 1, name: "backward" });
+        assert_eq!(phase(4), Phase { step: 1, name: "optimizer" });
+        assert_eq!(trace.devices[0].events[4].category, Category::Other, "a temporary of the optimizer");
+        assert_eq!(trace.marks.len(), 6);
+    }
+
+    #[test]
+    fn backward_threads_stand_on_the_line_that_waits_for_them() {
+        let (trace, _) = one_step();
+        let table = &trace.stacks;
+        let lines = |event: usize| -> Vec<u32> {
+            table.stack(trace.devices[0].events[event].stack).iter().map(|&frame| table.frame(frame).line).collect()
+        };
+        assert_eq!(lines(1), [9], "not in a backward pass");
+        assert_eq!(lines(2), [3, 11], "no frame of its own");
+        assert_eq!(lines(3), [7, 3, 11], "frames of its own, inside the caller's");
+    }
+
+    #[test]
+    fn a_stretch_without_an_end_lasts() {
+        let facts = facts(&json!({ "marks": [[10, 0, "backward", "START"]] }));
+        let stretches = Stretches::of(&facts, "backward");
+        assert!(!stretches.contains(9) && stretches.contains(10) && stretches.contains(u64::MAX));
+    }
+}

@@ -132,6 +132,14 @@ fn replay_refuses_what_pytorch_refuses() {
     check("replay_no_device", &["replay", &corpus("run_mlp"), "--device", "7"]);
 }
 
+#[test]
+fn plan_of_what_is_not_there() {
+    check("plan_no_card", &["plan", "--gpu", "rtx_4900", "train.py"]);
+    check("plan_no_script", &["plan", "nowhere/train.py", "--batch", "4"]);
+    check("plan_small_card", &["plan", "--memory", "100MiB", "train.py"]);
+    check("plan_nothing", &["plan"]);
+}
+
 /// Tables are for terminals of 80 columns.
 #[test]
 fn text_fits_a_terminal() {
