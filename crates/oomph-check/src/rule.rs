@@ -1,0 +1,68 @@
+//! What a rule is: its page, its check, its fix.
+
+use serde::Serialize;
+
+use crate::finding::{Finding, Level, Safety};
+use crate::source::Source;
+
+/// The kind of mistake a rule is about; pages are grouped by it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Group {
+    /// Keeping the autograd graph alive.
+    Graph,
+    /// Evaluation and gradient mode.
+    GradMode,
+    /// Gradients and optimizers.
+    Optimizer,
+    /// The allocator and its API.
+    Allocator,
+    /// Handling running out of memory.
+    Recovery,
+    /// Data, loading, transfer.
+    Data,
+    /// Several processes or cards.
+    Distributed,
+    /// Operations and shapes.
+    Operations,
+    /// Frameworks and notebooks.
+    Frameworks,
+}
+
+/// Code that shows a rule: every one is a test.
+#[derive(Debug, Clone, Copy)]
+pub struct Example {
+    /// Code on which the rule fires.
+    pub bad: &'static str,
+    /// The same job done right: the rule is silent.
+    pub good: &'static str,
+}
+
+/// A memory bug oomph knows. One file under `rules/` holds one of these.
+#[derive(Debug)]
+pub struct Rule {
+    /// What people type: kebab case, says what is wrong.
+    pub name: &'static str,
+    /// What kind of mistake it is.
+    pub group: Group,
+    /// How bad it usually is; [`Level::Info`] rules speak only when selected.
+    pub level: Level,
+    /// What `--fix` can do, if anything.
+    pub fix: Option<Safety>,
+    /// One sentence: what the code does wrong.
+    pub summary: &'static str,
+    /// Why it costs memory.
+    pub why: &'static str,
+    /// How much, as arithmetic or as measured.
+    pub cost: &'static str,
+    /// What to write instead, in words.
+    pub instead: &'static str,
+    /// When the code is right as it is.
+    pub when_not: &'static str,
+    /// Wrong and right code, at least one pair.
+    pub examples: &'static [Example],
+    /// Further code on which the rule must stay silent: the traps.
+    pub silent_on: &'static [&'static str],
+    /// Finds every place in a source.
+    pub check: fn(&Source, &mut Vec<Finding>),
+}
