@@ -4,12 +4,22 @@
 //! line runs under, what functions return), and every [`Rule`] then asks those facts. Nothing here prints, reads
 //! settings from disk or needs torch.
 
+mod error;
+mod facts;
 pub mod finding;
+mod project;
 pub mod python;
+mod report;
 pub mod rule;
 pub mod rules;
+mod selection;
 pub mod source;
 
+pub use error::Error;
+pub use facts::Facts;
 pub use finding::{Edit, Evidence, Finding, Fix, Level, Safety};
+pub use project::{Project, check};
+pub use report::{Draft, Report};
 pub use rule::{Example, Group, Rule};
-pub use source::Source;
+pub use selection::{Choice, RuleSet, Selection};
+pub use source::{Kind, Position, Source};

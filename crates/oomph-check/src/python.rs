@@ -3,4 +3,167 @@
 //! Ruff's library API is unstable; when it moves, this file and nothing else is to move with it.
 
 pub use ruff_python_ast as ast;
+pub use ruff_python_ast::{Expr, ExprCall, Stmt};
 pub use ruff_text_size::{Ranged, TextLen, TextRange, TextSize};
+
+use ruff_notebook::Notebook;
+use ruff_python_ast::token::TokenKind;
+use ruff_python_ast::visitor::source_order::{SourceOrderVisitor, TraversalSignal, walk_body};
+use ruff_python_ast::{AnyNodeRef, ModModule, PySourceType};
+use ruff_python_parser::{ParseOptions, Parsed, parse_cells_unchecked, parse_unchecked_source};
+use ruff_source_file::{LineIndex, OneIndexed};
+
+/// Trees nested deeper than this are not analysed: walking them could exhaust the stack.
+pub(crate) const MAX_NESTING: usize = 400;
+
+/// Logical lines with fewer tokens than this cannot nest deeply.
+const HARMLESS_TOKENS: usize = 300;
+
+/// A parsed module: its tree, its comments and what the parser complained about.
+#[derive(Debug)]
+pub(crate) struct Tree {
+    /// `None` once dropped.
+    parsed: Option<Parsed<ModModule>>,
+    /// Whether it nests deeper than [`MAX_NESTING`].
+    pub(crate) too_deep: bool,
+}
+
+/// A complaint of the parser.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SyntaxError {
+    /// Where.
+    pub range: TextRange,
+    /// What is wrong.
+    pub message: String,
+}
+
+impl Tree {
+    /// Parses a script; never fails, the tree holds what could be recovered.
+    pub(crate) fn of_script(text: &str) -> Self {
+        Self::new(parse_unchecked_source(text, PySourceType::Python))
+    }
+
+    /// Parses the cells of a notebook, one after another in `text`.
+    pub(crate) fn of_cells(text: &str, cells: &[TextRange]) -> Self {
+        let options = ParseOptions::from(PySourceType::Ipynb);
+        Self::new(parse_cells_unchecked(text, cells.iter().copied(), &options))
+    }
+
+    fn new(parsed: Parsed<ModModule>) -> Self {
+        let too_deep = may_nest_deeply(&parsed) && nests_deeply(&parsed.syntax().body);
+        Self { parsed: Some(parsed), too_deep }
+    }
+
+    /// The statements of the module.
+    pub(crate) fn body(&self) -> &[Stmt] {
+        self.parsed.as_ref().map_or(&[], |parsed| &parsed.syntax().body)
+    }
+
+    /// The parser's complaints, in order.
+    pub(crate) fn errors(&self) -> Vec<SyntaxError> {
+        let errors = self.parsed.as_ref().map_or(&[][..], Parsed::errors);
+        errors.iter().map(|error| SyntaxError { range: error.range(), message: error.error.to_string() }).collect()
+    }
+
+    /// Where the comments are, in order.
+    pub(crate) fn comments(&self) -> impl Iterator<Item = TextRange> + '_ {
+        let tokens = self.parsed.iter().flat_map(|parsed| parsed.tokens().iter());
+        tokens.filter(|token| token.kind() == TokenKind::Comment).map(Ranged::range)
+    }
+}
+
+impl Drop for Tree {
+    fn drop(&mut self) {
+        if self.too_deep {
+            // Dropping a tree recurses as deep as it nests: losing its memory is better than losing the process.
+            std::mem::forget(self.parsed.take());
+        }
+    }
+}
+
+/// Whether some logical line has tokens enough to nest deeply, or blocks do.
+fn may_nest_deeply(parsed: &Parsed<ModModule>) -> bool {
+    let (mut line, mut depth) = (0_usize, 0_usize);
+    for token in parsed.tokens() {
+        match token.kind() {
+            TokenKind::Newline => line = 0,
+            TokenKind::Indent => depth += 1,
+            TokenKind::Dedent => depth = depth.saturating_sub(1),
+            _ => line += 1,
+        }
+        if line > HARMLESS_TOKENS || depth > 50 {
+            return true;
+        }
+    }
+    false
+}
+
+/// Whether the tree nests deeper than [`MAX_NESTING`]; looks no deeper than that.
+fn nests_deeply(body: &[Stmt]) -> bool {
+    struct Depth {
+        now: usize,
+        deepest: usize,
+    }
+    impl<'a> SourceOrderVisitor<'a> for Depth {
+        fn enter_node(&mut self, _: AnyNodeRef<'a>) -> TraversalSignal {
+            self.now += 1;
+            self.deepest = self.deepest.max(self.now);
+            if self.now > MAX_NESTING { TraversalSignal::Skip } else { TraversalSignal::Traverse }
+        }
+        fn leave_node(&mut self, _: AnyNodeRef<'a>) {
+            self.now -= 1;
+        }
+    }
+    let mut depth = Depth { now: 0, deepest: 0 };
+    walk_body(&mut depth, body);
+    depth.deepest > MAX_NESTING
+}
+
+/// The lines of a text, to turn offsets into lines and columns.
+#[derive(Debug)]
+pub(crate) struct Lines(LineIndex);
+
+impl Lines {
+    pub(crate) fn of(text: &str) -> Self {
+        Self(LineIndex::from_source_text(text))
+    }
+
+    /// Line and column of an offset, from 1; columns count characters.
+    pub(crate) fn line_column(&self, offset: TextSize, text: &str) -> (usize, usize) {
+        let place = self.0.line_column(offset.min(text.text_len()), text);
+        (place.line.get(), place.column.get())
+    }
+
+    /// Where a line (from 1) begins and ends, its line break included.
+    pub(crate) fn range(&self, line: usize, text: &str) -> TextRange {
+        OneIndexed::new(line).map_or_else(TextRange::default, |line| self.0.line_range(line, text))
+    }
+
+    /// How many lines there are.
+    pub(crate) fn count(&self) -> usize {
+        self.0.line_count()
+    }
+}
+
+/// The code cells of a notebook: one text, and which part of it each cell is.
+pub(crate) struct Cells {
+    pub(crate) text: String,
+    pub(crate) ranges: Vec<TextRange>,
+    /// The number of each cell in the notebook, from 1, other kinds of cells counted.
+    pub(crate) numbers: Vec<usize>,
+}
+
+/// Takes the Python code out of a notebook.
+///
+/// # Errors
+///
+/// A sentence that says why the JSON is no Python notebook.
+pub(crate) fn read_notebook(json: &str) -> Result<Cells, String> {
+    let notebook = Notebook::from_source_code(json).map_err(|error| error.to_string())?;
+    if !notebook.is_python_notebook() {
+        return Ok(Cells { text: String::new(), ranges: Vec::new(), numbers: Vec::new() });
+    }
+    let numbers = notebook.index().iter().map(|start| start.cell_index().get()).collect();
+    let ranges = notebook.cell_offsets().content_ranges().collect();
+    Ok(Cells { text: notebook.source_code().to_owned(), ranges, numbers })
+}

@@ -2,8 +2,9 @@
 
 use serde::Serialize;
 
-use crate::finding::{Finding, Level, Safety};
-use crate::source::Source;
+use crate::facts::Facts;
+use crate::finding::{Level, Safety};
+use crate::report::Report;
 
 /// The kind of mistake a rule is about; pages are grouped by it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -63,6 +64,6 @@ pub struct Rule {
     pub examples: &'static [Example],
     /// Further code on which the rule must stay silent: the traps.
     pub silent_on: &'static [&'static str],
-    /// Finds every place in a source.
-    pub check: fn(&Source, &mut Vec<Finding>),
+    /// Finds every place in a file.
+    pub check: fn(&Facts<'_>, &mut Report),
 }

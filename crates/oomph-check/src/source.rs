@@ -1,8 +1,128 @@
-//! A Python file, a notebook or text from an editor, parsed, with its facts.
+//! A Python file, a notebook or text from an editor, parsed.
 
-/// One file to check: its text, its tree and what is known about it.
+use crate::error::Error;
+use crate::python::{Lines, Stmt, SyntaxError, TextRange, TextSize, Tree, read_notebook};
+
+/// What a source was read from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Plain Python.
+    Script,
+    /// A Jupyter notebook: its code cells are one text.
+    Notebook,
+}
+
+/// A place as people and editors count: from 1, columns in characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Position {
+    /// The cell of a notebook, all kinds of cells counted.
+    pub cell: Option<usize>,
+    /// The line; within the cell for a notebook.
+    pub line: usize,
+    /// The column.
+    pub column: usize,
+}
+
+/// A cell of a notebook.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cell {
+    /// Its number in the notebook, from 1, all kinds of cells counted.
+    pub number: usize,
+    /// Its part of the source's text.
+    pub range: TextRange,
+}
+
+/// One file to check: its text and its tree.
 #[derive(Debug)]
 pub struct Source {
+    /// What the user calls it: a path, or `<stdin>`.
+    pub name: String,
     /// The text as it is on disk; for a notebook, the code of its cells one after another.
     pub text: String,
+    /// Script or notebook.
+    pub kind: Kind,
+    /// The code cells, for a notebook.
+    pub cells: Vec<Cell>,
+    lines: Lines,
+    tree: Tree,
+}
+
+impl Source {
+    /// Parses a script. Text that is no Python gives a source with [`Source::syntax_errors`].
+    #[must_use]
+    pub fn parse(name: &str, text: String) -> Self {
+        let (tree, lines) = (Tree::of_script(&text), Lines::of(&text));
+        Self { name: name.to_owned(), text, kind: Kind::Script, cells: Vec::new(), lines, tree }
+    }
+
+    /// Parses the code cells of a notebook; one in another language has none.
+    ///
+    /// # Errors
+    ///
+    /// When `json` is no notebook.
+    pub fn parse_notebook(name: &str, json: &str) -> Result<Self, Error> {
+        let cells = read_notebook(json).map_err(|reason| Error::Notebook { name: name.to_owned(), reason })?;
+        let (tree, lines) = (Tree::of_cells(&cells.text, &cells.ranges), Lines::of(&cells.text));
+        let numbered = cells.numbers.into_iter().zip(cells.ranges);
+        Ok(Self {
+            name: name.to_owned(),
+            text: cells.text,
+            kind: Kind::Notebook,
+            cells: numbered.map(|(number, range)| Cell { number, range }).collect(),
+            lines,
+            tree,
+        })
+    }
+
+    /// What the parser complained about; the rest of the file is checked all the same.
+    #[must_use]
+    pub fn syntax_errors(&self) -> Vec<SyntaxError> {
+        self.tree.errors()
+    }
+
+    /// Where an offset is.
+    #[must_use]
+    pub fn position(&self, offset: TextSize) -> Position {
+        let (line, column) = self.lines.line_column(offset, &self.text);
+        let Some(cell) = self.cells.iter().rev().find(|cell| cell.range.start() <= offset) else {
+            return Position { cell: None, line, column };
+        };
+        let (first, _) = self.lines.line_column(cell.range.start(), &self.text);
+        Position { cell: Some(cell.number), line: line + 1 - first, column }
+    }
+
+    /// The text of a range.
+    #[must_use]
+    pub fn slice(&self, range: TextRange) -> &str {
+        self.text.get(range.start().to_usize()..range.end().to_usize()).unwrap_or_default()
+    }
+
+    /// A line of the text (from 1, cells not counted apart) with its line break.
+    #[must_use]
+    pub fn line_range(&self, line: usize) -> TextRange {
+        self.lines.range(line, &self.text)
+    }
+
+    /// The line of the text an offset is on (from 1, cells not counted apart).
+    #[must_use]
+    pub fn line_of(&self, offset: TextSize) -> usize {
+        self.lines.line_column(offset, &self.text).0
+    }
+
+    /// How many lines the text has.
+    #[must_use]
+    pub fn line_count(&self) -> usize {
+        self.lines.count()
+    }
+
+    /// Where the comments are, in order.
+    pub fn comments(&self) -> impl Iterator<Item = TextRange> + '_ {
+        self.tree.comments()
+    }
+
+    /// The statements of the module; empty when they nest too deep to walk.
+    #[must_use]
+    pub fn body(&self) -> &[Stmt] {
+        if self.tree.too_deep { &[] } else { self.tree.body() }
+    }
 }
