@@ -1,5 +1,7 @@
 //! What can go wrong before anything is checked.
 
+use std::path::PathBuf;
+
 use thiserror::Error;
 
 /// Why a file cannot be checked at all.
@@ -13,4 +15,29 @@ pub enum Error {
         /// What the reader said.
         reason: String,
     },
+    /// A settings file says something it should not.
+    #[error("{}:{line}:{column}: {problem}", path.display())]
+    Settings {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// The column, from 1.
+        column: usize,
+        /// What is wrong there.
+        problem: String,
+        /// The way out.
+        hint: String,
+    },
+}
+
+impl Error {
+    /// What the user can do about it, where the error itself does not say it.
+    #[must_use]
+    pub fn hint(&self) -> Option<&str> {
+        match self {
+            Self::Notebook { .. } => None,
+            Self::Settings { hint, .. } => Some(hint),
+        }
+    }
 }

@@ -13,6 +13,7 @@ mod report;
 pub mod rule;
 pub mod rules;
 mod selection;
+pub mod settings;
 pub mod source;
 
 pub use error::Error;

@@ -28,6 +28,58 @@ pub enum Group {
     Operations,
     /// Frameworks and notebooks.
     Frameworks,
+    /// The file itself, and its comments to oomph.
+    File,
+}
+
+impl Group {
+    /// All groups in order.
+    pub const ALL: [Self; 10] = [
+        Self::Graph,
+        Self::GradMode,
+        Self::Optimizer,
+        Self::Allocator,
+        Self::Recovery,
+        Self::Data,
+        Self::Distributed,
+        Self::Operations,
+        Self::Frameworks,
+        Self::File,
+    ];
+
+    /// What people type.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Graph => "graph",
+            Self::GradMode => "grad-mode",
+            Self::Optimizer => "optimizer",
+            Self::Allocator => "allocator",
+            Self::Recovery => "recovery",
+            Self::Data => "data",
+            Self::Distributed => "distributed",
+            Self::Operations => "operations",
+            Self::Frameworks => "frameworks",
+            Self::File => "file",
+        }
+    }
+
+    /// What it is about: the heading above its rules.
+    #[must_use]
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Graph => "Keeping the autograd graph alive",
+            Self::GradMode => "Evaluation and gradient mode",
+            Self::Optimizer => "Gradients and optimizers",
+            Self::Allocator => "The allocator and its API",
+            Self::Recovery => "Handling running out of memory",
+            Self::Data => "Data, loading, transfer",
+            Self::Distributed => "Several processes or cards",
+            Self::Operations => "Operations and shapes",
+            Self::Frameworks => "Frameworks and notebooks",
+            Self::File => "The file itself, and its comments to oomph",
+        }
+    }
 }
 
 /// Code that shows a rule: every one is a test.
