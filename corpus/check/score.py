@@ -1,0 +1,145 @@
+"""Scores `oomph check` on the seeded bugs and on the clean code beside this file.
+
+Run it with the command under test in $OOMPH (default: `oomph`):
+
+    OOMPH=target/release/oomph python corpus/check/score.py [--misses] [--json]
+
+Recall is the share of labelled bugs that one finding names: the right rule, or one the label also accepts, within
+three lines of the bug or of its span. False alarms are findings of the default rules in `clean/`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+# A rule may point at the statement, at the loop around it or at the value it keeps.
+SLACK_LINES = 3
+
+Record = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Score:
+    """What was found of what is there."""
+
+    missed: list[Record]
+    wrong_level: list[tuple[Record, str]]
+    false_alarms: list[Record]
+    labels: list[Record]
+
+    def recall(self, keep: Any = lambda label: True) -> tuple[int, int]:
+        """Bugs found and bugs labelled, among those that `keep` accepts."""
+        chosen = [label for label in self.labels if keep(label)]
+        lost = sum(1 for label in self.missed if keep(label))
+        return len(chosen) - lost, len(chosen)
+
+
+def command() -> list[str]:
+    """The words of $OOMPH, the program as an absolute path: it runs in another directory."""
+    words = shlex.split(os.environ.get("OOMPH", "oomph"))
+    program = shutil.which(words[0])
+    if program is None:
+        sys.exit(f"{words[0]} is not a program: set OOMPH to the command to score")
+    return [str(Path(program).resolve()), *words[1:]]
+
+
+def findings(oomph: list[str], folder: str, *options: str) -> list[Record]:
+    """The findings of one run over `folder`, their files relative to this directory."""
+    run = subprocess.run(
+        [*oomph, "check", *options, "--output-format", "json", folder],
+        cwd=HERE, capture_output=True, text=True, check=False,
+    )
+    if run.returncode not in (0, 1):
+        sys.exit(f"{shlex.join(run.args)} ended with {run.returncode}: {run.stderr.strip()}")
+    found: list[Record] = json.loads(run.stdout)["findings"]
+    for finding in found:
+        finding["file"] = (HERE / finding["file"]).resolve().relative_to(HERE).as_posix()
+    return found
+
+
+def near(label: Record, finding: Record) -> bool:
+    """Whether a finding stands where the label says; in notebooks lines may be counted per cell or over all cells."""
+    first, last = label.get("span", (label["line"], label["line"]))
+    line = finding["line"]
+    if first - SLACK_LINES <= line <= last + SLACK_LINES:
+        return True
+    if "cell" not in label:
+        return False
+    same_cell = finding.get("cell") in (None, label["cell"])
+    return same_cell and abs(line - label["cell_line"]) <= SLACK_LINES
+
+
+def score(labels: list[Record], seeded: list[Record], clean: list[Record]) -> Score:
+    """Holds findings against labels."""
+    by_file: dict[str, list[Record]] = defaultdict(list)
+    for finding in seeded:
+        by_file[finding["file"]].append(finding)
+    missed, wrong_level = [], []
+    for label in labels:
+        accepted = {label["rule"], *label["also_ok"]}
+        hits = [f for f in by_file[label["file"]] if f["rule"] in accepted and near(label, f)]
+        if not hits:
+            missed.append(label)
+            continue
+        levels = {f["level"] for f in hits if f["rule"] == label["rule"]}
+        if "level" in label and levels and label["level"] not in levels:
+            wrong_level.append((label, ", ".join(sorted(levels))))
+    return Score(missed, wrong_level, clean, labels)
+
+
+def show(result: Score, misses: bool) -> None:
+    """Prints the tables for people."""
+    lost = Counter(label["rule"] for label in result.missed)
+    total = Counter(label["rule"] for label in result.labels)
+    for rule in sorted(total, key=lambda name: (-lost[name] / total[name], name)):
+        print(f"{total[rule] - lost[rule]:3}/{total[rule]:<3} {rule}")
+    default = result.recall(lambda label: not label.get("opt_in"))
+    for title, (hit, count) in (("recall, default rules", default), ("recall, all rules", result.recall())):
+        print(f"{title}: {hit}/{count} = {100 * hit / max(count, 1):.1f} %")
+    for label, level in result.wrong_level:
+        print(f"level: {label['file']}:{label['line']} {label['rule']} is {label['level']}, reported as {level}")
+    if misses:
+        for label in result.missed:
+            print(f"missed: {label['file']}:{label['line']} {label['rule']}")
+    print(f"false alarms in clean/: {len(result.false_alarms)}")
+    for finding in result.false_alarms:
+        print(f"false alarm: {finding['file']}:{finding['line']} {finding['rule']}: {finding.get('message', '')}")
+
+
+def main() -> int:
+    """Exit code 0 when recall reaches the goal and clean/ is silent, else 1."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--misses", action="store_true", help="name every bug that was not found")
+    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
+    parser.add_argument("--min-recall", type=float, default=0.85, help="the goal, over all rules (default: 0.85)")
+    options = parser.parse_args()
+    labels = [json.loads(line) for line in (HERE / "labels.jsonl").read_text().splitlines()]
+    oomph = command()
+    result = score(labels, findings(oomph, "seeded", "--select", "all"), findings(oomph, "clean"))
+    hit, count = result.recall()
+    if options.json:
+        default_hit, default_count = result.recall(lambda label: not label.get("opt_in"))
+        json.dump({
+            "found": hit, "labels": count, "found_default": default_hit, "labels_default": default_count,
+            "missed": result.missed, "wrong_level": [label for label, _ in result.wrong_level],
+            "false_alarms": result.false_alarms,
+        }, sys.stdout, indent=1)
+        print()
+    else:
+        show(result, options.misses)
+    return 0 if hit >= options.min_recall * count and not result.false_alarms else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
