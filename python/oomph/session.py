@@ -16,6 +16,7 @@ from .settings import Settings
 
 #: The versions whose allocator writes what the reader of snapshots knows.
 OLDEST_TORCH = (2, 6)
+NEWEST_TORCH = (2, 15)
 
 
 class Stop(BaseException):
@@ -40,7 +41,9 @@ def outcome_of_exit(problem: SystemExit) -> Outcome:
     """`sys.exit()` and `sys.exit(0)` are an end like any other."""
     if problem.code is None or problem.code == 0:
         return Outcome("end")
-    return Outcome("exit", message=f"the script ended itself with exit code {problem.code}")
+    # Anything but a number is a message, which Python would print.
+    is_number = isinstance(problem.code, int)
+    return Outcome("exit", message=f"exit code {problem.code}" if is_number else str(problem.code))
 
 
 def outcome_of_failure(problem: BaseException) -> Outcome:
@@ -118,6 +121,7 @@ class Session:
             "cuda": getattr(getattr(torch, "version", None), "cuda", None),
             "notes": self.notes,
             "steps": self.steps.done,
+            "optimizers": self.steps.optimizers,
             "batches": self.steps.batches_done,
             "reads": self.reads.listing(),
             "used_cuda": False,
@@ -144,5 +148,6 @@ def check(torch: ModuleType) -> None:
         built = "for ROCm" if getattr(torch.version, "hip", None) else "for the CPU only"
         raise Unusable("cpu_torch", f"torch {version} in {sys.executable} is built {built}")
     numbers = tuple(int(part) for part in version.split("+")[0].split(".")[:2] if part.isdigit())
-    if numbers < OLDEST_TORCH:
-        raise Unusable("old_torch", f"torch {version} in {sys.executable} is too old")
+    if not OLDEST_TORCH <= numbers <= NEWEST_TORCH:
+        fault = "old" if numbers < OLDEST_TORCH else "new"
+        raise Unusable("torch_version", f"torch {version} in {sys.executable} is too {fault} for this oomph")

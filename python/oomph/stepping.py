@@ -23,6 +23,7 @@ class Steps:
         self.stop = stop
         self.owner = os.getpid()
         self.done = 0
+        self.optimizers = 0
         self.batches_done = 0
         self._counts: dict[int, int] = {}
         self._depth = 0
@@ -45,6 +46,7 @@ class Steps:
 
         def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
             original(self, *args, **kwargs)
+            steps.optimizers += 1
             if not steps.done:
                 steps.recorder.mark("step 1", "START")
 

@@ -5,6 +5,7 @@ import os
 import pathlib
 import subprocess
 import sysconfig
+import textwrap
 
 import pytest
 
@@ -39,3 +40,27 @@ def corpus_lines(name):
     """The objects of one of the corpus's .jsonl files."""
     with open(CORPUS / name) as lines:
         return [json.loads(line) for line in lines]
+
+
+@pytest.fixture
+def script(tmp_path):
+    """Writes a script and returns its path."""
+
+    def write(text, name="job.py"):
+        path = tmp_path / name
+        path.write_text(textwrap.dedent(text))
+        return path
+
+    return write
+
+
+@pytest.fixture
+def planned(oomph):
+    """Runs a plan and returns its JSON."""
+
+    def plan(*args, code=0):
+        found, out, err = oomph("plan", "--json", *args)
+        assert found == code, err
+        return json.loads(out)
+
+    return plan

@@ -35,6 +35,20 @@ pub enum PlanError {
         /// Where it should be.
         path: PathBuf,
     },
+    /// The script is there and cannot be read.
+    #[error("cannot read the script {}: {source}", path.display())]
+    ScriptFile {
+        /// The script.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The script is a folder that Python cannot run.
+    #[error("the folder {} has no __main__.py to run", path.display())]
+    NoMain {
+        /// The folder.
+        path: PathBuf,
+    },
     /// The interpreter does not start.
     #[error("cannot start the Python interpreter {}: {source}", path.display())]
     NoPython {
@@ -46,10 +60,10 @@ pub enum PlanError {
     /// The stand-in for the CUDA libraries is not where it should be.
     #[error("the hollow GPU (liboomph_hollow.so) is not beside the oomph command")]
     NoLibrary,
-    /// The interpreter has no torch, or one without CUDA, or one too old.
+    /// The interpreter is too old, has no torch, or one that a plan cannot be made with.
     #[error("{message}")]
     Unusable {
-        /// A word for what is wrong: `no_torch`, `cpu_torch`, `old_torch`.
+        /// A word for what is wrong: `old_python`, `no_torch`, `cpu_torch`, `torch_version`.
         reason: String,
         /// The sentence.
         message: String,
@@ -57,6 +71,9 @@ pub enum PlanError {
     /// The script never used CUDA.
     #[error("the script ran to its end without using CUDA, so there is nothing to plan")]
     NoCuda,
+    /// The script made an optimizer and never used it.
+    #[error("the script ran to its end without one optimizer step, so its peak was not seen")]
+    NeverStepped,
     /// The script failed for a reason of its own.
     #[error("the script failed: {message}")]
     Script {
@@ -64,6 +81,14 @@ pub enum PlanError {
         message: String,
         /// The script's own traceback, or the end of what it printed.
         traceback: String,
+    },
+    /// The script ended itself with an exit code.
+    #[error("the script ended itself: {message}")]
+    Exited {
+        /// What it gave to `sys.exit`.
+        message: String,
+        /// The end of what it printed.
+        printed: String,
     },
     /// The interpreter died without a word.
     #[error("the Python process ended before its time ({status})")]
@@ -73,6 +98,9 @@ pub enum PlanError {
         /// The end of what it printed.
         printed: String,
     },
+    /// Somebody wants the plan to end.
+    #[error("the plan was interrupted")]
+    Interrupted,
     /// What the run left behind cannot be read.
     #[error("cannot read what the run left behind: {0}")]
     Trace(#[from] oomph_trace::TraceError),
@@ -96,19 +124,33 @@ impl PlanError {
             Self::CardFile { .. } => "is the path right? it is looked up from here".into(),
             Self::CardText { .. } => "'oomph doc h200' shows every field a card has".into(),
             Self::NoScript { .. } => "options of oomph stand before the script, those of the script after it".into(),
+            Self::ScriptFile { .. } => "a plan runs the script as you: you must be able to read it".into(),
+            Self::NoMain { .. } => "name the script itself, or a module: oomph plan -m PACKAGE.train".into(),
             Self::NoPython { .. } => "name the interpreter your job runs with: --python PATH".into(),
             Self::NoLibrary => {
                 "install oomph from its wheel, or build the whole workspace: cargo build --release".into()
             }
             Self::Unusable { reason, .. } => match reason.as_str() {
+                "old_python" => {
+                    "Python 3.10 to 3.14 is needed: name the interpreter your job runs with (--python PATH)"
+                }
                 "no_torch" => "name the interpreter your job runs with (--python PATH), or install torch for CUDA",
                 "cpu_torch" => "install a CUDA build of torch; no GPU is needed for it",
-                _ => "torch 2.6 or newer is needed",
+                _ => "oomph plans with torch 2.6 to 2.15",
             }
             .into(),
             Self::NoCuda => "does it choose its device by an option? everything after the script is given to it".into(),
+            Self::NeverStepped => {
+                "is there data to train on? --batches N plans a job that only evaluates, --steps 0 whatever it does"
+                    .into()
+            }
+            Self::Exited { printed, .. } if printed.is_empty() => "everything after the script is given to it".into(),
+            Self::Exited { .. } => {
+                "the end of what it printed is above; everything after the script is given to it".into()
+            }
             Self::Script { .. } => "its own traceback is above; does it run this far on a real card?".into(),
             Self::Died { .. } => "run it again with --show-output to see everything it prints".into(),
+            Self::Interrupted => "nothing was written".into(),
             Self::Trace(_) | Self::Facts(_) => "this is a defect of oomph: please report it with the script".into(),
             Self::Folder(_) => "is the disk full? TMPDIR names another folder".into(),
         }

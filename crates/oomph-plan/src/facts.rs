@@ -79,6 +79,9 @@ pub struct Facts {
     pub notes: Vec<String>,
     /// Optimizer steps done.
     pub steps: u32,
+    /// Optimizers made.
+    #[serde(default)]
+    pub optimizers: u32,
     /// Batches done, where they were counted.
     pub batches: u32,
     /// Where values were read back, the most frequent first.

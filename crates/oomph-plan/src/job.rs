@@ -2,7 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{Read as _, Seek as _, SeekFrom};
+use std::io::{ErrorKind, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 
@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use crate::cards::Card;
 use crate::error::PlanError;
 use crate::facts::{Facts, Outcome, OutcomeKind};
-use crate::{bootstrap, library, trace};
+use crate::{bootstrap, library, process, trace};
 
 /// Host tensors of at least this size are memory maps of their own: they read as zeros and take no memory until they
 /// are written. The Python side counts on it.
@@ -148,22 +148,28 @@ impl Job {
     /// # Errors
     /// If it cannot be started, fails for a reason of its own, or never uses CUDA. Running out of memory is a result.
     pub fn run(&self, cards: &[Card]) -> Result<Run, PlanError> {
-        if let Target::Script(path) = &self.target
-            && !path.exists()
-        {
-            return Err(PlanError::NoScript { path: path.clone() });
+        if let Target::Script(path) = &self.target {
+            check_script(path)?;
         }
         let folder = tempfile::Builder::new().prefix("oomph-plan-").tempdir()?;
         let mut printed = tempfile::tempfile()?;
         let status = self.start(cards, &folder, &printed)?;
         let facts = read_facts(folder.path(), status, &mut printed)?;
-        check(&facts.outcome)?;
+        check(&facts.outcome, &mut printed)?;
         if !facts.used_cuda {
             return Err(PlanError::NoCuda);
+        }
+        if self.expects_steps() && facts.outcome.kind == OutcomeKind::End && facts.steps == 0 && facts.optimizers > 0 {
+            return Err(PlanError::NeverStepped);
         }
         let mut trace = Trace::open(folder.path().join("snapshot.pickle"))?;
         trace::complete(&mut trace, &facts, cards);
         Ok(Run { facts, trace })
+    }
+
+    /// Whether the end of the run is counted in optimizer steps.
+    fn expects_steps(&self) -> bool {
+        self.steps > 0 && self.batches == 0
     }
 
     fn start(&self, cards: &[Card], folder: &TempDir, printed: &File) -> Result<ExitStatus, PlanError> {
@@ -177,8 +183,7 @@ impl Job {
         } else {
             command.stdout(printed.try_clone()?).stderr(printed.try_clone()?);
         }
-        command.stdin(Stdio::null());
-        command.status().map_err(|source| PlanError::NoPython { path: self.python.clone(), source })
+        process::run(&mut command, &self.python)
     }
 
     fn set_environment(
@@ -212,6 +217,9 @@ impl Job {
             .env("PYTHONFAULTHANDLER", "1")
             .env("MALLOC_MMAP_THRESHOLD_", MMAP_THRESHOLD_BYTES)
             .env("TRITON_LIBCUDA_PATH", links)
+            // What was compiled and timed on a card that is not there is of no use to a real run.
+            .env("TRITON_CACHE_DIR", folder.join("triton"))
+            .env("TORCHINDUCTOR_CACHE_DIR", folder.join("inductor"))
             // Workers that compile kernels would need the hollow card too, and cost more than they save here.
             .env("TORCHINDUCTOR_COMPILE_THREADS", "1")
             // A plan is no experiment that anybody wants in their records.
@@ -274,14 +282,31 @@ fn tail(printed: &mut File) -> String {
     text.split_once('\n').map_or(text.clone(), |(_, rest)| rest.to_owned())
 }
 
-fn check(outcome: &Outcome) -> Result<(), PlanError> {
+/// What `python` itself would say of a script it cannot open, before anything is prepared.
+fn check_script(path: &Path) -> Result<(), PlanError> {
+    if path.is_dir() {
+        return if path.join("__main__.py").is_file() {
+            Ok(())
+        } else {
+            Err(PlanError::NoMain { path: path.to_owned() })
+        };
+    }
+    match File::open(path) {
+        Ok(_) => Ok(()),
+        Err(problem) if problem.kind() == ErrorKind::NotFound => Err(PlanError::NoScript { path: path.to_owned() }),
+        Err(source) => Err(PlanError::ScriptFile { path: path.to_owned(), source }),
+    }
+}
+
+fn check(outcome: &Outcome, printed: &mut File) -> Result<(), PlanError> {
     let message = outcome.message.clone().unwrap_or_default();
     match outcome.kind {
         OutcomeKind::End | OutcomeKind::Stopped | OutcomeKind::Oom => Ok(()),
         OutcomeKind::Unusable => {
             Err(PlanError::Unusable { reason: outcome.reason.clone().unwrap_or_default(), message })
         }
-        OutcomeKind::Error | OutcomeKind::Exit => {
+        OutcomeKind::Exit => Err(PlanError::Exited { message, printed: tail(printed) }),
+        OutcomeKind::Error => {
             Err(PlanError::Script { message, traceback: outcome.traceback.clone().unwrap_or_default() })
         }
     }

@@ -12,6 +12,7 @@ pub mod facts;
 pub mod fit;
 mod job;
 mod library;
+mod process;
 mod trace;
 
 pub use cards::Card;

@@ -31,6 +31,32 @@ pub(crate) enum Error {
     /// `oomph plan` of nothing.
     #[error("there is no script to plan")]
     NothingToPlan,
+    /// An option in the script's place.
+    #[error("oomph plan has no option '{option}'")]
+    UnknownOption {
+        /// What the user typed.
+        option: String,
+        /// One like it.
+        similar: Option<String>,
+    },
+    /// `--memory` of less than nothing.
+    #[error("--memory {given} leaves nothing: the CUDA context alone takes {context} of the {card}")]
+    NoMemoryLeft {
+        /// What the user asked for.
+        given: String,
+        /// What the context takes.
+        context: String,
+        /// The card.
+        card: String,
+    },
+    /// `--ranks` of a process the job does not have.
+    #[error("--ranks {rank}: {}", processes.map_or("the job is a single process".to_owned(), |count| format!("the job has the processes 0 to {}", count - 1)))]
+    UnknownRank {
+        /// What the user asked for.
+        rank: u32,
+        /// How many processes there are on a machine.
+        processes: Option<u32>,
+    },
     /// `--conf` or a policy that PyTorch would refuse.
     #[error("{0}")]
     Heap(#[from] oomph_heap::HeapError),
@@ -81,7 +107,7 @@ impl Error {
     pub(crate) fn evidence(&self) -> Option<&str> {
         let text = match self {
             Self::Plan(PlanError::Script { traceback, .. }) => traceback,
-            Self::Plan(PlanError::Died { printed, .. }) => printed,
+            Self::Plan(PlanError::Died { printed, .. } | PlanError::Exited { printed, .. }) => printed,
             _ => return None,
         };
         Some(text.trim_end()).filter(|text| !text.is_empty())
@@ -99,6 +125,14 @@ impl Error {
             Self::Explain(error) => Some(error.hint().into()),
             Self::Plan(error) => Some(error.hint()),
             Self::NothingToPlan => Some("name it after the options: oomph plan --gpu rtx_4090 train.py".into()),
+            Self::UnknownOption { similar: Some(similar), .. } => Some(format!("did you mean {similar}?")),
+            Self::UnknownOption { .. } => {
+                Some("'oomph plan --help' lists them; options of the script stand after the script".into())
+            }
+            Self::NoMemoryLeft { .. } => Some("write it like 24GiB; a plain number counts bytes".into()),
+            Self::UnknownRank { .. } => {
+                Some("say how many there are: oomph plan torchrun --nproc-per-node 8 train.py".into())
+            }
             Self::Heap(_) => Some("--conf takes what PYTORCH_CUDA_ALLOC_CONF takes in PyTorch 2.11".into()),
             Self::Invalid { .. } => Some("this is a defect of oomph: please report it with the file".into()),
             Self::AsyncBackend => Some("leave the key 'backend' out".into()),

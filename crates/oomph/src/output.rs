@@ -61,15 +61,8 @@ impl Drafts {
         path: &Path,
         write: impl FnOnce(&mut BufWriter<&File>) -> std::io::Result<()>,
     ) -> Result<(), Error> {
-        let folder = match path.parent() {
-            Some(parent) if !parent.as_os_str().is_empty() => parent,
-            _ => Path::new("."),
-        };
         let attempt = || {
-            if path.is_dir() {
-                return Err(std::io::ErrorKind::IsADirectory.into());
-            }
-            let draft = tempfile::Builder::new().prefix(".oomph-").tempfile_in(folder)?;
+            let draft = draft(path)?;
             let mut buffer = BufWriter::with_capacity(1 << 20, draft.as_file());
             write(&mut buffer)?;
             buffer.flush()?;
@@ -92,6 +85,25 @@ impl Drafts {
         }
         Ok(())
     }
+}
+
+/// Fails now if a file could not be written later, for verbs that work for long before they write.
+pub(crate) fn check_place(path: &Path) -> Result<(), Error> {
+    draft(path).map(drop).map_err(|source| Error::Write { path: path.to_owned(), source })
+}
+
+/// An empty file beside the one that will be written.
+fn draft(path: &Path) -> std::io::Result<NamedTempFile> {
+    let folder = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    if path.is_dir() {
+        return Err(std::io::ErrorKind::IsADirectory.into());
+    }
+    std::fs::metadata(folder)?;
+    // The error's own text would name the draft, of which nobody has heard.
+    tempfile::Builder::new().prefix(".oomph-").tempfile_in(folder).map_err(|problem| problem.kind().into())
 }
 
 /// Gives a temporary file, which is private at first, the permissions of an ordinary one.

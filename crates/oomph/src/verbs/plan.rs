@@ -8,6 +8,7 @@ mod text;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use oomph_explain::bytes::show as show_bytes;
 use oomph_explain::render::page;
 use oomph_explain::{Options, Report};
 use oomph_plan::{Card, Job, Launch, OutcomeKind, Run, cards};
@@ -133,10 +134,14 @@ fn read_ranks(text: &str) -> Result<Ranks, String> {
 pub(crate) fn run(args: &Args) -> Result<Verdict, Error> {
     let cards = cards(args)?;
     let mut job = command::job(args)?;
-    let ranks = match (args.ranks, job.launch.processes_per_node) {
-        (Ranks::All, Some(count)) => 0..count,
-        (Ranks::All, None) => 0..1,
-        (Ranks::One(rank), _) => rank..rank + 1,
+    for path in args.html.iter().chain(&args.save) {
+        output::check_place(path)?;
+    }
+    let processes = job.launch.processes_per_node;
+    let ranks = match args.ranks {
+        Ranks::All => 0..processes.unwrap_or(1),
+        Ranks::One(rank) if rank < processes.unwrap_or(1) => rank..rank + 1,
+        Ranks::One(rank) => return Err(Error::UnknownRank { rank, processes }),
     };
     let mut worst: Option<Experiment> = None;
     for rank in ranks {
@@ -204,13 +209,14 @@ fn cards(args: &Args) -> Result<Vec<Card>, Error> {
     }
     if let Some(memory) = args.memory {
         let card = &mut cards[0];
+        let size = show_bytes(memory.0);
+        if memory.0 <= card.context_bytes {
+            let (context, card) = (show_bytes(card.context_bytes), card.short_title().to_owned());
+            return Err(Error::NoMemoryLeft { given: size, context, card });
+        }
         card.memory_bytes = memory.0;
-        let size = oomph_explain::bytes::show(memory.0);
         card.title =
             if args.gpu.is_empty() { format!("{size} card") } else { format!("{} with {size}", card.short_title()) };
-        if let Some(problem) = card.fault() {
-            return Err(Error::Plan(oomph_plan::PlanError::CardText { path: "--memory".into(), problem }));
-        }
     }
     Ok(cards)
 }

@@ -138,6 +138,12 @@ fn plan_of_what_is_not_there() {
     check("plan_no_script", &["plan", "nowhere/train.py", "--batch", "4"]);
     check("plan_small_card", &["plan", "--memory", "100MiB", "train.py"]);
     check("plan_nothing", &["plan"]);
+    check("plan_folder", &["plan", "corpus"]);
+    check("plan_no_option", &["plan", "--step", "5", "train.py"]);
+    check("plan_bad_memory", &["plan", "--memory", "24 apples", "train.py"]);
+    check("plan_no_rank", &["plan", "--ranks", "8", "--nproc-per-node", "8", "train.py"]);
+    check("plan_no_place", &["plan", "--html", "nowhere/plan.html", "examples/train.py"]);
+    check("plan_no_python", &["plan", "--python", "nowhere/python", "examples/train.py"]);
 }
 
 /// Tables are for terminals of 80 columns.

@@ -3,6 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
+use clap::Args as _;
 use oomph_plan::{Job, Target};
 
 use super::{Args, launch};
@@ -71,10 +72,26 @@ fn set_target(job: &mut Job, words: &[OsString]) -> Result<(), Error> {
         job.target = Target::Module(module.to_string_lossy().into_owned());
         job.arguments = rest.to_vec();
     } else {
-        job.target = Target::Script(PathBuf::from(first));
+        let script = PathBuf::from(first);
+        if first.as_encoded_bytes().starts_with(b"-") && !script.exists() {
+            return Err(unknown_option(&first.to_string_lossy()));
+        }
+        job.target = Target::Script(script);
         job.arguments = rest.to_vec();
     }
     Ok(())
+}
+
+/// What stands where the script should and looks like an option: clap lets everything pass that may be the script's.
+fn unknown_option(text: &str) -> Error {
+    let option = text.split_once('=').map_or(text, |(name, _)| name);
+    let known = Args::augment_args(clap::Command::new("plan"));
+    let names = known.get_opts().filter_map(clap::Arg::get_long).map(|name| format!("--{name}"));
+    let similar = names
+        .map(|name| (strsim::jaro_winkler(option, &name), name))
+        .filter(|(likeness, _)| *likeness > 0.87)
+        .max_by(|left, right| left.0.total_cmp(&right.0));
+    Error::UnknownOption { option: option.to_owned(), similar: similar.map(|(_, name)| name) }
 }
 
 /// Reads a launcher's own options up to the script.
@@ -163,6 +180,20 @@ mod tests {
         }
         let job = read("oomph plan torchrun --nproc-per-node 4 -m pkg.train --lr 1");
         assert_eq!((job.target, job.launch.world_size()), (Target::Module("pkg.train".into()), 4));
+    }
+
+    #[test]
+    fn an_option_nobody_has_is_no_script() {
+        for (line, meant) in
+            [("--step 5 train.py", Some("--steps")), ("--batch=4 train.py", Some("--batches")), ("--zzz x", None)]
+        {
+            let line = format!("oomph plan {line}");
+            let Verb::Plan(args) = Cli::try_parse_from(line.split_whitespace()).expect(&line).verb else {
+                panic!("{line}")
+            };
+            let Err(Error::UnknownOption { similar, .. }) = job(&args) else { panic!("{line} was taken for a script") };
+            assert_eq!(similar.as_deref(), meant, "{line}");
+        }
     }
 
     #[test]
