@@ -4,8 +4,10 @@
 //! line runs under, what functions return), and every [`Rule`] then asks those facts. Nothing here prints, reads
 //! settings from disk or needs torch.
 
+pub mod analysis;
+mod edits;
 mod error;
-mod facts;
+pub mod facts;
 pub mod finding;
 mod project;
 pub mod python;
@@ -17,7 +19,7 @@ pub mod settings;
 pub mod source;
 
 pub use error::Error;
-pub use facts::Facts;
+pub use facts::{Effect, Facts, FunctionKind, Loop};
 pub use finding::{Edit, Evidence, Finding, Fix, Level, Safety};
 pub use project::{Project, check};
 pub use report::{Draft, Report};

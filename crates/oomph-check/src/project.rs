@@ -1,7 +1,6 @@
 //! All files of a run together, so that what one defines is known in the others.
 
-use rayon::prelude::*;
-
+use crate::analysis::analyse;
 use crate::facts::Facts;
 use crate::finding::Finding;
 use crate::report::Report;
@@ -31,8 +30,8 @@ impl Project {
 /// Runs the selected rules over every file: one list of findings a file, each in the order of the text.
 #[must_use]
 pub fn check(project: &Project, selection: &Selection) -> Vec<Vec<Finding>> {
-    let files = project.sources.par_iter().enumerate();
-    files.map(|(index, source)| check_file(&Facts::of(source), index, selection)).collect()
+    let found = analyse(&project.sources, |index, facts| check_file(facts, index, selection));
+    found.into_iter().map(Option::unwrap_or_default).collect()
 }
 
 fn check_file(facts: &Facts<'_>, index: usize, selection: &Selection) -> Vec<Finding> {

@@ -1,9 +1,95 @@
 //! Every rule, one file each.
+//!
+//! # Writing a rule
+//!
+//! A rule is one file in `rules/` with a `static RULE: Rule` (its page, its examples, its check), one `mod` line and
+//! one line in [`ALL`] here. Its examples are run by `cargo test -p oomph-check`: the bad code must fire exactly this
+//! rule, the good code and every `silent_on` must not fire it.
+//!
+//! The check asks [`Facts`](crate::Facts) and writes to a [`Report`](crate::Report). Nothing is walked again: the
+//! walk has left lists of events, each with its values and its place, and a rule filters one of them. This is all of
+//! `empty-cache-in-inner-loop` but its page:
+//!
+//! ```ignore
+//! fn check(facts: &Facts<'_>, report: &mut Report) {
+//!     for call in facts.calls_to("torch.cuda.empty_cache") {       // however it is imported or spelt
+//!         let Some(batches) = facts.batch_loop(&call.at) else { continue };
+//!         if facts.handler(&call.at).is_some() || !facts.is_unconditional_in(&call.at, batches.block) {
+//!             continue;                                            // in an `except`, or only now and then
+//!         }
+//!         report
+//!             .add(call, "`empty_cache()` runs once a batch: it frees no tensor and makes the next ones slower")
+//!             .because(&batches.head(), "this loop runs once a batch")
+//!             .unsafe_fix("Remove the call", facts.delete_statement(call.at.stmt));
+//!     }
+//! }
+//! ```
+//!
+//! What there is to ask, by need:
+//!
+//! - **Which calls?** [`Facts::calls_to`](crate::Facts::calls_to) by full name (`torch.nn.functional.one_hot`; other
+//!   spellings such as `pytorch_lightning.X` are `lightning.X`), [`calls_named`](crate::Facts::calls_named) by last
+//!   part (`append`, `register_forward_hook`), [`calls_under`](crate::Facts::calls_under) by prefix. A
+//!   [`Call`](crate::analysis::events::Call) has `receiver`, `args`, `keywords`, `result` as values, `arg(i)`,
+//!   `keyword("name")`, `keyword_is("name", true)` as expressions, and `has_star()` for calls that hide arguments.
+//! - **What is it?** A [`Value`](crate::analysis::value::Value): its `kind` (tensor, module, loader, list, ...),
+//!   `graph` (how sure a graph hangs on it; `keeps_graph()` for sure enough to speak), `flags`
+//!   ([`Flags`](crate::analysis::value::Flags): loss, detached, made under `no_grad`, view, leaf, frozen, from a
+//!   loader), `device`, `element()` and `parts`, `made_at`. [`Facts::name_of`](crate::Facts::name_of) says which
+//!   class or function made it.
+//! - **What is kept where?** [`Facts::stores`](crate::Facts::stores): `+=`, `append`, `x[k] = v`, `self.a = v`, with
+//!   the holder's and the kept value; `via` when a function of the project does it.
+//!   [`outlives`](crate::Facts::outlives) and [`is_emptied_in`](crate::Facts::is_emptied_in) say for how long.
+//! - **Where are we?** Every event has `at`: its gradient mode (`at.grad`), its block
+//!   ([`loops`](crate::Facts::loops), [`batch_loop`](crate::Facts::batch_loop),
+//!   [`blocks_around`](crate::Facts::blocks_around), [`handler`](crate::Facts::handler),
+//!   [`is_within`](crate::Facts::is_within) a `with`), its function ([`kind_at`](crate::Facts::kind_at): forward,
+//!   `__getitem__`, hook, Lightning step; [`function_name`](crate::Facts::function_name)).
+//! - **Before, after, always?** [`is_always_before`](crate::Facts::is_always_before),
+//!   [`is_unconditional_in`](crate::Facts::is_unconditional_in), `at.order`.
+//! - **Backward, step, `zero_grad`?** [`effects_in`](crate::Facts::effects_in) a block, helper functions seen
+//!   through; [`backward_of`](crate::Facts::backward_of) a value; [`is_freed`](crate::Facts::is_freed) at a point.
+//! - **A fix?** [`delete_statement`](crate::Facts::delete_statement),
+//!   [`insert_before`](crate::Facts::insert_before), [`wrap_in_with`](crate::Facts::wrap_in_with),
+//!   [`call_method_on`](crate::Facts::call_method_on), [`rename_callee`](crate::Facts::rename_callee),
+//!   [`add_argument`](crate::Facts::add_argument), [`remove_argument`](crate::Facts::remove_argument): each gives the
+//!   edits, or none when the text is not simple enough, and a finding with no edits has no fix.
+//!
+//! Stay silent when in doubt: a default rule must be right 95 times in 100 on code it has never seen. Ask for
+//! `keeps_graph()`, for a loop known to go over batches, for a literal argument; name in `because` each fact asked for.
 
 use crate::rule::Rule;
 
+mod cat_in_loop;
+mod empty_cache_in_inner_loop;
+mod eval_loop_without_no_grad;
+mod hidden_state_carried_across_batches;
+mod loss_accumulated_with_graph;
+mod losses_summed_then_one_backward;
+mod retry_inside_except;
+mod tensor_stored_in_container_with_graph;
+mod unknown_memory_api;
+mod zero_grad_inside_accumulation;
+
 /// All rules, by group and then by name.
-pub static ALL: &[&Rule] = &[];
+pub static ALL: &[&Rule] = &[
+    // Keeping the autograd graph alive.
+    &hidden_state_carried_across_batches::RULE,
+    &loss_accumulated_with_graph::RULE,
+    &losses_summed_then_one_backward::RULE,
+    &tensor_stored_in_container_with_graph::RULE,
+    // Evaluation and gradient mode.
+    &eval_loop_without_no_grad::RULE,
+    // Gradients and optimizers.
+    &zero_grad_inside_accumulation::RULE,
+    // The allocator and its API.
+    &empty_cache_in_inner_loop::RULE,
+    &unknown_memory_api::RULE,
+    // Handling running out of memory.
+    &retry_inside_except::RULE,
+    // Data, loading, transfer.
+    &cat_in_loop::RULE,
+];
 
 /// The rule of that name.
 #[must_use]

@@ -1,0 +1,23 @@
+//! What Python code does, as far as it can be told without running it.
+//!
+//! - `outline`: what a file defines and imports, and how its names are used.
+//! - `tables`: what the files of a project know of each other.
+//! - `walk`: abstract interpretation of every body, in the order it would run.
+//! - `events`: what the walk leaves behind, for rules to query through [`crate::Facts`].
+
+mod binding;
+mod calls;
+mod env;
+pub mod events;
+mod exprs;
+mod known;
+mod methods;
+pub mod names;
+pub mod outline;
+mod run;
+mod stmts;
+pub mod tables;
+pub mod value;
+mod walk;
+
+pub(crate) use run::analyse;

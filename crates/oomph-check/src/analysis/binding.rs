@@ -1,0 +1,323 @@
+//! Binding of names, attributes and items; what loops go over.
+
+use super::env::Slot;
+use super::events::{Bind, LoopKind, Root, StoreKind};
+use super::exprs::mixed;
+use super::known;
+use super::tables::Kept;
+use super::value::{Device, Flags, Kind, Value};
+use super::walk::{Walker, is_name};
+use crate::python::ast::StmtFor;
+use crate::python::{Expr, Ranged, Stmt, TextRange};
+
+impl<'a> Walker<'a, '_> {
+    /// Binds a target to a value and notes what that keeps.
+    pub(super) fn assign(&mut self, target: &'a Expr, value: Value, expr: Option<&'a Expr>, range: TextRange) {
+        match target {
+            Expr::Name(node) => {
+                let name = node.id.as_str();
+                if let (Some(expr), true) = (expr, self.f.globals.contains(name)) {
+                    let holder = self.quietly(|walker| walker.eval(target));
+                    self.store(StoreKind::Global, target, holder, value.clone(), expr, range);
+                } else if let Some(expr) = expr.filter(|expr| value.is_tensor() && mentions(expr, name)) {
+                    let holder = self.quietly(|walker| walker.eval(target));
+                    self.store(StoreKind::Rebind, target, holder, value.clone(), expr, range);
+                }
+                let value = self.guessed(name, value);
+                self.note_bind(name, target, &value, expr);
+                let slot = self.f.env.name(name);
+                self.f.env.bind(slot, Some(value));
+            }
+            Expr::Attribute(node) => {
+                let name = node.attr.as_str();
+                let base = self.eval(&node.value);
+                self.switch_requires_grad(&node.value, name, expr);
+                if let Some(expr) = expr {
+                    let holder = self.quietly(|walker| walker.eval(target));
+                    self.store(StoreKind::Attribute, target, holder, value.clone(), expr, range);
+                }
+                let value = self.guessed(name, value);
+                self.note_bind(name, target, &value, expr);
+                let _ = base;
+                if let Some(slot) = self.slot_of(&node.value) {
+                    let slot = self.f.env.attribute(slot, name);
+                    self.f.env.bind(slot, Some(value));
+                }
+            }
+            Expr::Subscript(node) => {
+                let holder = self.eval(&node.value);
+                self.eval(&node.slice);
+                if let Some(expr) = expr {
+                    self.store(StoreKind::Item, &node.value, holder.clone(), value.clone(), expr, range);
+                }
+                if matches!(holder.kind, Kind::List | Kind::Dict | Kind::Ring) {
+                    self.grow(&node.value, &holder, &value);
+                }
+            }
+            Expr::Tuple(node) => self.unpack(&node.elts, &value, expr, range),
+            Expr::List(node) => self.unpack(&node.elts, &value, expr, range),
+            Expr::Starred(node) => {
+                let value = self.new_holder(Kind::List, Some(value.element()), range);
+                self.assign(&node.value, value, None, range);
+            }
+            _ => {}
+        }
+    }
+
+    /// Binds without events: the caller has noted what happens.
+    pub(super) fn assign_quietly(&mut self, target: &'a Expr, value: Value) {
+        self.quietly(|walker| walker.assign(target, value, None, target.range()));
+    }
+
+    fn unpack(&mut self, targets: &'a [Expr], value: &Value, expr: Option<&'a Expr>, range: TextRange) {
+        let exprs: Option<&'a [Expr]> = match expr {
+            Some(Expr::Tuple(tuple)) if tuple.elts.len() == targets.len() => Some(&tuple.elts),
+            _ => None,
+        };
+        for (index, target) in targets.iter().enumerate() {
+            let part = match (&value.parts, value.kind) {
+                (Some(parts), Kind::Tuple) if parts.len() == targets.len() => parts[index].clone(),
+                (_, Kind::Unknown) => Value { sources: value.sources, ..Value::unknown() },
+                _ => value.element(),
+            };
+            self.assign(target, part, exprs.map(|exprs| &exprs[index]), range);
+        }
+    }
+
+    fn note_bind(&mut self, name: &'a str, target: &'a Expr, value: &Value, expr: Option<&'a Expr>) {
+        if self.recording() {
+            let at = self.at();
+            self.log.binds.push(Bind { name, target, value: value.clone(), value_expr: expr, at });
+        }
+    }
+
+    /// What nothing is known of, by the name it gets and the way that name is used.
+    fn guessed(&self, name: &str, value: Value) -> Value {
+        if value.kind != Kind::Unknown {
+            return value;
+        }
+        let guess = known::guess(name, self.outline.usage(name));
+        if guess.kind == Kind::Unknown { value } else { Value { sources: value.sources, ..guess } }
+    }
+
+    /// The slot of a name or of an attribute chain on one.
+    pub(super) fn slot_of(&mut self, expr: &'a Expr) -> Option<Slot> {
+        match expr {
+            Expr::Name(node) => {
+                let name = node.id.as_str();
+                // Names of outer scopes get a slot only through their attributes: they are not bound here.
+                Some(self.f.env.name(name))
+            }
+            Expr::Attribute(node) => {
+                let base = self.slot_of(&node.value)?;
+                Some(self.f.env.attribute(base, node.attr.as_str()))
+            }
+            _ => None,
+        }
+    }
+
+    /// Where a target lives.
+    pub(super) fn root(&self, target: &'a Expr) -> Root<'a> {
+        match target {
+            Expr::Name(node) => {
+                let name = node.id.as_str();
+                let bound = self.f.env.known(name).is_some_and(|slot| self.f.env.get(slot).is_some());
+                if self.f.globals.contains(name) || !bound && self.f.function.is_some() {
+                    Root::Outer(name)
+                } else {
+                    Root::Local(name)
+                }
+            }
+            Expr::Attribute(node) => match &*node.value {
+                Expr::Name(base) if Some(base.id.as_str()) == self.f.self_name => {
+                    Root::SelfAttribute(node.attr.as_str())
+                }
+                inner => self.root(inner),
+            },
+            Expr::Subscript(node) => self.root(&node.value),
+            _ => Root::Other,
+        }
+    }
+
+    /// Notes in the summary that a parameter is kept beyond the call.
+    pub(super) fn note_kept(&mut self, kind: StoreKind, root: Root<'a>, value: &Value) {
+        let place = match root {
+            Root::SelfAttribute(name) | Root::Outer(name) => name,
+            Root::Local(_) | Root::Other => return,
+        };
+        if value.kind == Kind::Number || value.has(Flags::DETACHED) || self.f.summary.keeps.len() >= 16 {
+            return;
+        }
+        let grows = !matches!(kind, StoreKind::Attribute | StoreKind::Global);
+        for parameter in value.sources.parameters() {
+            let kept = Kept { parameter, grows, place: place.to_owned() };
+            if !self.f.summary.keeps.contains(&kept) {
+                self.f.summary.keeps.push(kept);
+            }
+        }
+    }
+
+    /// Puts a value into a holder: what the holder is said to hold becomes both.
+    pub(super) fn grow(&mut self, target: &'a Expr, holder: &Value, value: &Value) {
+        let element = if holder.parts.is_some() { mixed(&holder.element(), value) } else { value.clone() };
+        let mut grown = Value::holder(holder.kind, element);
+        grown.born = holder.born;
+        grown.made_at = holder.made_at;
+        grown.flags = holder.flags;
+        grown.maker = holder.maker;
+        match target {
+            Expr::Name(_) | Expr::Attribute(_) => {
+                let known = match target {
+                    Expr::Name(node) => {
+                        self.f.env.known(node.id.as_str()).is_some_and(|slot| self.f.env.get(slot).is_some())
+                    }
+                    _ => true,
+                };
+                if let (Some(slot), true) = (self.slot_of(target), known) {
+                    self.f.env.update(slot, Some(grown));
+                }
+            }
+            Expr::Subscript(node) => {
+                let outer = self.quietly(|walker| walker.eval(&node.value));
+                if matches!(outer.kind, Kind::List | Kind::Dict | Kind::Ring) {
+                    self.grow(&node.value, &outer, &grown);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// `p.requires_grad = False` on a module or tensor by name.
+    fn switch_requires_grad(&mut self, base: &'a Expr, name: &str, expr: Option<&'a Expr>) {
+        let (true, Some(Expr::BooleanLiteral(literal))) = (name == "requires_grad", expr) else { return };
+        let Some(slot) = self.slot_of(base) else { return };
+        let Some(value) = self.f.env.get(slot).cloned() else { return };
+        if value.kind == Kind::Tensor {
+            let value = if literal.value { value.flagged(Flags::LEAF) } else { value.unflagged(Flags::LEAF) };
+            self.f.env.update(slot, Some(value));
+        }
+    }
+
+    /// `for p in model.parameters(): p.requires_grad = False` freezes the model.
+    pub(super) fn freeze_in_loop(&mut self, node: &'a StmtFor, iterated: &Value) {
+        if iterated.kind != Kind::Iterator || !iterated.has(Flags::LEAF) {
+            return;
+        }
+        let Expr::Call(call) = &*node.iter else { return };
+        let Expr::Attribute(method) = &*call.func else { return };
+        let freezes = node.body.iter().any(|stmt| match stmt {
+            Stmt::Assign(assign) => {
+                let sets = matches!(assign.targets.first(), Some(Expr::Attribute(target)) if target.attr.as_str() == "requires_grad");
+                sets && matches!(&*assign.value, Expr::BooleanLiteral(literal) if !literal.value)
+            }
+            Stmt::Expr(expr) => matches!(&*expr.value, Expr::Call(call) if
+                matches!(&*call.func, Expr::Attribute(f) if f.attr.as_str() == "requires_grad_")
+                && matches!(call.arguments.args.first(), Some(Expr::BooleanLiteral(literal)) if !literal.value)),
+            _ => false,
+        });
+        if freezes {
+            self.set_frozen(&method.value, true);
+        }
+    }
+
+    /// Marks the module an expression names as frozen or trainable.
+    pub(super) fn set_frozen(&mut self, module: &'a Expr, frozen: bool) {
+        let Some(slot) = self.slot_of(module) else { return };
+        let value = self.quietly(|walker| walker.eval(module));
+        if value.kind == Kind::Module {
+            let value = if frozen { value.flagged(Flags::FROZEN) } else { value.unflagged(Flags::FROZEN) };
+            self.f.env.update(slot, Some(value));
+        }
+    }
+
+    /// What iterating a value gives.
+    pub(super) fn iterate(&mut self, value: &Value) -> Value {
+        let mut element = value.element();
+        if value.kind == Kind::Dict {
+            element = Value::of(Kind::Str);
+        }
+        if value.kind == Kind::Unknown {
+            element.sources = value.sources;
+        }
+        if element.kind == Kind::Tensor && value.kind == Kind::Loader {
+            element.device = Device::Cpu;
+        }
+        element
+    }
+
+    /// What a loop over this goes over.
+    pub(super) fn loop_kind(&self, target: &'a Expr, iter: &'a Expr, iterated: &Value) -> LoopKind {
+        let target_text = self.source.slice(target.range()).to_ascii_lowercase();
+        if iterates_loader(iterated) {
+            return LoopKind::Loader;
+        }
+        if iterated.has(Flags::LEAF) {
+            return LoopKind::Parameters;
+        }
+        let epochs = ["epoch", "fold", "trial", "round", "episode"];
+        if epochs.iter().any(|word| target_text.contains(word)) {
+            return LoopKind::Epochs;
+        }
+        let iter = unwrapped(iter);
+        let Expr::Call(call) = iter else { return LoopKind::Items };
+        let is_range = is_name(&call.func, "range") || is_name(&call.func, "trange");
+        if !is_range {
+            return LoopKind::Items;
+        }
+        let argument =
+            call.arguments.args.last().map_or("", |argument| self.source.slice(argument.range())).to_ascii_lowercase();
+        if epochs.iter().any(|word| argument.contains(word)) {
+            return LoopKind::Epochs;
+        }
+        let steps = ["step", "iteration", "iters", "max_iter", "num_iter", "n_iter", "batch"];
+        if steps.iter().any(|word| target_text.contains(word) || argument.contains(word)) && !argument.contains("accum")
+        {
+            return LoopKind::Steps;
+        }
+        LoopKind::Range
+    }
+}
+
+/// Whether iterating a value goes over batches of a loader.
+fn iterates_loader(value: &Value) -> bool {
+    match value.kind {
+        Kind::Loader => true,
+        // `enumerate(loader)`, `zip(loader, other)`: the element remembers that it is data of a loader.
+        Kind::Iterator => value.parts.iter().flat_map(|parts| parts.iter()).any(|part| {
+            part.has(Flags::DATA) && part.has(Flags::RAW)
+                || part.kind == Kind::Tuple
+                    && part.parts.iter().flat_map(|p| p.iter()).any(|p| p.has(Flags::DATA) && p.has(Flags::RAW))
+        }),
+        _ => false,
+    }
+}
+
+/// The iterable inside `tqdm(...)` and the like.
+fn unwrapped(iter: &Expr) -> &Expr {
+    match iter {
+        Expr::Call(call) if matches!(&*call.func, Expr::Name(name) if matches!(name.id.as_str(), "tqdm" | "enumerate" | "track")) => {
+            call.arguments.args.first().map_or(iter, unwrapped)
+        }
+        _ => iter,
+    }
+}
+
+/// Whether an expression reads a name.
+pub(super) fn mentions(expr: &Expr, name: &str) -> bool {
+    use crate::python::ast::visitor::source_order::{SourceOrderVisitor, walk_expr};
+    struct Search<'n> {
+        name: &'n str,
+        found: bool,
+    }
+    impl<'a> SourceOrderVisitor<'a> for Search<'_> {
+        fn visit_expr(&mut self, expr: &'a Expr) {
+            self.found |= is_name(expr, self.name);
+            if !self.found {
+                walk_expr(self, expr);
+            }
+        }
+    }
+    let mut search = Search { name, found: false };
+    search.visit_expr(expr);
+    search.found
+}

@@ -1,0 +1,472 @@
+//! The walk over calls: what is called, what comes back, what changes.
+
+use super::events::{Call, Callee, GradMode, Store, StoreKind};
+use super::known::{self, Gives};
+use super::names::Sym;
+use super::stmts::mode_of_switch;
+use super::tables::Summary;
+use super::value::{ClassId, Device, Flags, FunctionId, Graph, Kind, Sources, Value};
+use super::walk::Walker;
+use crate::python::ast::ExprCall;
+use crate::python::{Expr, Ranged};
+
+/// A call with its arguments evaluated.
+pub(super) struct Given<'a> {
+    pub(super) node: &'a ExprCall,
+    pub(super) name: &'a str,
+    pub(super) args: Vec<Value>,
+    pub(super) keywords: Vec<Value>,
+}
+
+impl<'a> Given<'a> {
+    pub(super) fn first(&self) -> Option<&Value> {
+        self.args.first().or_else(|| self.keywords.first())
+    }
+
+    pub(super) fn all(&self) -> impl Iterator<Item = &Value> {
+        self.args.iter().chain(&self.keywords)
+    }
+
+    pub(super) fn keyword(&self, name: &str) -> Option<(&'a Expr, &Value)> {
+        let keywords = &self.node.arguments.keywords;
+        let index = keywords.iter().position(|keyword| keyword.arg.as_ref().is_some_and(|arg| arg.as_str() == name))?;
+        Some((&keywords[index].value, self.keywords.get(index)?))
+    }
+
+    pub(super) fn is_true(&self, name: &str) -> bool {
+        matches!(self.keyword(name), Some((Expr::BooleanLiteral(literal), _)) if literal.value)
+    }
+}
+
+/// What a call came to.
+pub(super) struct Outcome {
+    pub(super) callee: Callee,
+    pub(super) value: Value,
+    pub(super) site: Sources,
+}
+
+impl Outcome {
+    pub(super) fn other(value: Value) -> Self {
+        Self { callee: Callee::Other, value, site: Sources::default() }
+    }
+}
+
+impl<'a> Walker<'a, '_> {
+    pub(super) fn call(&mut self, node: &'a ExprCall) -> Value {
+        let (callee, receiver, name) = self.callee(&node.func);
+        let args = node.arguments.args.iter().map(|arg| self.eval(arg)).collect();
+        let keywords = node.arguments.keywords.iter().map(|keyword| self.eval(&keyword.value)).collect();
+        let given = Given { node, name, args, keywords };
+        let mut outcome = match (&callee, &receiver) {
+            (Some(callee), _) if callee.kind != Kind::Unknown => self.call_value(callee, receiver.as_ref(), &given),
+            (_, Some(receiver)) => self.call_method(receiver, &given),
+            _ => self.call_unknown(&given),
+        };
+        outcome.value.made_at = node.range();
+        if outcome.value.born == super::value::BlockId::ELSEWHERE {
+            outcome.value.born = self.f.block;
+        }
+        if self.recording() {
+            let at = self.at();
+            let Given { args, keywords, .. } = given;
+            let Outcome { callee, value: result, site } = outcome;
+            let value = result.clone();
+            self.log.calls.push(Call { node, callee, name, receiver, args, keywords, result, site, at });
+            return value;
+        }
+        outcome.value
+    }
+
+    /// What is called, on what, and by which name.
+    fn callee(&mut self, func: &'a Expr) -> (Option<Value>, Option<Value>, &'a str) {
+        match func {
+            Expr::Attribute(node) => {
+                let name = node.attr.as_str();
+                let base = self.eval(&node.value);
+                let bound = self.slot_of(&node.value).and_then(|slot| {
+                    let slot = self.f.env.attribute(slot, name);
+                    self.f.env.get(slot).cloned()
+                });
+                let callee = match bound {
+                    Some(value) => Some(value),
+                    None => self.member(&base, name),
+                };
+                let callee = callee.map(|value| match value.kind {
+                    Kind::External(sym) => self.external(sym),
+                    _ => value,
+                });
+                (callee, Some(base), name)
+            }
+            Expr::Name(node) => (Some(self.eval(func)), None, node.id.as_str()),
+            _ => (Some(self.eval(func)), None, ""),
+        }
+    }
+
+    /// A member of a value that the project defines, or that can be imported.
+    fn member(&mut self, base: &Value, name: &'a str) -> Option<Value> {
+        match base.kind {
+            Kind::External(_) => Some(self.attribute_of(base, name)),
+            Kind::Tensor | Kind::List | Kind::Dict | Kind::Set | Kind::Ring | Kind::Str | Kind::Number => None,
+            _ => {
+                let class = base.class.or(match base.kind {
+                    Kind::Class(id) | Kind::Instance(id) => Some(id),
+                    _ => None,
+                })?;
+                let value = self.attribute_of(base, name);
+                let found = !matches!(value.kind, Kind::Unknown) && !value.has(Flags::GUESSED)
+                    || self.tables.method(class, name).is_some()
+                    || value.has(Flags::GUESSED) && !is_module_method(name);
+                found.then_some(value)
+            }
+        }
+    }
+
+    fn call_value(&mut self, callee: &Value, receiver: Option<&Value>, given: &Given<'a>) -> Outcome {
+        match callee.kind {
+            Kind::External(sym) => {
+                let value = self.call_external(sym, given);
+                Outcome { callee: Callee::External(sym), ..Outcome::other(value) }
+            }
+            Kind::Function(id) => self.call_function(id, receiver, given),
+            Kind::Class(id) => self.construct(id, given),
+            Kind::Module => self.forward(callee, given),
+            Kind::Instance(id) => match self.tables.method(id, "__call__") {
+                Some(function) => self.call_function(function, Some(callee), given),
+                None => Outcome::other(Value::unknown()),
+            },
+            _ => match receiver {
+                Some(receiver) if callee.has(Flags::GUESSED) => self.call_method(receiver, given),
+                _ => Outcome::other(Value::unknown()),
+            },
+        }
+    }
+
+    fn call_unknown(&mut self, given: &Given<'a>) -> Outcome {
+        if given.name == "backward" {
+            if let Some(loss) = given.first() {
+                let sources = loss.sources;
+                self.backward(sources, false);
+            }
+        }
+        if given.name.ends_with("loss") {
+            let value = self.of_args(given);
+            return Outcome::other(value.flagged(Flags::LOSS));
+        }
+        Outcome::other(Value::unknown())
+    }
+
+    /// A tensor computed from the arguments.
+    pub(super) fn of_args(&mut self, given: &Given<'a>) -> Value {
+        let inputs: Vec<&Value> = given.all().collect();
+        self.combined(&inputs, given.node.range())
+    }
+
+    fn construct(&mut self, id: ClassId, given: &Given<'a>) -> Outcome {
+        let value = self.instance_of(id);
+        let mut outcome = Outcome::other(value.clone());
+        if let Some(init) = self.tables.method(id, "__init__") {
+            outcome.callee = Callee::Project(init);
+            self.note_call(init, Some(&value), given);
+        }
+        outcome
+    }
+
+    /// A forward pass.
+    pub(super) fn forward(&mut self, module: &Value, given: &Given<'a>) -> Outcome {
+        let forward = module.class.and_then(|class| self.tables.method(class, "forward"));
+        if let Some(forward) = forward {
+            self.note_call(forward, Some(module), given);
+        }
+        let summary = forward.and_then(|forward| self.summary(forward));
+        let outcome = |value: Value, site: Sources| Outcome { callee: Callee::Module, value, site };
+        let range = given.node.range();
+        let passes_on = module.has(Flags::CRITERION)
+            || module.has(Flags::FROZEN)
+            || module.maker.is_some_and(|maker| known::has_no_parameters(self.names.text(maker)));
+        if passes_on {
+            let value = self.of_args(given);
+            let flags = if module.has(Flags::CRITERION) { Flags::LOSS.with(Flags::SCALAR) } else { Flags::RAW };
+            return outcome(value.flagged(flags), Sources::default());
+        }
+        let site = if self.f.grad.is_off() { Sources::default() } else { self.site(range) };
+        self.f.summary.forwards |= self.f.grad == GradMode::On;
+        if let Some(summary) =
+            summary.filter(|summary| summary.returns.kind != Kind::Unknown && summary.returns.kind != Kind::None)
+        {
+            let arguments = self.by_parameter(forward, Some(module), given);
+            let value = self.instantiate(&summary.returns, &arguments, site);
+            return outcome(value, site);
+        }
+        let inputs = given.all().fold(site, |sources, input| sources.with(input.sources));
+        let mut value = Value { graph: module.graph.max(Graph::Possible), sources: inputs, ..Value::data() };
+        value = value.flagged(Flags::RAW);
+        if given.all().any(|input| input.device == Device::Cuda) {
+            value.device = Device::Cuda;
+        }
+        let value = self.under_mode(value, range);
+        outcome(value, site)
+    }
+
+    fn call_function(&mut self, id: FunctionId, receiver: Option<&Value>, given: &Given<'a>) -> Outcome {
+        let receiver = receiver.filter(|value| !matches!(value.kind, Kind::External(_) | Kind::Class(_)));
+        self.note_call(id, receiver, given);
+        let is_forward = given.name == "forward" && receiver.is_some_and(Value::is_module);
+        let Some(summary) = self.summary(id) else {
+            let value =
+                if given.name.ends_with("loss") { self.of_args(given).flagged(Flags::LOSS) } else { Value::unknown() };
+            return Outcome { callee: Callee::Project(id), ..Outcome::other(value) };
+        };
+        let arguments = self.by_parameter(Some(id), receiver, given);
+        let own = summary.returns.sources.overlap(Sources::site(0)) || is_forward;
+        let site = if own && !self.f.grad.is_off() { self.site(given.node.range()) } else { Sources::default() };
+        let value = self.instantiate(&summary.returns, &arguments, site);
+        self.apply(&summary, id, &arguments, given);
+        Outcome { callee: Callee::Project(id), value, site }
+    }
+
+    /// Takes over what a called function does.
+    fn apply(&mut self, summary: &Summary, id: FunctionId, arguments: &[Option<Value>], given: &Given<'a>) {
+        let mine = &mut self.f.summary;
+        mine.calls_backward |= summary.calls_backward;
+        mine.steps |= summary.steps;
+        mine.zeroes_grad |= summary.zeroes_grad;
+        mine.forwards |= summary.forwards;
+        mine.moves_to_cuda |= summary.moves_to_cuda;
+        for (parameter, argument) in arguments.iter().enumerate() {
+            let Some(argument) = argument else { continue };
+            if summary.backward_parameters >> parameter.min(63) & 1 == 1 {
+                self.backward(argument.sources, false);
+            }
+        }
+        if !self.recording() {
+            return;
+        }
+        for kept in &summary.keeps {
+            let Some(Some(value)) = arguments.get(kept.parameter) else { continue };
+            let (Some(value_expr), target) = (self.argument_expr(id, kept.parameter, given), &*given.node.func) else {
+                continue;
+            };
+            let kind = if kept.grows { StoreKind::Append } else { StoreKind::Attribute };
+            let root = match target {
+                Expr::Attribute(attribute) => self.root(&attribute.value),
+                _ => super::events::Root::Other,
+            };
+            let holder = Value::unknown();
+            let at = self.at();
+            let range = given.node.range();
+            let value = value.clone();
+            self.log.stores.push(Store { kind, range, target, root, holder, value, value_expr, via: Some(id), at });
+        }
+    }
+
+    /// Arguments in the order of the function's parameters.
+    fn by_parameter(&self, id: Option<FunctionId>, receiver: Option<&Value>, given: &Given<'a>) -> Vec<Option<Value>> {
+        let Some(id) = id else { return Vec::new() };
+        let outline = &self.tables.outlines[id.file as usize];
+        let function = &outline.functions[id.index as usize];
+        let parameters = &function.node.parameters;
+        let positional = parameters.posonlyargs.iter().chain(&parameters.args).chain(&parameters.kwonlyargs);
+        let names: Vec<&str> = positional.map(|parameter| parameter.parameter.name.as_str()).collect();
+        let mut arguments = vec![None; names.len()];
+        let mut next = 0;
+        if let (Some(receiver), Some(_)) = (receiver, function.class) {
+            if let Some(first) = arguments.first_mut() {
+                *first = Some(receiver.clone());
+                next = 1;
+            }
+        }
+        for value in &given.args {
+            if let Some(slot) = arguments.get_mut(next) {
+                *slot = Some(value.clone());
+            }
+            next += 1;
+        }
+        for (keyword, value) in given.node.arguments.keywords.iter().zip(&given.keywords) {
+            let Some(name) = &keyword.arg else { continue };
+            if let Some(index) = names.iter().position(|known| *known == name.as_str()) {
+                arguments[index] = Some(value.clone());
+            }
+        }
+        arguments
+    }
+
+    /// The expression given for a parameter.
+    fn argument_expr(&self, id: FunctionId, parameter: usize, given: &Given<'a>) -> Option<&'a Expr> {
+        let function = &self.tables.outlines[id.file as usize].functions[id.index as usize];
+        let bound = usize::from(function.class.is_some());
+        if let Some(expr) = parameter.checked_sub(bound).and_then(|index| given.node.arguments.args.get(index)) {
+            return Some(expr);
+        }
+        let parameters = &function.node.parameters;
+        let mut all = parameters.posonlyargs.iter().chain(&parameters.args).chain(&parameters.kwonlyargs);
+        given.keyword(all.nth(parameter)?.parameter.name.as_str()).map(|(expr, _)| expr)
+    }
+
+    /// Notes a call for the function's next walk.
+    fn note_call(&mut self, id: FunctionId, receiver: Option<&Value>, given: &Given<'a>) {
+        if self.dry {
+            return;
+        }
+        let arguments = self.by_parameter(Some(id), receiver, given);
+        let mut sites = super::tables::CallSites::default();
+        sites.arguments = arguments.iter().map(|value| value.as_ref().map(Value::as_argument)).collect();
+        sites.modes.count(self.f.grad);
+        self.learnt.call_sites.entry(id).or_default().add(&sites);
+    }
+
+    /// What a summed-up result is for these arguments.
+    pub(super) fn instantiate(&mut self, result: &Value, arguments: &[Option<Value>], site: Sources) -> Value {
+        let mut value = result.clone();
+        let mut sources = Sources::default();
+        let mut given: Vec<&Value> = Vec::new();
+        for parameter in result.sources.parameters() {
+            if let Some(Some(argument)) = arguments.get(parameter) {
+                sources = sources.with(argument.sources);
+                given.push(argument);
+            }
+        }
+        if result.kind == Kind::Unknown && given.iter().any(|argument| argument.kind == Kind::Tensor) {
+            let range = value.made_at;
+            return self.combined(&given, range);
+        }
+        if result.sources.overlap(Sources::site(0)) {
+            sources = sources.with(site);
+        }
+        if value.graph == Graph::Unknown {
+            if let Some(graph) = given.iter().map(|argument| argument.graph).max() {
+                value.graph = graph;
+            }
+        }
+        value.sources = sources;
+        value.parts = result
+            .parts
+            .as_ref()
+            .map(|parts| parts.iter().map(|part| self.instantiate(part, arguments, site)).collect());
+        if value.kind == Kind::Tensor && value.graph > Graph::No {
+            let range = value.made_at;
+            value = self.under_mode(value, range);
+        }
+        value.born = super::value::BlockId::ELSEWHERE;
+        value
+    }
+
+    /// A backward pass over what comes from these sources.
+    pub(super) fn backward(&mut self, sources: Sources, retains: bool) {
+        let env = &mut self.f.env;
+        let sites = sources.sites().0;
+        if !retains {
+            env.freed |= sites;
+        }
+        env.maybe_freed |= if sources.is_empty() { Sources::SITE_MASK } else { sites };
+        self.f.summary.calls_backward = true;
+        for parameter in sources.parameters() {
+            self.f.summary.backward_parameters |= 1 << parameter.min(63);
+        }
+    }
+
+    fn call_external(&mut self, sym: Sym, given: &Given<'a>) -> Value {
+        if let Some(value) = self.call_builtin(sym, given) {
+            return value;
+        }
+        let full = self.names.text(sym);
+        match full {
+            "torch.set_grad_enabled" => {
+                let literal = match given.node.arguments.args.first() {
+                    Some(Expr::BooleanLiteral(literal)) => Some(literal.value),
+                    _ => None,
+                };
+                self.f.grad = mode_of_switch(literal);
+                return Value::of(Kind::Made(sym));
+            }
+            "torch.autograd.backward" | "torch.autograd.grad" => {
+                let sources = given.first().map(|value| value.sources).unwrap_or_default();
+                let retains = given.is_true("retain_graph") || given.is_true("create_graph");
+                self.backward(sources, retains);
+                let value =
+                    if given.is_true("create_graph") { self.of_args(given) } else { Value::data().flagged(Flags::RAW) };
+                return value;
+            }
+            "torch.device" => {
+                let device = given.first().map_or(Device::Unknown, |value| value.device);
+                return Value { device, ..Value::of(Kind::Str) };
+            }
+            "deepspeed.initialize" => {
+                let engine = Value { graph: Graph::Certain, ..Value::of(Kind::Module) };
+                return Value::tuple(vec![
+                    engine,
+                    Value::of(Kind::Optimizer),
+                    Value::of(Kind::Loader),
+                    Value::of(Kind::Scheduler),
+                ]);
+            }
+            _ => {}
+        }
+        let gives = known::gives(full);
+        let value = self.given_by(gives, sym, given);
+        Value { maker: value.maker.or(Some(sym)), ..value }
+    }
+
+    fn given_by(&mut self, gives: Gives, sym: Sym, given: &Given<'a>) -> Value {
+        match gives {
+            Gives::NewTensor => {
+                let mut value = Value::data();
+                value.device = self.device_given(given);
+                if given.is_true("requires_grad") {
+                    value = value.flagged(Flags::LEAF);
+                }
+                self.born_here(value, given.node.range())
+            }
+            Gives::TensorOfArgs => self.of_args(given),
+            Gives::LossOfArgs => self.of_args(given).flagged(Flags::LOSS.with(Flags::SCALAR)),
+            Gives::Plain => Value::data(),
+            Gives::Module => Value { graph: Graph::Certain, ..Value::of(Kind::Module) },
+            Gives::Criterion => Value::of(Kind::Module).flagged(Flags::CRITERION),
+            Gives::Pretrained => Value { graph: Graph::Certain, ..Value::of(Kind::Module) }.flagged(Flags::PRETRAINED),
+            Gives::Optimizer => Value::of(Kind::Optimizer),
+            Gives::Scheduler => Value::of(Kind::Scheduler),
+            Gives::Loader => Value::of(Kind::Loader),
+            Gives::Dataset => Value::of(Kind::Dataset),
+            Gives::Scaler => Value::of(Kind::Scaler),
+            Gives::Engine => Value::of(Kind::Engine),
+            Gives::Parameter => Value::data().flagged(Flags::LEAF),
+            Gives::Number => Value::of(Kind::Number),
+            Gives::Str => Value::of(Kind::Str),
+            Gives::Array => Value::of(Kind::Array),
+            Gives::FirstArg => given.first().cloned().unwrap_or_else(Value::unknown),
+            Gives::Unknown => {
+                let full = self.names.text(sym);
+                let last = full.rsplit('.').next().unwrap_or(full);
+                if last.ends_with("loss") {
+                    return self.of_args(given).flagged(Flags::LOSS);
+                }
+                let is_class = last.starts_with(|c: char| c.is_ascii_uppercase());
+                if is_class || full.starts_with("torch.") { Value::of(Kind::Made(sym)) } else { Value::unknown() }
+            }
+        }
+    }
+
+    /// The device a call's `device=` or arguments name.
+    pub(super) fn device_given(&self, given: &Given<'a>) -> Device {
+        if let Some((_, value)) = given.keyword("device") {
+            return value.device;
+        }
+        let named = given.args.iter().find(|value| value.kind == Kind::Str && value.device != Device::Unknown);
+        named.map_or(Device::Unknown, |value| value.device)
+    }
+}
+
+fn is_module_method(name: &str) -> bool {
+    known::returns_module(name)
+        || matches!(
+            name,
+            "parameters"
+                | "named_parameters"
+                | "state_dict"
+                | "load_state_dict"
+                | "zero_grad"
+                | "step"
+                | "modules"
+                | "children"
+                | "backward"
+        )
+}

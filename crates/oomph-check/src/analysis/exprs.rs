@@ -1,0 +1,541 @@
+//! The walk over expressions: what each one is.
+
+use super::events::{BlockKind, GradMode, LoopKind, Return};
+use super::known;
+use super::value::{Device, Flags, Graph, Kind, Sources, Value};
+use super::walk::Walker;
+use crate::python::ast::{BoolOp, Comprehension, ExprAttribute, ExprBinOp, ExprName, ExprSubscript, Operator};
+use crate::python::{Expr, Ranged, TextRange};
+
+impl<'a> Walker<'a, '_> {
+    /// What an expression is; everything in it is walked in the order it runs.
+    pub(super) fn eval(&mut self, expr: &'a Expr) -> Value {
+        if self.depth > crate::python::MAX_NESTING as u32 {
+            return Value::unknown();
+        }
+        self.depth += 1;
+        let value = self.eval_inner(expr);
+        self.depth -= 1;
+        value
+    }
+
+    fn eval_inner(&mut self, expr: &'a Expr) -> Value {
+        match expr {
+            Expr::Name(node) => self.name(node),
+            Expr::Attribute(node) => self.attribute(node),
+            Expr::Call(node) => self.call(node),
+            Expr::NumberLiteral(_) | Expr::BooleanLiteral(_) => Value::of(Kind::Number),
+            Expr::NoneLiteral(_) => Value::of(Kind::None),
+            Expr::StringLiteral(node) => {
+                Value { device: known::device_of(node.value.to_str()), ..Value::of(Kind::Str) }
+            }
+            Expr::FString(node) => {
+                for element in node.value.elements() {
+                    if let Some(inner) = element.as_interpolation() {
+                        self.eval(&inner.expression);
+                    }
+                }
+                Value::of(Kind::Str)
+            }
+            Expr::BinOp(node) => self.binary(node),
+            Expr::UnaryOp(node) => {
+                let value = self.eval(&node.operand);
+                if value.kind == Kind::Tensor { value } else { Value::of(Kind::Number) }
+            }
+            Expr::BoolOp(node) => self.boolean(node.op, &node.values),
+            Expr::Compare(node) => {
+                let left = self.eval(&node.left);
+                let mut tensor = left.kind == Kind::Tensor;
+                for other in &node.comparators {
+                    tensor |= self.eval(other).kind == Kind::Tensor;
+                }
+                if tensor { Value::data() } else { Value::of(Kind::Number) }
+            }
+            Expr::If(node) => self.conditional(&node.test, &node.body, &node.orelse),
+            Expr::Subscript(node) => self.subscript(node),
+            Expr::List(node) => self.display(Kind::List, &node.elts, expr.range()),
+            Expr::Set(node) => self.display(Kind::Set, &node.elts, expr.range()),
+            Expr::Tuple(node) => {
+                let parts = node.elts.iter().map(|item| self.eval(item)).collect();
+                self.born_here(Value::tuple(parts), expr.range())
+            }
+            Expr::Dict(node) => {
+                let mut element: Option<Value> = None;
+                for item in &node.items {
+                    if let Some(key) = &item.key {
+                        self.eval(key);
+                    }
+                    let mut value = self.eval(&item.value);
+                    if item.key.is_none() {
+                        value = value.element();
+                    }
+                    element = Some(element.map_or_else(|| value.clone(), |old| mixed(&old, &value)));
+                }
+                self.new_holder(Kind::Dict, element, expr.range())
+            }
+            Expr::ListComp(node) => self.comprehension(Kind::List, &node.generators, None, &node.elt, expr),
+            Expr::SetComp(node) => self.comprehension(Kind::Set, &node.generators, None, &node.elt, expr),
+            Expr::Generator(node) => self.comprehension(Kind::Iterator, &node.generators, None, &node.elt, expr),
+            Expr::DictComp(node) => {
+                self.comprehension(Kind::Dict, &node.generators, node.key.as_deref(), &node.value, expr)
+            }
+            Expr::Lambda(node) => {
+                let mark = self.f.env.mark();
+                self.inside(BlockKind::Lambda, expr.range(), |walker| {
+                    if let Some(parameters) = &node.parameters {
+                        walker.eval_defaults(parameters);
+                        for parameter in parameters.iter() {
+                            let slot = walker.f.env.name(parameter.name().as_str());
+                            walker.f.env.bind(slot, Some(Value::unknown()));
+                        }
+                    }
+                    walker.eval(&node.body);
+                });
+                self.f.env.undo(mark);
+                Value::unknown()
+            }
+            Expr::Named(node) => {
+                let value = self.eval(&node.value);
+                self.assign(&node.target, value.clone(), Some(&node.value), expr.range());
+                value
+            }
+            Expr::Starred(node) => self.eval(&node.value).element(),
+            Expr::Await(node) => self.eval(&node.value),
+            Expr::Yield(node) => {
+                if let Some(inner) = &node.value {
+                    let value = self.eval(inner);
+                    self.yields(inner, value);
+                }
+                Value::unknown()
+            }
+            Expr::YieldFrom(node) => {
+                let value = self.eval(&node.value).element();
+                self.yields(&node.value, value);
+                Value::unknown()
+            }
+            Expr::Slice(node) => {
+                for part in [&node.lower, &node.upper, &node.step].into_iter().flatten() {
+                    self.eval(part);
+                }
+                Value::of(Kind::Number)
+            }
+            Expr::BytesLiteral(_) | Expr::EllipsisLiteral(_) | Expr::TString(_) | Expr::IpyEscapeCommand(_) => {
+                Value::unknown()
+            }
+        }
+    }
+
+    fn yields(&mut self, expr: &'a Expr, value: Value) {
+        if self.recording() {
+            let at = self.at();
+            self.log.returns.push(Return { expr, value: value.clone(), is_yield: true, at });
+        }
+        self.returns(value);
+    }
+
+    fn name(&mut self, node: &'a ExprName) -> Value {
+        let name = node.id.as_str();
+        if let Some(value) = self.f.env.known(name).and_then(|slot| self.f.env.get(slot)) {
+            return self.refined(name, value.clone());
+        }
+        if let Some(value) = self.f.outer.iter().find_map(|scope| scope.get(name)) {
+            return self.refined(name, value.clone());
+        }
+        if let Some(full) = self.outline.imports.get(name) {
+            let sym = self.names.intern(full);
+            return self.external(sym);
+        }
+        if let Some(&index) = self.outline.top_classes.get(name) {
+            return Value::of(Kind::Class(super::value::ClassId { file: self.file, index }));
+        }
+        if let Some(&index) = self.outline.top_functions.get(name) {
+            return Value::of(Kind::Function(super::value::FunctionId { file: self.file, index }));
+        }
+        if is_builtin(name) {
+            return Value::of(Kind::External(self.names.intern(name)));
+        }
+        if self.outline.stars.iter().any(|module| module == "torch" || module == "torch.nn") && name == "nn" {
+            return Value::of(Kind::External(self.names.intern("torch.nn")));
+        }
+        known::guess(name, self.outline.usage(name))
+    }
+
+    /// Resolves imports of the project's own things; guesses what nothing is known of.
+    fn refined(&mut self, name: &'a str, value: Value) -> Value {
+        match value.kind {
+            Kind::External(sym) => self.external(sym),
+            Kind::Unknown if value.graph == Graph::Unknown => {
+                let guess = known::guess(name, self.outline.usage(name));
+                if guess.kind == Kind::Unknown { value } else { Value { sources: value.sources, ..guess } }
+            }
+            _ => value,
+        }
+    }
+
+    /// What an importable name is: a thing of the project, or itself.
+    pub(super) fn external(&mut self, sym: super::names::Sym) -> Value {
+        let found = if let Some(found) = self.resolved.get(&sym) {
+            found.clone()
+        } else {
+            let found = self.project_thing(self.names.text(sym), 4);
+            self.resolved.insert(sym, found.clone());
+            found
+        };
+        found.unwrap_or_else(|| Value::of(Kind::External(sym)))
+    }
+
+    fn project_thing(&self, full: &str, hops: u32) -> Option<Value> {
+        let (module, name) = full.rsplit_once('.')?;
+        let file = self.tables.find_module(module, self.file)?;
+        let outline = &self.tables.outlines[file as usize];
+        if let Some(&index) = outline.top_classes.get(name) {
+            return Some(Value::of(Kind::Class(super::value::ClassId { file, index })));
+        }
+        if let Some(&index) = outline.top_functions.get(name) {
+            return Some(Value::of(Kind::Function(super::value::FunctionId { file, index })));
+        }
+        if let (Some(further), true) = (outline.imports.get(name), hops > 0) {
+            return self.project_thing(further, hops - 1);
+        }
+        self.tables.learnt[file as usize].globals.get(name).cloned()
+    }
+
+    pub(super) fn attribute(&mut self, node: &'a ExprAttribute) -> Value {
+        let name = node.attr.as_str();
+        let base = self.eval(&node.value);
+        if let Some(slot) = self.slot_of(&node.value) {
+            let slot = self.f.env.attribute(slot, name);
+            if let Some(value) = self.f.env.get(slot) {
+                return self.refined(name, value.clone());
+            }
+        }
+        self.attribute_of(&base, name)
+    }
+
+    /// What an attribute of a value is, when nothing was bound to it here.
+    pub(super) fn attribute_of(&mut self, base: &Value, name: &'a str) -> Value {
+        if let Kind::External(sym) = base.kind {
+            let sym = self.names.attribute(sym, name);
+            return self.external(sym);
+        }
+        if let Some(class) = base.class.or(match base.kind {
+            Kind::Class(id) | Kind::Instance(id) => Some(id),
+            _ => None,
+        }) {
+            if let Some(value) = self.class_attribute(class, name) {
+                return self.refined(name, value);
+            }
+            if let Some(id) = self.tables.method(class, name) {
+                return Value::of(Kind::Function(id));
+            }
+        }
+        match base.kind {
+            Kind::Tensor if known::is_plain_attribute(name) => Value::of(Kind::Number),
+            Kind::Tensor if name == "data" => Value { graph: Graph::No, ..base.clone() }.flagged(Flags::DETACHED),
+            Kind::Tensor if name == "grad" => Value::data(),
+            Kind::Tensor => Value { flags: base.flags.with(Flags::RAW), ..base.clone() },
+            Kind::Module if name == "module" => base.clone(),
+            Kind::Module if matches!(name, "weight" | "bias") => Value::data().flagged(Flags::LEAF),
+            Kind::Loader if name == "dataset" => Value::of(Kind::Dataset),
+            _ => known::guess(name, self.outline.usage(name)),
+        }
+    }
+
+    fn class_attribute(&self, class: super::value::ClassId, name: &str) -> Option<Value> {
+        for id in self.tables.ancestry(class) {
+            if id.file == self.file {
+                let now = self.learnt.attributes[id.index as usize].get(name);
+                if let Some(value) =
+                    now.or_else(|| self.tables.learnt[id.file as usize].attributes.get(id.index as usize)?.get(name))
+                {
+                    return Some(value.clone());
+                }
+            } else if let Some(value) =
+                self.tables.learnt[id.file as usize].attributes.get(id.index as usize).and_then(|a| a.get(name))
+            {
+                return Some(value.exported());
+            }
+        }
+        None
+    }
+
+    fn subscript(&mut self, node: &'a ExprSubscript) -> Value {
+        let base = self.eval(&node.value);
+        self.eval(&node.slice);
+        match base.kind {
+            Kind::Tensor => base.flagged(Flags::VIEW),
+            Kind::Tuple => match (&base.parts, literal_index(&node.slice)) {
+                (Some(parts), Some(index)) if index < parts.len() => parts[index].clone(),
+                _ => base.element(),
+            },
+            Kind::List | Kind::Ring if matches!(&*node.slice, Expr::Slice(_)) => base,
+            Kind::List | Kind::Dict | Kind::Ring | Kind::Iterator => base.element(),
+            Kind::Dataset => Value::data().flagged(Flags::RAW.with(Flags::DATA)),
+            // `Optional[Tensor]`, `List[int]`: the annotation's head is what it is.
+            Kind::External(_) => Value::unknown(),
+            Kind::Array => base,
+            Kind::Module => Value { graph: base.graph, ..Value::of(Kind::Module) },
+            _ => Value { sources: base.sources, ..Value::unknown() },
+        }
+    }
+
+    fn binary(&mut self, node: &'a ExprBinOp) -> Value {
+        let left = self.eval(&node.left);
+        let right = self.eval(&node.right);
+        if matches!(left.kind, Kind::List) && matches!(node.op, Operator::Add) {
+            let element = mixed(&left.element(), &right.element());
+            return self.new_holder(Kind::List, Some(element), node.range());
+        }
+        if matches!(left.kind, Kind::List) && matches!(node.op, Operator::Mult) {
+            return self.born_here(left, node.range());
+        }
+        if left.kind == Kind::Str {
+            return Value::of(Kind::Str);
+        }
+        self.arithmetic(&left, &right, node.range())
+    }
+
+    /// What arithmetic on two values gives.
+    pub(super) fn arithmetic(&mut self, left: &Value, right: &Value, range: TextRange) -> Value {
+        if left.kind == Kind::Array || right.kind == Kind::Array && left.kind != Kind::Tensor {
+            return Value::of(Kind::Array);
+        }
+        if left.kind == Kind::Number && right.kind == Kind::Number {
+            return Value::of(Kind::Number);
+        }
+        if left.kind == Kind::Tensor || right.kind == Kind::Tensor {
+            let mut value = self.combined(&[left, right], range);
+            let loss = left.has(Flags::LOSS) || right.has(Flags::LOSS);
+            if loss {
+                value = value.flagged(Flags::LOSS);
+            }
+            return value;
+        }
+        let sources = left.sources.with(right.sources);
+        Value { sources, ..Value::unknown() }
+    }
+
+    /// A tensor computed from others.
+    pub(super) fn combined(&mut self, inputs: &[&Value], range: TextRange) -> Value {
+        let mut value = Value::data();
+        let tensors = inputs.iter().filter(|input| input.kind == Kind::Tensor || input.graph > Graph::No);
+        let (mut sources, mut graph, mut mixed) = (Sources::default(), Graph::No, false);
+        let mut leaf = false;
+        for input in tensors {
+            sources = sources.with(input.sources);
+            graph = graph.max(input.graph);
+            mixed |= input.has(Flags::MIXED);
+            leaf |= input.has(Flags::LEAF);
+            if input.device != Device::Unknown {
+                value.device = input.device;
+            }
+        }
+        value.graph = graph;
+        value.sources = sources;
+        if mixed {
+            value = value.flagged(Flags::MIXED);
+        }
+        if leaf && graph < Graph::Likely {
+            // Arithmetic on parameters makes a graph too, but no forward pass hangs on it.
+            value.graph = Graph::Possible;
+        }
+        self.under_mode(value, range)
+    }
+
+    /// What the gradient mode leaves of a computed tensor's graph.
+    pub(super) fn under_mode(&mut self, mut value: Value, range: TextRange) -> Value {
+        match self.f.grad {
+            GradMode::On => {}
+            GradMode::Depends => {
+                value.graph = value.graph.min(Graph::Possible);
+                value = value.flagged(Flags::MIXED);
+            }
+            GradMode::NoGrad | GradMode::Inference => {
+                value.graph = Graph::No;
+                value = value.flagged(Flags::NO_GRAD);
+            }
+        }
+        value.made_at = range;
+        value.born = self.f.block;
+        value
+    }
+
+    fn boolean(&mut self, op: BoolOp, values: &'a [Expr]) -> Value {
+        let mut whole: Option<Value> = None;
+        for (index, expr) in values.iter().enumerate() {
+            let value = if index == 0 {
+                self.eval(expr)
+            } else {
+                self.inside(BlockKind::If(None), expr.range(), |walker| walker.eval(expr))
+            };
+            whole = Some(match whole {
+                None => value,
+                Some(_) if op == BoolOp::And => value,
+                Some(old) => old.join(&value),
+            });
+        }
+        whole.unwrap_or_else(Value::unknown)
+    }
+
+    fn conditional(&mut self, test: &'a Expr, body: &'a Expr, orelse: &'a Expr) -> Value {
+        self.eval(test);
+        let yes = self.inside(BlockKind::If(Some(test)), body.range(), |walker| walker.eval(body));
+        let no = self.inside(BlockKind::Else(test), orelse.range(), |walker| walker.eval(orelse));
+        yes.join(&no)
+    }
+
+    fn display(&mut self, kind: Kind, items: &'a [Expr], range: TextRange) -> Value {
+        let mut element: Option<Value> = None;
+        for item in items {
+            let value = self.eval(item);
+            element = Some(element.map_or_else(|| value.clone(), |old| mixed(&old, &value)));
+        }
+        self.new_holder(kind, element, range)
+    }
+
+    /// A new list, dict or set of something.
+    pub(super) fn new_holder(&mut self, kind: Kind, element: Option<Value>, range: TextRange) -> Value {
+        let value = element.map_or_else(|| Value::of(kind), |element| Value::holder(kind, element));
+        self.born_here(value, range)
+    }
+
+    pub(super) fn born_here(&self, mut value: Value, range: TextRange) -> Value {
+        value.made_at = range;
+        value.born = self.f.block;
+        value
+    }
+
+    fn comprehension(
+        &mut self,
+        kind: Kind,
+        generators: &'a [Comprehension],
+        key: Option<&'a Expr>,
+        element: &'a Expr,
+        whole: &'a Expr,
+    ) -> Value {
+        let mark = self.f.env.mark();
+        let value = self.generator(generators, key, element, whole);
+        self.f.env.undo(mark);
+        self.new_holder(kind, Some(value), whole.range())
+    }
+
+    fn generator(
+        &mut self,
+        generators: &'a [Comprehension],
+        key: Option<&'a Expr>,
+        element: &'a Expr,
+        whole: &'a Expr,
+    ) -> Value {
+        let Some((first, rest)) = generators.split_first() else {
+            if let Some(key) = key {
+                self.eval(key);
+            }
+            return self.eval(element);
+        };
+        let iterated = self.eval(&first.iter);
+        let kind: LoopKind = self.loop_kind(&first.target, &first.iter, &iterated);
+        let item = self.iterate(&iterated);
+        // The block is known by the generator's own text, so that several generators are several blocks.
+        self.inside(BlockKind::Comprehension(kind, whole), first.range(), |walker| {
+            walker.assign(&first.target, item, None, first.target.range());
+            for test in &first.ifs {
+                walker.eval(test);
+            }
+            walker.generator(rest, key, element, whole)
+        })
+    }
+}
+
+/// What a display with both items holds: numbers beside tensors do not hide the tensors.
+pub(super) fn mixed(a: &Value, b: &Value) -> Value {
+    if a.kind == b.kind || a.kind == Kind::Unknown || b.kind == Kind::Unknown {
+        return a.join(b);
+    }
+    match (a.kind, b.kind) {
+        (Kind::Tensor, _) => a.clone(),
+        (_, Kind::Tensor) => b.clone(),
+        _ => a.join(b),
+    }
+}
+
+fn literal_index(expr: &Expr) -> Option<usize> {
+    match expr {
+        Expr::NumberLiteral(node) => match &node.value {
+            crate::python::ast::Number::Int(int) => int.as_usize(),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn is_builtin(name: &str) -> bool {
+    matches!(
+        name,
+        "print"
+            | "len"
+            | "range"
+            | "enumerate"
+            | "zip"
+            | "list"
+            | "dict"
+            | "set"
+            | "tuple"
+            | "float"
+            | "int"
+            | "str"
+            | "bool"
+            | "sum"
+            | "max"
+            | "min"
+            | "abs"
+            | "round"
+            | "iter"
+            | "next"
+            | "map"
+            | "filter"
+            | "sorted"
+            | "reversed"
+            | "isinstance"
+            | "super"
+            | "open"
+            | "getattr"
+            | "setattr"
+            | "hasattr"
+            | "type"
+            | "any"
+            | "all"
+            | "exit"
+            | "quit"
+            | "frozenset"
+            | "Exception"
+            | "RuntimeError"
+            | "MemoryError"
+            | "ValueError"
+            | "KeyboardInterrupt"
+            | "BaseException"
+            | "repr"
+            | "id"
+            | "vars"
+            | "callable"
+            | "staticmethod"
+            | "classmethod"
+            | "property"
+            | "divmod"
+            | "pow"
+            | "input"
+            | "hash"
+            | "slice"
+            | "object"
+            | "globals"
+            | "locals"
+            | "StopIteration"
+            | "TypeError"
+            | "OSError"
+            | "IOError"
+            | "KeyError"
+            | "IndexError"
+            | "AttributeError"
+            | "ImportError"
+            | "NotImplementedError"
+    )
+}

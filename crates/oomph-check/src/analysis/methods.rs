@@ -1,0 +1,367 @@
+//! The walk over calls of methods and builtins: tensors, modules, lists, optimizers, `enumerate`, `sum`.
+
+use super::calls::{Given, Outcome};
+use super::events::{Callee, StoreKind};
+use super::exprs::mixed;
+use super::known::{self, Method};
+use super::names::Sym;
+use super::value::{Device, Flags, Graph, Kind, Value};
+use super::walk::Walker;
+use crate::python::{Expr, Ranged};
+
+impl<'a> Walker<'a, '_> {
+    pub(super) fn call_method(&mut self, receiver: &Value, given: &Given<'a>) -> Outcome {
+        if let Some(value) = self.training_method(receiver, given) {
+            return Outcome::other(value);
+        }
+        match receiver.kind {
+            Kind::Tensor => Outcome::other(self.tensor_method(receiver, given)),
+            Kind::Module => self.module_method(receiver, given),
+            Kind::List | Kind::Set | Kind::Ring | Kind::Dict | Kind::Tuple | Kind::Iterator => {
+                Outcome::other(self.holder_method(receiver, given))
+            }
+            Kind::Optimizer | Kind::Scheduler if given.name == "state_dict" => Outcome::other(Value::of(Kind::Dict)),
+            Kind::Scaler if given.name == "scale" => {
+                Outcome::other(given.first().cloned().unwrap_or_else(Value::unknown))
+            }
+            Kind::Engine => Outcome::other(self.engine_method(given)),
+            Kind::Array => Outcome::other(Value::of(if given.name == "item" { Kind::Number } else { Kind::Array })),
+            Kind::Str => Outcome::other(Value::of(Kind::Str)),
+            Kind::Number => Outcome::other(Value::of(Kind::Number)),
+            Kind::Made(sym) if given.name == "from_pretrained" => {
+                Outcome { callee: Callee::External(sym), ..Outcome::other(Value::unknown()) }
+            }
+            _ => Outcome::other(self.unknown_method(receiver, given)),
+        }
+    }
+
+    /// `backward`, `step` and `zero_grad`, whatever they are called on.
+    fn training_method(&mut self, receiver: &Value, given: &Given<'a>) -> Option<Value> {
+        match given.name {
+            "backward" | "manual_backward" => {
+                let retains = given.is_true("retain_graph") || given.is_true("create_graph");
+                let on_argument = !receiver.is_tensor() && !given.args.is_empty() && receiver.graph == Graph::No
+                    || given.name == "manual_backward"
+                    || receiver.is_module();
+                let sources = if on_argument { given.first().map(|loss| loss.sources) } else { Some(receiver.sources) };
+                self.backward(sources.unwrap_or_default(), retains);
+                Some(Value::of(Kind::None))
+            }
+            "step" if receiver.kind != Kind::Scheduler => {
+                let text = self.source.slice(given.node.func.range());
+                self.f.summary.steps |=
+                    matches!(receiver.kind, Kind::Optimizer | Kind::Scaler | Kind::Engine | Kind::Module)
+                        || text.contains("opt") && !text.contains("sched");
+                None
+            }
+            "zero_grad" => {
+                self.f.summary.zeroes_grad = true;
+                Some(Value::of(Kind::None))
+            }
+            _ => None,
+        }
+    }
+
+    fn tensor_method(&mut self, receiver: &Value, given: &Given<'a>) -> Value {
+        let range = given.node.range();
+        let same = |value: Value| Value { made_at: range, ..value };
+        match given.name {
+            "items" => return self.pairs(receiver.clone()),
+            "values" | "keys" => return Value::holder(Kind::Iterator, receiver.clone()),
+            "get" | "pop" => return receiver.clone(),
+            "max" | "min" | "sort" | "topk" | "median" | "mode" | "cummax"
+                if given.args.len() == 1 || !given.keywords.is_empty() =>
+            {
+                let values = self.combined(&[receiver], range);
+                return Value::tuple(vec![values, Value { device: receiver.device, ..Value::data() }]);
+            }
+            _ => {}
+        }
+        match known::tensor_method(given.name) {
+            Method::Detach => Value { graph: Graph::No, ..same(receiver.clone()) }
+                .unflagged(Flags::LEAF.with(Flags::MIXED))
+                .flagged(Flags::DETACHED),
+            Method::Number => Value::of(Kind::Number),
+            Method::Array => Value::of(Kind::Array),
+            Method::List => self.new_holder(Kind::List, Some(Value::of(Kind::Number)), range),
+            Method::Plain => Value { device: receiver.device, ..Value::data() },
+            Method::ToCpu => {
+                Value { device: Device::Cpu, ..same(receiver.clone()) }.unflagged(Flags::VIEW.with(Flags::LEAF))
+            }
+            Method::ToCuda => {
+                self.f.summary.moves_to_cuda = true;
+                Value { device: Device::Cuda, ..same(receiver.clone()) }.unflagged(Flags::VIEW.with(Flags::LEAF))
+            }
+            Method::To => {
+                let device = self.device_given(given);
+                self.f.summary.moves_to_cuda |= device == Device::Cuda;
+                let device = if device == Device::Unknown { receiver.device } else { device };
+                // `.to(device)` with an unknown device: no longer known to be on the CPU.
+                let device = if device == Device::Cpu && self.device_given(given) == Device::Unknown {
+                    Device::Unknown
+                } else {
+                    device
+                };
+                Value { device, ..same(receiver.clone()) }.unflagged(Flags::LEAF)
+            }
+            Method::RequiresGrad => match given.node.arguments.args.first() {
+                Some(Expr::BooleanLiteral(literal)) if !literal.value => receiver.clone().unflagged(Flags::LEAF),
+                _ => receiver.clone().flagged(Flags::LEAF),
+            },
+            Method::Nothing => Value::of(Kind::None),
+            Method::View => same(receiver.clone()).flagged(Flags::VIEW),
+            Method::Reduce => {
+                let flags = if given.args.is_empty() { Flags::SCALAR } else { Flags::default() };
+                let loss = receiver.flags.has(Flags::LOSS);
+                let value = self.combined(&[receiver], range).flagged(flags);
+                if loss { value.flagged(Flags::LOSS) } else { value }
+            }
+            Method::Same => {
+                let inputs: Vec<&Value> = std::iter::once(receiver).chain(given.all()).collect();
+                let value = self.combined(&inputs, range);
+                let kept = receiver.flags.0 & (Flags::LOSS.0 | Flags::SCALAR.0 | Flags::RAW.0 | Flags::DATA.0);
+                Value { device: if value.device == Device::Unknown { receiver.device } else { value.device }, ..value }
+                    .flagged(Flags(kept))
+            }
+        }
+    }
+
+    fn pairs(&mut self, value: Value) -> Value {
+        Value::holder(Kind::Iterator, Value::tuple(vec![Value::of(Kind::Str), value]))
+    }
+
+    fn module_method(&mut self, receiver: &Value, given: &Given<'a>) -> Outcome {
+        let func = match &*given.node.func {
+            Expr::Attribute(attribute) => Some(&*attribute.value),
+            _ => None,
+        };
+        let value = match given.name {
+            "forward" | "__call__" => return self.forward(receiver, given),
+            "parameters" | "named_parameters" | "buffers" | "named_buffers" => {
+                let leaf = Value::data().flagged(Flags::LEAF);
+                if given.name.starts_with("named") {
+                    self.pairs(leaf).flagged(Flags::LEAF)
+                } else {
+                    Value::holder(Kind::Iterator, leaf).flagged(Flags::LEAF)
+                }
+            }
+            "modules" | "children" => {
+                Value::holder(Kind::Iterator, Value { graph: receiver.graph, ..Value::of(Kind::Module) })
+            }
+            "named_modules" | "named_children" => {
+                self.pairs(Value { graph: receiver.graph, ..Value::of(Kind::Module) })
+            }
+            "state_dict" => {
+                let value = Value::holder(Kind::Dict, Value::data().flagged(Flags::DETACHED));
+                Value { maker: Some(self.names.intern("torch.nn.Module.state_dict")), ..value }
+            }
+            "generate" => Value::data().flagged(Flags::NO_GRAD.with(Flags::RAW)),
+            "requires_grad_" => {
+                let off =
+                    matches!(given.node.arguments.args.first(), Some(Expr::BooleanLiteral(literal)) if !literal.value);
+                if let Some(module) = func {
+                    self.set_frozen(module, off);
+                }
+                if off { receiver.clone().flagged(Flags::FROZEN) } else { receiver.clone().unflagged(Flags::FROZEN) }
+            }
+            "cuda" => {
+                self.f.summary.moves_to_cuda = true;
+                Value { device: Device::Cuda, ..receiver.clone() }
+            }
+            "to" => {
+                let device = self.device_given(given);
+                self.f.summary.moves_to_cuda |= device == Device::Cuda;
+                Value { device, ..receiver.clone() }
+            }
+            name if known::returns_module(name) => receiver.clone(),
+            _ => {
+                // A method of a module nobody wrote here: a tensor with a graph, perhaps.
+                let inputs: Vec<&Value> = given.all().collect();
+                if inputs.iter().any(|value| value.is_tensor()) && receiver.class.is_none() {
+                    let site = if self.f.grad.is_off() {
+                        super::value::Sources::default()
+                    } else {
+                        self.site(given.node.range())
+                    };
+                    let mut value = self.combined(&inputs, given.node.range());
+                    value.graph = value.graph.max(Graph::Possible);
+                    value.sources = value.sources.with(site);
+                    self.under_mode(value, given.node.range()).flagged(Flags::RAW)
+                } else {
+                    Value::unknown()
+                }
+            }
+        };
+        Outcome::other(value)
+    }
+
+    fn holder_method(&mut self, receiver: &Value, given: &Given<'a>) -> Value {
+        let target = match &*given.node.func {
+            Expr::Attribute(attribute) => &*attribute.value,
+            _ => return Value::unknown(),
+        };
+        let last = given.node.arguments.args.last();
+        match given.name {
+            "append" | "add" | "insert" | "appendleft" | "put" => {
+                if let (Some(value), Some(expr)) = (given.args.last(), last) {
+                    self.store(StoreKind::Append, target, receiver.clone(), value.clone(), expr, given.node.range());
+                    self.grow(target, receiver, value);
+                }
+                Value::of(Kind::None)
+            }
+            "extend" | "update" | "extendleft" => {
+                if let (Some(value), Some(expr)) = (given.args.last(), last) {
+                    let element = value.element();
+                    self.store(StoreKind::Extend, target, receiver.clone(), element.clone(), expr, given.node.range());
+                    self.grow(target, receiver, &element);
+                }
+                Value::of(Kind::None)
+            }
+            "clear" => {
+                if let Some(slot) = self.slot_of(target) {
+                    let empty = Value { parts: None, graph: Graph::No, ..receiver.clone() };
+                    self.f.env.update(slot, Some(empty));
+                }
+                Value::of(Kind::None)
+            }
+            "items" => self.pairs(receiver.element()),
+            "values" => Value::holder(Kind::Iterator, receiver.element()),
+            "keys" => Value::holder(Kind::Iterator, Value::of(Kind::Str)),
+            "copy" => self.born_here(receiver.clone(), given.node.range()),
+            "pop" | "popleft" | "get" | "setdefault" | "popitem" | "__next__" => receiver.element(),
+            "index" | "count" => Value::of(Kind::Number),
+            _ => Value::unknown(),
+        }
+    }
+
+    fn engine_method(&mut self, given: &Given<'a>) -> Value {
+        match given.name {
+            "prepare" | "setup" | "setup_dataloaders" | "setup_module" | "setup_optimizers" | "prepare_model" => {
+                if given.args.len() == 1 {
+                    given.args[0].clone()
+                } else {
+                    Value::tuple(given.args.clone())
+                }
+            }
+            "gather"
+            | "gather_for_metrics"
+            | "reduce"
+            | "pad_across_processes"
+            | "all_gather"
+            | "all_reduce"
+            | "to_device" => given.first().cloned().unwrap_or_else(Value::unknown),
+            "unwrap_model" => given.first().cloned().unwrap_or_else(Value::unknown),
+            _ => Value::unknown(),
+        }
+    }
+
+    fn unknown_method(&mut self, receiver: &Value, given: &Given<'a>) -> Value {
+        if !self.dry && !matches!(receiver.kind, Kind::Optimizer | Kind::Scheduler | Kind::Loader) {
+            self.learnt.method_modes.entry(given.name).or_default().count(self.f.grad);
+        }
+        let target = match &*given.node.func {
+            Expr::Attribute(attribute) => &*attribute.value,
+            _ => return Value::unknown(),
+        };
+        match given.name {
+            "append" | "appendleft" | "extend" if given.args.len() == 1 => {
+                let kind = if given.name == "extend" { StoreKind::Extend } else { StoreKind::Append };
+                let value = if kind == StoreKind::Extend { given.args[0].element() } else { given.args[0].clone() };
+                let expr = &given.node.arguments.args[0];
+                self.store(kind, target, receiver.clone(), value, expr, given.node.range());
+                Value::of(Kind::None)
+            }
+            "item" | "numel" | "size" | "dim" => Value::of(Kind::Number),
+            "tolist" => Value::of(Kind::List),
+            "numpy" => Value::of(Kind::Array),
+            "detach" => Value::data().flagged(Flags::DETACHED),
+            "to" | "cuda" | "cpu" | "float" | "half" | "long" | "contiguous" | "view" | "reshape" | "squeeze"
+            | "unsqueeze" | "mean" | "sum" | "clone" | "permute" | "transpose" | "flatten" => receiver.clone(),
+            "items" => self.pairs(receiver.element()),
+            "values" => Value::holder(Kind::Iterator, receiver.element()),
+            name if name.ends_with("loss") => {
+                let inputs: Vec<&Value> = given.all().collect();
+                let value = self.combined(&inputs, given.node.range()).flagged(Flags::LOSS);
+                if value.graph == Graph::No { Value { graph: Graph::Unknown, ..value } } else { value }
+            }
+            _ => Value::unknown(),
+        }
+    }
+
+    /// What a builtin, or a function of `collections` and `itertools`, gives.
+    pub(super) fn call_builtin(&mut self, sym: Sym, given: &Given<'a>) -> Option<Value> {
+        let range = given.node.range();
+        let first = given.args.first();
+        let element = || first.map_or_else(Value::unknown, Value::element);
+        Some(match self.names.text(sym) {
+            "len" | "float" | "int" | "bool" | "isinstance" | "hasattr" | "round" | "id" | "hash" | "callable"
+            | "any" | "all" => Value::of(Kind::Number),
+            "str" | "repr" | "input" => Value::of(Kind::Str),
+            "print" => Value::of(Kind::None),
+            "list" | "sorted" => self.new_holder(Kind::List, first.map(Value::element), range),
+            "tuple" => self.new_holder(Kind::List, first.map(Value::element), range),
+            "set" | "frozenset" => self.new_holder(Kind::Set, first.map(Value::element), range),
+            "dict" | "collections.OrderedDict" | "collections.Counter" => {
+                let element = given.all().cloned().reduce(|a, b| mixed(&a, &b));
+                self.new_holder(Kind::Dict, element, range)
+            }
+            "collections.defaultdict" => {
+                let element = match self.factory(given) {
+                    Some("list") => Some(Value::of(Kind::List)),
+                    Some("dict") => Some(Value::of(Kind::Dict)),
+                    Some("float" | "int") => Some(Value::of(Kind::Number)),
+                    _ => None,
+                };
+                self.new_holder(Kind::Dict, element, range)
+            }
+            "collections.deque" => {
+                let bounded = given.keyword("maxlen").is_some() || given.args.len() == 2;
+                self.new_holder(if bounded { Kind::Ring } else { Kind::List }, None, range)
+            }
+            "range" => Value::holder(Kind::Iterator, Value::of(Kind::Number)),
+            "enumerate" => Value::holder(Kind::Iterator, Value::tuple(vec![Value::of(Kind::Number), element()])),
+            "zip" | "itertools.zip_longest" | "itertools.product" => {
+                let parts = given.args.iter().map(Value::element).collect();
+                Value::holder(Kind::Iterator, Value::tuple(parts))
+            }
+            "iter" | "reversed" | "itertools.cycle" | "itertools.chain" | "itertools.islice" => {
+                Value::holder(Kind::Iterator, element())
+            }
+            "filter" => Value::holder(Kind::Iterator, given.args.get(1).map_or_else(Value::unknown, Value::element)),
+            "next" => element(),
+            "sum" | "max" | "min" | "abs" => {
+                let item =
+                    first.map_or_else(
+                        Value::unknown,
+                        |value| if value.is_tensor() { value.clone() } else { value.element() },
+                    );
+                match item.kind {
+                    Kind::Tensor => Value { flags: item.flags, ..self.combined(&[&item], range) },
+                    Kind::Unknown => Value { sources: item.sources, ..Value::unknown() },
+                    _ => Value::of(Kind::Number),
+                }
+            }
+            "getattr" => Value::unknown(),
+            "super" => self.super_value(),
+            _ => return None,
+        })
+    }
+
+    fn factory(&self, given: &Given<'a>) -> Option<&'a str> {
+        match given.node.arguments.args.first() {
+            Some(Expr::Name(name)) => Some(name.id.as_str()),
+            Some(Expr::Lambda(lambda)) => match &*lambda.body {
+                Expr::List(_) => Some("list"),
+                Expr::NumberLiteral(_) => Some("float"),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    fn super_value(&self) -> Value {
+        let Some(index) = self.f.class else { return Value::unknown() };
+        let bases = &self.tables.class_bases[self.file as usize][index as usize];
+        bases.first().map_or_else(Value::unknown, |base| self.instance_of(*base))
+    }
+}

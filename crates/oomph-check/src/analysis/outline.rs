@@ -1,0 +1,334 @@
+//! What a file defines and imports, and how its names are used: found in one look, before anything is walked.
+
+use rustc_hash::FxHashMap;
+
+use crate::python::ast::visitor::source_order::{SourceOrderVisitor, walk_expr, walk_stmt};
+use crate::python::ast::{StmtClassDef, StmtFunctionDef};
+use crate::python::{Expr, Ranged, Stmt};
+
+/// How a name is used anywhere in a file, whatever scope: names tend to mean one thing in one file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Usage(u16);
+
+impl Usage {
+    /// `x(...)`.
+    pub const CALLED: Self = Self(1);
+    /// `for ... in x`.
+    pub const ITERATED: Self = Self(1 << 1);
+    /// `x.eval()`.
+    pub const EVAL: Self = Self(1 << 2);
+    /// `x.train()`.
+    pub const TRAIN: Self = Self(1 << 3);
+    /// `x.parameters()`, `x.named_parameters()`, `x.modules()`.
+    pub const PARAMETERS: Self = Self(1 << 4);
+    /// `x.step()`.
+    pub const STEP: Self = Self(1 << 5);
+    /// `x.zero_grad()`.
+    pub const ZERO_GRAD: Self = Self(1 << 6);
+    /// `x.backward()`.
+    pub const BACKWARD: Self = Self(1 << 7);
+    /// `x.state_dict()`, `x.load_state_dict()`.
+    pub const STATE_DICT: Self = Self(1 << 8);
+    /// `x.to(...)`, `x.cuda()`.
+    pub const MOVED: Self = Self(1 << 9);
+    /// `x.scale(...)`, `x.unscale_(...)`.
+    pub const SCALE: Self = Self(1 << 10);
+    /// `x.item()`.
+    pub const ITEM: Self = Self(1 << 11);
+    /// `x.param_groups`.
+    pub const PARAM_GROUPS: Self = Self(1 << 12);
+
+    /// Whether any of `other` was seen.
+    #[must_use]
+    pub fn any(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    /// Either of two.
+    #[must_use]
+    pub const fn or(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    fn of_method(method: &str) -> Self {
+        match method {
+            "eval" => Self::EVAL,
+            "train" => Self::TRAIN,
+            "parameters" | "named_parameters" | "modules" | "named_modules" | "children" => Self::PARAMETERS,
+            "step" => Self::STEP,
+            "zero_grad" => Self::ZERO_GRAD,
+            "backward" => Self::BACKWARD,
+            "state_dict" | "load_state_dict" => Self::STATE_DICT,
+            "to" | "cuda" => Self::MOVED,
+            "scale" | "unscale_" => Self::SCALE,
+            "item" => Self::ITEM,
+            _ => Self(0),
+        }
+    }
+
+    /// Whether it is used as a module is, beyond doubt enough to call it one.
+    #[must_use]
+    pub fn is_like_module(self) -> bool {
+        self.any(Self::PARAMETERS)
+            || self.any(Self::CALLED) && self.any(Self::EVAL.or(Self::STATE_DICT).or(Self::ZERO_GRAD).or(Self::TRAIN))
+    }
+}
+
+/// A function or method.
+#[derive(Debug)]
+pub struct FunctionDef<'a> {
+    /// Its definition.
+    pub node: &'a StmtFunctionDef,
+    /// The class whose body it is in.
+    pub class: Option<u32>,
+    /// The function it is nested in.
+    pub parent: Option<u32>,
+    /// Whether `yield` is in its body.
+    pub is_generator: bool,
+}
+
+/// A class.
+#[derive(Debug)]
+pub struct ClassDef<'a> {
+    /// Its definition.
+    pub node: &'a StmtClassDef,
+    /// The function it is nested in.
+    pub parent: Option<u32>,
+    /// Its methods.
+    pub methods: FxHashMap<&'a str, u32>,
+    /// Full names of its bases, as far as imports tell; a project's own class keeps its bare name.
+    pub bases: Vec<String>,
+}
+
+/// What a file defines, imports and does with its names.
+#[derive(Debug, Default)]
+pub struct Outline<'a> {
+    /// Functions and methods, in the order of the text.
+    pub functions: Vec<FunctionDef<'a>>,
+    /// Classes, in the order of the text.
+    pub classes: Vec<ClassDef<'a>>,
+    /// What each imported name stands for, wherever in the file it is imported.
+    pub imports: FxHashMap<&'a str, String>,
+    /// Modules of `from x import *`.
+    pub stars: Vec<String>,
+    /// Module-level functions by name.
+    pub top_functions: FxHashMap<&'a str, u32>,
+    /// Module-level classes by name.
+    pub top_classes: FxHashMap<&'a str, u32>,
+    /// How names are used.
+    pub usage: FxHashMap<&'a str, Usage>,
+    by_start: FxHashMap<u32, u32>,
+    /// The dotted name of the module, from its path.
+    pub module: String,
+}
+
+impl<'a> Outline<'a> {
+    /// Looks a file over. `path` is what the user calls it.
+    pub(crate) fn of(path: &str, body: &'a [Stmt]) -> Self {
+        let (module, package) = module_name(path);
+        let outline = Self { module, ..Self::default() };
+        let mut look = Look { outline, package, class: None, function: None };
+        for stmt in body {
+            look.visit_stmt(stmt);
+        }
+        let mut outline = look.outline;
+        for index in 0..outline.classes.len() {
+            let class = &outline.classes[index];
+            let arguments = class.node.arguments.as_ref();
+            let bases = arguments.map(|arguments| arguments.args.iter().filter_map(dotted).collect::<Vec<_>>());
+            outline.classes[index].bases =
+                bases.unwrap_or_default().iter().map(|base| outline.full_name(base)).collect();
+        }
+        outline
+    }
+
+    /// What a dotted name stands for, by the imports.
+    pub(crate) fn full_name(&self, name: &str) -> String {
+        let (first, rest) = name.split_once('.').map_or((name, None), |(first, rest)| (first, Some(rest)));
+        match (self.imports.get(first), rest) {
+            (Some(full), Some(rest)) => format!("{full}.{rest}"),
+            (Some(full), None) => full.clone(),
+            (None, _) => name.to_owned(),
+        }
+    }
+
+    /// The index of a function by its definition.
+    pub(crate) fn function_of(&self, node: &StmtFunctionDef) -> Option<u32> {
+        self.by_start.get(&node.range().start().to_u32()).copied()
+    }
+
+    /// The index of a class by its definition.
+    pub(crate) fn class_of(&self, node: &StmtClassDef) -> Option<u32> {
+        self.by_start.get(&node.range().start().to_u32()).copied()
+    }
+
+    /// How a name is used in the file.
+    #[must_use]
+    pub fn usage(&self, name: &str) -> Usage {
+        self.usage.get(name).copied().unwrap_or_default()
+    }
+}
+
+/// `a.b.c` for an expression of names and attributes.
+pub(crate) fn dotted(expr: &Expr) -> Option<String> {
+    match expr {
+        Expr::Name(name) => Some(name.id.to_string()),
+        Expr::Attribute(attribute) => Some(format!("{}.{}", dotted(&attribute.value)?, attribute.attr)),
+        Expr::Subscript(subscript) => dotted(&subscript.value),
+        _ => None,
+    }
+}
+
+/// The dotted module name and package of a path.
+fn module_name(path: &str) -> (String, String) {
+    let path = path.strip_suffix(".py").or_else(|| path.strip_suffix(".ipynb")).unwrap_or(path);
+    let parts: Vec<&str> =
+        path.split(['/', '\\']).filter(|part| !part.is_empty() && *part != "." && *part != "..").collect();
+    let package = parts[..parts.len().saturating_sub(1)].join(".");
+    if parts.last() == Some(&"__init__") { (package.clone(), package) } else { (parts.join("."), package) }
+}
+
+/// The package `level` dots above.
+fn ancestor(package: &str, level: u32) -> String {
+    let mut parts: Vec<&str> = package.split('.').collect();
+    for _ in 1..level {
+        parts.pop();
+    }
+    parts.join(".")
+}
+
+struct Look<'a> {
+    outline: Outline<'a>,
+    package: String,
+    class: Option<u32>,
+    function: Option<u32>,
+}
+
+impl<'a> Look<'a> {
+    fn used(&mut self, expr: &'a Expr, usage: Usage) {
+        let name = match expr {
+            Expr::Name(name) => name.id.as_str(),
+            Expr::Attribute(attribute) => attribute.attr.as_str(),
+            _ => return,
+        };
+        let seen = self.outline.usage.entry(name).or_default();
+        *seen = seen.or(usage);
+    }
+
+    fn import(&mut self, stmt: &'a Stmt) {
+        match stmt {
+            Stmt::Import(import) => {
+                for alias in &import.names {
+                    let full = alias.name.as_str();
+                    if let Some(name) = &alias.asname {
+                        self.outline.imports.insert(name, full.to_owned());
+                    } else {
+                        let first = full.split('.').next().unwrap_or(full);
+                        self.outline.imports.insert(first, first.to_owned());
+                    }
+                }
+            }
+            Stmt::ImportFrom(import) => {
+                let named = import.module.as_ref().map_or("", |module| module.as_str());
+                let module = if import.level == 0 {
+                    named.to_owned()
+                } else {
+                    let above = ancestor(&self.package, import.level);
+                    [above.as_str(), named]
+                        .iter()
+                        .filter(|part| !part.is_empty())
+                        .copied()
+                        .collect::<Vec<_>>()
+                        .join(".")
+                };
+                for alias in &import.names {
+                    if alias.name.as_str() == "*" {
+                        self.outline.stars.push(module.clone());
+                        continue;
+                    }
+                    let name = alias.asname.as_ref().unwrap_or(&alias.name);
+                    self.outline.imports.insert(name, format!("{module}.{}", alias.name));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn function(&mut self, node: &'a StmtFunctionDef) {
+        let index = self.outline.functions.len() as u32;
+        self.outline.by_start.insert(node.range().start().to_u32(), index);
+        let function = FunctionDef { node, class: self.class, parent: self.function, is_generator: false };
+        self.outline.functions.push(function);
+        if let Some(class) = self.class {
+            // A property's setter has the getter's name: the first one counts.
+            self.outline.classes[class as usize].methods.entry(node.name.as_str()).or_insert(index);
+        } else if self.function.is_none() {
+            self.outline.top_functions.insert(node.name.as_str(), index);
+        }
+        let outer = (self.class.take(), self.function.replace(index));
+        for stmt in &node.body {
+            self.visit_stmt(stmt);
+        }
+        (self.class, self.function) = outer;
+    }
+
+    fn class(&mut self, node: &'a StmtClassDef) {
+        let index = self.outline.classes.len() as u32;
+        self.outline.by_start.insert(node.range().start().to_u32(), index);
+        let class = ClassDef { node, parent: self.function, methods: FxHashMap::default(), bases: Vec::new() };
+        self.outline.classes.push(class);
+        if self.class.is_none() && self.function.is_none() {
+            self.outline.top_classes.insert(node.name.as_str(), index);
+        }
+        let outer = (self.class.replace(index), self.function);
+        for stmt in &node.body {
+            self.visit_stmt(stmt);
+        }
+        (self.class, self.function) = outer;
+    }
+}
+
+impl<'a> SourceOrderVisitor<'a> for Look<'a> {
+    fn visit_stmt(&mut self, stmt: &'a Stmt) {
+        match stmt {
+            Stmt::Import(_) | Stmt::ImportFrom(_) => self.import(stmt),
+            Stmt::FunctionDef(node) => self.function(node),
+            Stmt::ClassDef(node) => self.class(node),
+            Stmt::For(node) => {
+                self.used(&node.iter, Usage::ITERATED);
+                walk_stmt(self, stmt);
+            }
+            _ => walk_stmt(self, stmt),
+        }
+    }
+
+    fn visit_expr(&mut self, expr: &'a Expr) {
+        match expr {
+            Expr::Call(call) => match &*call.func {
+                Expr::Attribute(attribute) => {
+                    self.used(&attribute.value, Usage::of_method(&attribute.attr));
+                    self.used(&call.func, Usage::CALLED);
+                }
+                Expr::Name(name) => {
+                    self.used(&call.func, Usage::CALLED);
+                    if matches!(name.id.as_str(), "enumerate" | "tqdm" | "iter" | "zip" | "trange" | "track") {
+                        for argument in &call.arguments.args {
+                            self.used(argument, Usage::ITERATED);
+                        }
+                    }
+                }
+                _ => {}
+            },
+            Expr::Attribute(attribute) if attribute.attr.as_str() == "param_groups" => {
+                self.used(&attribute.value, Usage::PARAM_GROUPS);
+            }
+            Expr::Yield(_) | Expr::YieldFrom(_) => {
+                if let Some(function) = self.function {
+                    self.outline.functions[function as usize].is_generator = true;
+                }
+            }
+            _ => {}
+        }
+        walk_expr(self, expr);
+    }
+}

@@ -1,0 +1,70 @@
+//! The rounds over a project: look over, walk to learn, walk to record.
+
+use rayon::prelude::*;
+use rustc_hash::FxHashSet;
+
+use super::outline::Outline;
+use super::tables::Tables;
+use super::walk::Walker;
+use crate::facts::Facts;
+use crate::source::Source;
+
+/// Works out the facts of every file and hands each file's to `visit`, in parallel.
+pub(crate) fn analyse<T: Send>(sources: &[Source], visit: impl Fn(usize, &Facts<'_>) -> T + Sync) -> Vec<Option<T>> {
+    let relevant: Vec<bool> = sources.par_iter().map(|source| is_relevant(&source.text)).collect();
+    let mut tables = Tables::link(outlines(sources, &relevant));
+    let files = || (0..sources.len()).into_par_iter();
+    let outlined = |file: usize| !tables.outlines[file].module.is_empty();
+    let learnt = files()
+        .map(|file| if outlined(file) { Some(walker(&tables, file, sources, false).walk_file().0) } else { None });
+    let learnt = learnt.collect::<Vec<_>>().into_iter().map(Option::unwrap_or_default).collect();
+    tables.absorb(learnt);
+    files()
+        .map(|file| {
+            relevant[file].then(|| {
+                let (_, log, names) = walker(&tables, file, sources, true).walk_file();
+                visit(file, &Facts::new(&sources[file], file as u32, &tables, log, names))
+            })
+        })
+        .collect()
+}
+
+fn walker<'a, 't>(tables: &'t Tables<'a>, file: usize, sources: &'a [Source], record: bool) -> Walker<'a, 't> {
+    Walker::new(tables, file as u32, &sources[file], record)
+}
+
+/// Outlines of the files that have to do with torch, and of those they may import.
+fn outlines<'a>(sources: &'a [Source], relevant: &[bool]) -> Vec<Outline<'a>> {
+    let files = sources.par_iter().zip(relevant);
+    let mut outlines: Vec<Option<Outline<'a>>> =
+        files.map(|(source, relevant)| relevant.then(|| Outline::of(&source.name, source.body()))).collect();
+    let mut imported: FxHashSet<&str> = FxHashSet::default();
+    for outline in outlines.iter().flatten() {
+        #[expect(clippy::iter_over_hash_type, reason = "a set is made of it")]
+        for full in outline.imports.values() {
+            imported.extend(full.rsplit('.').take(2));
+        }
+        imported.extend(outline.stars.iter().filter_map(|module| module.rsplit('.').next()));
+    }
+    let missing: Vec<usize> =
+        (0..sources.len()).filter(|&file| !relevant[file] && imported.contains(stem(&sources[file].name))).collect();
+    let found: Vec<Outline<'a>> =
+        missing.par_iter().map(|&file| Outline::of(&sources[file].name, sources[file].body())).collect();
+    for (file, outline) in missing.into_iter().zip(found) {
+        outlines[file] = Some(outline);
+    }
+    outlines.into_iter().map(Option::unwrap_or_default).collect()
+}
+
+fn stem(path: &str) -> &str {
+    let path = path.strip_suffix(".py").unwrap_or(path);
+    let path = path.strip_suffix("/__init__").unwrap_or(path);
+    path.rsplit(['/', '\\']).next().unwrap_or(path)
+}
+
+/// Whether a file can have anything to do with torch.
+fn is_relevant(text: &str) -> bool {
+    ["torch", "lightning", "transformers", "accelerate", "PYTORCH", "cuda"]
+        .iter()
+        .any(|word| memchr::memmem::find(text.as_bytes(), word.as_bytes()).is_some())
+}

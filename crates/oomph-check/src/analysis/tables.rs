@@ -1,0 +1,378 @@
+//! What the files of a project know of each other: modules, classes, and what functions do.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use super::events::GradMode;
+use super::outline::Outline;
+use super::value::{ClassId, FunctionId, Value};
+
+/// What a class is, by its bases.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum ClassKind {
+    /// Nothing special.
+    #[default]
+    Plain,
+    /// An `nn.Module`.
+    Module,
+    /// A `LightningModule`.
+    Lightning,
+    /// A dataset.
+    Dataset,
+    /// A `torch.autograd.Function`.
+    AutogradFunction,
+    /// An optimizer.
+    Optimizer,
+    /// A scheduler.
+    Scheduler,
+    /// A trainer or callback of a framework, which calls it at set times.
+    Framework,
+    /// An exception.
+    Exception,
+}
+
+impl ClassKind {
+    /// Whether instances are modules: calling them is a forward pass.
+    #[must_use]
+    pub fn is_module(self) -> bool {
+        matches!(self, Self::Module | Self::Lightning)
+    }
+
+    fn of_base(base: &str) -> Option<Self> {
+        let last = base.rsplit('.').next().unwrap_or(base);
+        Some(match base {
+            "torch.autograd.Function" | "torch.autograd.function.Function" => Self::AutogradFunction,
+            "torch.optim.Optimizer" | "torch.optim.optimizer.Optimizer" => Self::Optimizer,
+            _ if last == "LightningModule" => Self::Lightning,
+            _ if base.starts_with("torch.nn.") => Self::Module,
+            _ if base.starts_with("torch.optim.lr_scheduler.") => Self::Scheduler,
+            _ if base.starts_with("torch.optim.") => Self::Optimizer,
+            _ if base.starts_with("torch.utils.data.") && last.ends_with("Dataset") => Self::Dataset,
+            _ if matches!(last, "Dataset" | "IterableDataset") => Self::Dataset,
+            _ if matches!(last, "PreTrainedModel" | "MessagePassing" | "ModelMixin") => Self::Module,
+            _ if last.ends_with("Trainer") || last.ends_with("Callback") => Self::Framework,
+            _ if last.ends_with("Error") || last.ends_with("Exception") => Self::Exception,
+            _ => return None,
+        })
+    }
+}
+
+/// A parameter that a function keeps.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Kept {
+    /// Which parameter.
+    pub parameter: usize,
+    /// Whether it is added to what is there (a list, a sum) or takes its place.
+    pub grows: bool,
+    /// The attribute of `self` it is kept in, or a global's name.
+    pub place: String,
+}
+
+/// What a call of a function does, as far as callers care.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Summary {
+    /// What it returns; sources are its parameters, site 0 stands for forward passes of its own.
+    pub returns: Value,
+    /// Parameters on which it calls `backward`, as a bit each.
+    pub backward_parameters: u64,
+    /// Whether it calls `backward` at all.
+    pub calls_backward: bool,
+    /// Whether it steps an optimizer.
+    pub steps: bool,
+    /// Whether it clears gradients.
+    pub zeroes_grad: bool,
+    /// Whether it runs a forward pass under grad.
+    pub forwards: bool,
+    /// Whether it moves something to the GPU.
+    pub moves_to_cuda: bool,
+    /// What it keeps of its arguments.
+    pub keeps: Vec<Kept>,
+    /// The gradient mode its own body begins in.
+    pub grad: GradMode,
+}
+
+impl Default for Summary {
+    fn default() -> Self {
+        Self {
+            returns: Value::unknown(),
+            backward_parameters: 0,
+            calls_backward: false,
+            steps: false,
+            zeroes_grad: false,
+            forwards: false,
+            moves_to_cuda: false,
+            keeps: Vec::new(),
+            grad: GradMode::On,
+        }
+    }
+}
+
+/// How often something is called with gradients recorded, and how often not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Modes {
+    /// Calls with gradients on.
+    pub on: u32,
+    /// Calls under `no_grad` or `inference_mode`.
+    pub off: u32,
+    /// Calls of which nothing is known.
+    pub depends: u32,
+}
+
+impl Modes {
+    pub(crate) fn count(&mut self, mode: GradMode) {
+        match mode {
+            GradMode::On => self.on += 1,
+            GradMode::Depends => self.depends += 1,
+            GradMode::NoGrad | GradMode::Inference => self.off += 1,
+        }
+    }
+
+    pub(crate) fn add(&mut self, other: Self) {
+        self.on += other.on;
+        self.off += other.off;
+        self.depends += other.depends;
+    }
+}
+
+/// Every known call of one function.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct CallSites {
+    /// What its parameters are given, joined over the calls; `None` where never given.
+    pub arguments: Vec<Option<Value>>,
+    /// The gradient modes it is called under.
+    pub modes: Modes,
+}
+
+impl CallSites {
+    pub(crate) fn add(&mut self, other: &Self) {
+        if self.arguments.len() < other.arguments.len() {
+            self.arguments.resize(other.arguments.len(), None);
+        }
+        for (mine, theirs) in self.arguments.iter_mut().zip(&other.arguments) {
+            *mine = match (mine.take(), theirs) {
+                (Some(a), Some(b)) => Some(a.join(b)),
+                (a, b) => a.or_else(|| b.clone()),
+            };
+        }
+        self.modes.add(other.modes);
+    }
+}
+
+/// What one walk over a file learnt for the others.
+#[derive(Debug, Default)]
+pub(crate) struct Learnt<'a> {
+    pub(crate) summaries: Vec<Option<Arc<Summary>>>,
+    pub(crate) attributes: Vec<FxHashMap<&'a str, Value>>,
+    pub(crate) globals: FxHashMap<&'a str, Value>,
+    pub(crate) call_sites: FxHashMap<FunctionId, CallSites>,
+    /// Calls of methods whose object is unknown, by the method's name.
+    pub(crate) method_modes: FxHashMap<&'a str, Modes>,
+}
+
+/// What all files know of each other.
+#[derive(Debug)]
+pub struct Tables<'a> {
+    /// What each file defines; empty for files that have nothing to do with torch.
+    pub outlines: Vec<Outline<'a>>,
+    /// What each class is.
+    pub class_kinds: Vec<Vec<ClassKind>>,
+    /// The project's classes among each class's bases.
+    pub class_bases: Vec<Vec<Vec<ClassId>>>,
+    pub(crate) learnt: Vec<Learnt<'a>>,
+    pub(crate) call_sites: FxHashMap<FunctionId, CallSites>,
+    pub(crate) method_modes: FxHashMap<&'a str, Modes>,
+    by_last: FxHashMap<String, Vec<u32>>,
+}
+
+/// Libraries that are never part of the project, even when their source is checked.
+const LIBRARIES: &[&str] = &[
+    "torch",
+    "torchvision",
+    "torchaudio",
+    "numpy",
+    "transformers",
+    "lightning",
+    "pytorch_lightning",
+    "accelerate",
+    "timm",
+    "tqdm",
+    "os",
+    "sys",
+    "math",
+    "random",
+    "copy",
+    "gc",
+    "time",
+    "json",
+    "logging",
+    "collections",
+    "itertools",
+    "functools",
+    "typing",
+    "pathlib",
+    "argparse",
+    "datasets",
+    "diffusers",
+    "peft",
+    "deepspeed",
+    "scipy",
+    "sklearn",
+];
+
+impl<'a> Tables<'a> {
+    /// Links the files of a project.
+    pub(crate) fn link(outlines: Vec<Outline<'a>>) -> Self {
+        let mut by_last: FxHashMap<String, Vec<u32>> = FxHashMap::default();
+        for (file, outline) in outlines.iter().enumerate() {
+            let last = outline.module.rsplit('.').next().unwrap_or_default();
+            if !last.is_empty() {
+                by_last.entry(last.to_owned()).or_default().push(file as u32);
+            }
+        }
+        let learnt = outlines.iter().map(|_| Learnt::default()).collect();
+        let kinds = outlines.iter().map(|outline| vec![ClassKind::Plain; outline.classes.len()]).collect();
+        let bases = outlines.iter().map(|outline| vec![Vec::new(); outline.classes.len()]).collect();
+        let mut tables = Self {
+            outlines,
+            class_kinds: kinds,
+            class_bases: bases,
+            learnt,
+            call_sites: FxHashMap::default(),
+            method_modes: FxHashMap::default(),
+            by_last,
+        };
+        tables.link_classes();
+        tables
+    }
+
+    fn link_classes(&mut self) {
+        for file in 0..self.outlines.len() {
+            for index in 0..self.outlines[file].classes.len() {
+                let class = &self.outlines[file].classes[index];
+                let bases = class.bases.iter().filter_map(|base| self.find_class(base, file as u32));
+                self.class_bases[file][index] = bases.collect();
+            }
+        }
+        for file in 0..self.outlines.len() {
+            for index in 0..self.outlines[file].classes.len() {
+                let id = ClassId { file: file as u32, index: index as u32 };
+                self.class_kinds[file][index] = self.kind_by_bases(id);
+            }
+        }
+    }
+
+    fn kind_by_bases(&self, id: ClassId) -> ClassKind {
+        let mut names = super::names::Names::default();
+        for class in self.ancestry(id) {
+            for base in &self.outlines[class.file as usize].classes[class.index as usize].bases {
+                let sym = names.intern(base);
+                if let Some(kind) = ClassKind::of_base(names.text(sym)) {
+                    return kind;
+                }
+            }
+        }
+        let class = &self.outlines[id.file as usize].classes[id.index as usize];
+        let looks_like_module = class.methods.contains_key("forward") && !class.bases.is_empty();
+        if looks_like_module { ClassKind::Module } else { ClassKind::Plain }
+    }
+
+    /// A class and its bases within the project, nearest first; safe against cycles.
+    #[must_use]
+    pub fn ancestry(&self, id: ClassId) -> Vec<ClassId> {
+        let mut found = vec![id];
+        let mut next = 0;
+        while next < found.len() && found.len() < 32 {
+            let class = found[next];
+            for base in &self.class_bases[class.file as usize][class.index as usize] {
+                if !found.contains(base) {
+                    found.push(*base);
+                }
+            }
+            next += 1;
+        }
+        found
+    }
+
+    /// The kind of a class.
+    #[must_use]
+    pub fn kind(&self, id: ClassId) -> ClassKind {
+        self.class_kinds[id.file as usize][id.index as usize]
+    }
+
+    /// A method of a class or of its bases.
+    #[must_use]
+    pub fn method(&self, id: ClassId, name: &str) -> Option<FunctionId> {
+        self.ancestry(id).into_iter().find_map(|class| {
+            let methods = &self.outlines[class.file as usize].classes[class.index as usize].methods;
+            methods.get(name).map(|&index| FunctionId { file: class.file, index })
+        })
+    }
+
+    /// What a function does, as learnt in the last round.
+    #[must_use]
+    pub fn summary(&self, id: FunctionId) -> Option<&Arc<Summary>> {
+        self.learnt[id.file as usize].summaries.get(id.index as usize)?.as_ref()
+    }
+
+    /// What an attribute of a class's instances is, as learnt in the last round.
+    #[must_use]
+    pub fn attribute(&self, id: ClassId, name: &str) -> Option<&Value> {
+        let ancestry = self.ancestry(id);
+        ancestry
+            .into_iter()
+            .find_map(|class| self.learnt[class.file as usize].attributes.get(class.index as usize)?.get(name))
+    }
+
+    /// The file a dotted module name means, seen from a file.
+    #[must_use]
+    pub fn find_module(&self, name: &str, from: u32) -> Option<u32> {
+        let first = name.split('.').next()?;
+        if LIBRARIES.contains(&first) {
+            return None;
+        }
+        let candidates = self.by_last.get(name.rsplit('.').next()?)?;
+        let here = &self.outlines[from as usize].module;
+        let fits = |file: &&u32| {
+            let module = &self.outlines[**file as usize].module;
+            let Some(before) = module.strip_suffix(name) else { return false };
+            before.is_empty() || before.ends_with('.') && here.starts_with(before)
+        };
+        candidates.iter().filter(|file| **file != from).find(fits).copied()
+    }
+
+    /// The class a full name means, seen from a file.
+    pub(crate) fn find_class(&self, name: &str, from: u32) -> Option<ClassId> {
+        let Some((module, class)) = name.rsplit_once('.') else {
+            let index = *self.outlines[from as usize].top_classes.get(name)?;
+            return Some(ClassId { file: from, index });
+        };
+        self.find_class_in(self.find_module(module, from)?, class, 4)
+    }
+
+    fn find_class_in(&self, file: u32, class: &str, hops: u32) -> Option<ClassId> {
+        let outline = &self.outlines[file as usize];
+        if let Some(&index) = outline.top_classes.get(class) {
+            return Some(ClassId { file, index });
+        }
+        let (module, class) = outline.imports.get(class)?.rsplit_once('.')?;
+        if hops == 0 { None } else { self.find_class_in(self.find_module(module, file)?, class, hops - 1) }
+    }
+
+    /// Takes in what a round over all files learnt.
+    pub(crate) fn absorb(&mut self, learnt: Vec<Learnt<'a>>) {
+        self.call_sites.clear();
+        self.method_modes.clear();
+        for file in &learnt {
+            #[expect(clippy::iter_over_hash_type, reason = "joins do not depend on the order of functions")]
+            for (id, sites) in &file.call_sites {
+                self.call_sites.entry(*id).or_default().add(sites);
+            }
+            #[expect(clippy::iter_over_hash_type, reason = "counts do not depend on the order of names")]
+            for (name, modes) in &file.method_modes {
+                self.method_modes.entry(name).or_default().add(*modes);
+            }
+        }
+        self.learnt = learnt;
+    }
+}

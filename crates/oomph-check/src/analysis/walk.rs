@@ -1,0 +1,516 @@
+//! The walk over a file: every body once, in the order it would run, with what is known at each point.
+//!
+//! Loops are walked twice (the first time to learn what they carry around), branches are joined, and what a function
+//! does is summed up for its callers. The walk itself is spread over `stmts.rs`, `exprs.rs`, `calls.rs` and
+//! `binding.rs`; this file holds the state and the order in which bodies are walked.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::env::{Branch, Env};
+use super::events::{At, Block, BlockKind, GradMode, Log, Site, StmtId};
+use super::known;
+use super::names::{Names, Sym};
+use super::outline::Outline;
+use super::tables::{ClassKind, Learnt, Summary, Tables};
+use super::value::{BlockId, ClassId, Flags, FunctionId, Graph, Kind, Sources, Value};
+use crate::python::ast::{ParameterWithDefault, StmtFunctionDef};
+use crate::python::{Expr, Ranged, Stmt, TextRange};
+use crate::source::Source;
+
+/// Functions nested in the walk of their callers: deeper chains wait for the next round.
+const MAX_CALL_DEPTH: u32 = 12;
+
+/// What a name of an outer scope holds.
+pub(super) type Scope<'a> = Rc<FxHashMap<&'a str, Value>>;
+
+/// A loop being walked.
+#[derive(Debug, Default)]
+pub(super) struct LoopFrame {
+    /// States at each `break`.
+    pub(super) breaks: Vec<Branch>,
+    /// States at each `continue`.
+    pub(super) continues: Vec<Branch>,
+    /// Where the body began.
+    pub(super) start: Option<super::env::Mark>,
+}
+
+/// The state of walking one function (or the module).
+#[derive(Debug, Default)]
+pub(super) struct Frame<'a> {
+    pub(super) env: Env<'a>,
+    /// Scopes around, innermost first.
+    pub(super) outer: Vec<Scope<'a>>,
+    pub(super) loops: Vec<LoopFrame>,
+    pub(super) block: BlockId,
+    pub(super) stmt: u32,
+    pub(super) grad: GradMode,
+    pub(super) function: Option<u32>,
+    pub(super) class: Option<u32>,
+    /// What the first parameter of a method is called.
+    pub(super) self_name: Option<&'a str>,
+    /// Whether the current point can be reached.
+    pub(super) live: bool,
+    pub(super) sites: Vec<TextRange>,
+    pub(super) summary: Summary,
+    pub(super) returned: Option<Value>,
+    /// Functions defined here, to be walked when the body is done.
+    pub(super) pending: Vec<u32>,
+    pub(super) globals: FxHashSet<&'a str>,
+}
+
+impl Default for BlockId {
+    fn default() -> Self {
+        Self::MODULE
+    }
+}
+
+#[expect(clippy::derivable_impls, reason = "the mode a file begins in is a fact, not a habit of enums")]
+impl Default for GradMode {
+    fn default() -> Self {
+        Self::On
+    }
+}
+
+/// Walks one file.
+pub(super) struct Walker<'a, 't> {
+    pub(super) tables: &'t Tables<'a>,
+    pub(super) file: u32,
+    pub(super) source: &'a Source,
+    pub(super) outline: &'t Outline<'a>,
+    pub(super) names: Names,
+    pub(super) log: Log<'a>,
+    pub(super) learnt: Learnt<'a>,
+    pub(super) f: Frame<'a>,
+    pub(super) order: u32,
+    /// Whether events are kept: not in a first round.
+    pub(super) record: bool,
+    /// Whether this is the first of two walks over a loop.
+    pub(super) dry: bool,
+    pub(super) depth: u32,
+    call_depth: u32,
+    walking: FxHashSet<u32>,
+    blocks: FxHashMap<(u32, u32, u8), BlockId>,
+    pub(super) resolved: FxHashMap<Sym, Option<Value>>,
+    module_scope: Option<Scope<'a>>,
+}
+
+impl<'a, 't> Walker<'a, 't> {
+    pub(super) fn new(tables: &'t Tables<'a>, file: u32, source: &'a Source, record: bool) -> Self {
+        let outline = &tables.outlines[file as usize];
+        let learnt = Learnt {
+            summaries: vec![None; outline.functions.len()],
+            attributes: vec![FxHashMap::default(); outline.classes.len()],
+            ..Learnt::default()
+        };
+        Self {
+            tables,
+            file,
+            source,
+            outline,
+            names: Names::default(),
+            log: Log::default(),
+            learnt,
+            f: Frame { live: true, ..Frame::default() },
+            order: 0,
+            record,
+            dry: false,
+            depth: 0,
+            call_depth: 0,
+            walking: FxHashSet::default(),
+            blocks: FxHashMap::default(),
+            resolved: FxHashMap::default(),
+            module_scope: None,
+        }
+    }
+
+    /// Walks the module's body, then every function.
+    pub(super) fn walk_file(mut self) -> (Learnt<'a>, Log<'a>, Names) {
+        let whole = TextRange::up_to(crate::python::TextLen::text_len(self.source.text.as_str()));
+        self.log.blocks.push(Block { parent: BlockId::MODULE, kind: BlockKind::Module, range: whole, function: None });
+        self.import_stars();
+        self.walk_suite(self.source.body());
+        let globals: FxHashMap<&'a str, Value> = self.f.env.bound_names().into_iter().collect();
+        self.learnt.globals = globals.iter().map(|(name, value)| (*name, value.as_argument())).collect();
+        let globals = globals.into_iter().map(|(name, value)| (name, Value { sources: Sources::default(), ..value }));
+        self.module_scope = Some(Rc::new(globals.collect()));
+        let pending = std::mem::take(&mut self.f.pending);
+        self.walk_pending(pending);
+        (self.learnt, self.log, self.names)
+    }
+
+    fn import_stars(&mut self) {
+        for module in &self.outline.stars {
+            let Some(file) = self.tables.find_module(module, self.file) else { continue };
+            let outline = &self.tables.outlines[file as usize];
+            let mut names: Vec<(&'a str, String)> =
+                outline.imports.iter().map(|(name, full)| (*name, full.clone())).collect();
+            let own = outline.top_functions.keys().chain(outline.top_classes.keys());
+            names.extend(own.map(|name| (*name, format!("{module}.{name}"))));
+            names.sort_unstable();
+            for (name, full) in names {
+                let value = Value::of(Kind::External(self.names.intern(&full)));
+                let slot = self.f.env.name(name);
+                self.f.env.bind(slot, Some(value));
+            }
+        }
+    }
+
+    /// Constructors first: they say what attributes are.
+    pub(super) fn walk_pending(&mut self, mut pending: Vec<u32>) {
+        let is_method = |index: &u32| {
+            let name = self.outline.functions[*index as usize].node.name.as_str();
+            !matches!(name, "__init__" | "setup" | "build" | "configure_optimizers" | "configure_model")
+        };
+        pending.sort_by_key(|index| (is_method(index), *index));
+        for index in pending {
+            if self.learnt.summaries[index as usize].is_none() {
+                self.walk_function(index);
+            }
+        }
+    }
+
+    /// What a function of this file does; walks it now if that is not known yet.
+    pub(super) fn summary(&mut self, id: FunctionId) -> Option<Arc<Summary>> {
+        if id.file == self.file {
+            if let Some(Some(summary)) = self.learnt.summaries.get(id.index as usize) {
+                return Some(summary.clone());
+            }
+            let last = self.tables.summary(id).cloned();
+            if last.is_some() || self.module_scope.is_none() && self.f.function.is_none() {
+                return last;
+            }
+            if self.walking.contains(&id.index) || self.call_depth >= MAX_CALL_DEPTH || self.record {
+                return None;
+            }
+            self.walk_function(id.index);
+            return self.learnt.summaries[id.index as usize].clone();
+        }
+        self.tables.summary(id).cloned()
+    }
+
+    pub(super) fn walk_function(&mut self, index: u32) {
+        if !self.walking.insert(index) {
+            return;
+        }
+        self.call_depth += 1;
+        let outline = self.outline;
+        let def = &outline.functions[index as usize];
+        let node = def.node;
+        let outer = self.scopes_around(def.parent);
+        let was_dry = std::mem::replace(&mut self.dry, false);
+        let saved = std::mem::replace(&mut self.f, Frame { live: true, outer, ..Frame::default() });
+        let depth = std::mem::replace(&mut self.depth, 0);
+        self.f.function = Some(index);
+        self.f.class = def.class;
+        self.f.block = self.block_for(BlockKind::Function(node), node.range(), BlockId::MODULE);
+        self.f.grad = self.mode_of(index, node);
+        self.f.summary.grad = self.f.grad;
+        self.bind_parameters(index, node);
+        self.walk_suite(&node.body);
+        self.finish_function(index);
+        self.f = saved;
+        self.dry = was_dry;
+        self.depth = depth;
+        self.call_depth -= 1;
+        self.walking.remove(&index);
+    }
+
+    fn finish_function(&mut self, index: u32) {
+        let returns = self.f.returned.take().unwrap_or_else(|| Value::of(Kind::None));
+        let mut summary = std::mem::take(&mut self.f.summary);
+        summary.returns = for_callers(&returns);
+        if self.outline.functions[index as usize].is_generator {
+            summary.returns = Value::holder(Kind::Iterator, summary.returns);
+        }
+        self.learnt.summaries[index as usize] = Some(Arc::new(summary));
+        if let (Some(class), Some(self_name)) = (self.f.class, self.f.self_name) {
+            let slot = self.f.env.name(self_name);
+            for (name, value) in self.f.env.attributes_of(slot) {
+                let value = Value { sources: Sources::default(), born: BlockId::ELSEWHERE, ..value };
+                let attributes = &mut self.learnt.attributes[class as usize];
+                let joined = attributes.get(name).map_or_else(|| value.clone(), |old| old.join(&value));
+                attributes.insert(name, joined);
+            }
+        }
+        let pending = std::mem::take(&mut self.f.pending);
+        self.walk_pending(pending);
+    }
+
+    /// What a function sees around it: the functions it is nested in, then the module.
+    fn scopes_around(&mut self, parent: Option<u32>) -> Vec<Scope<'a>> {
+        let mut scopes = Vec::new();
+        if parent.is_some() {
+            let bound = self.f.env.bound_names().into_iter();
+            let own = bound.map(|(name, value)| (name, Value { sources: Sources::default(), ..value }));
+            scopes.push(Rc::new(own.collect()));
+            scopes.extend(self.f.outer.iter().cloned());
+        } else if let Some(module) = &self.module_scope {
+            scopes.push(module.clone());
+        }
+        scopes
+    }
+
+    /// The gradient mode a function's body begins in.
+    fn mode_of(&mut self, index: u32, node: &'a StmtFunctionDef) -> GradMode {
+        for decorator in &node.decorator_list {
+            let target = match &decorator.expression {
+                Expr::Call(call) => &*call.func,
+                other => other,
+            };
+            let value = self.quietly(|walker| walker.eval(target));
+            let Kind::External(sym) = value.kind else { continue };
+            match self.names.text(sym) {
+                "torch.no_grad" => return GradMode::NoGrad,
+                "torch.inference_mode" => return GradMode::Inference,
+                "torch.enable_grad" => return GradMode::On,
+                "torch.set_grad_enabled" => return GradMode::Depends,
+                _ => {}
+            }
+        }
+        let name = node.name.as_str();
+        if let Some(class) = self.f.class {
+            let id = ClassId { file: self.file, index: class };
+            match self.tables.kind(id) {
+                ClassKind::Lightning if is_lightning_eval(name) => return GradMode::NoGrad,
+                ClassKind::Framework if matches!(name, "evaluation_loop" | "prediction_step" | "evaluate") => {
+                    return GradMode::Depends;
+                }
+                ClassKind::AutogradFunction if matches!(name, "forward" | "backward") => return GradMode::NoGrad,
+                _ => {}
+            }
+        }
+        self.mode_by_callers(index, name)
+    }
+
+    fn mode_by_callers(&self, index: u32, name: &str) -> GradMode {
+        let id = FunctionId { file: self.file, index };
+        let mut modes = self.tables.call_sites.get(&id).map(|sites| sites.modes).unwrap_or_default();
+        if self.f.class.is_some() {
+            modes.add(self.tables.method_modes.get(name).copied().unwrap_or_default());
+        }
+        match (modes.on, modes.off, modes.depends) {
+            (0, 0, 0) | (_, 0, 0) => GradMode::On,
+            (0, _, 0) => GradMode::NoGrad,
+            _ => GradMode::Depends,
+        }
+    }
+
+    fn bind_parameters(&mut self, index: u32, node: &'a StmtFunctionDef) {
+        let is_static = node.decorator_list.iter().any(|decorator| is_name(&decorator.expression, "staticmethod"));
+        let is_class_method = node.decorator_list.iter().any(|decorator| is_name(&decorator.expression, "classmethod"));
+        let parameters = &node.parameters;
+        let id = FunctionId { file: self.file, index };
+        let given = self.tables.call_sites.get(&id);
+        let positional = parameters.posonlyargs.iter().chain(&parameters.args).chain(&parameters.kwonlyargs);
+        for (place, parameter) in positional.enumerate() {
+            let name = parameter.parameter.name.as_str();
+            let slot = self.f.env.name(name);
+            if place == 0 && self.f.class.is_some() && !is_static {
+                let value = if is_class_method { Value::unknown() } else { self.self_value() };
+                if !is_class_method {
+                    self.f.self_name = Some(name);
+                }
+                self.f.env.bind(slot, Some(value));
+                continue;
+            }
+            let from_callers = given.and_then(|sites| sites.arguments.get(place)?.clone());
+            let mut value = self.parameter_value(parameter, name, from_callers);
+            value.sources = value.sources.with(Sources::parameter(place));
+            self.f.env.bind(slot, Some(value));
+        }
+        for star in parameters.vararg.iter().chain(&parameters.kwarg) {
+            let slot = self.f.env.name(star.name.as_str());
+            self.f.env.bind(slot, Some(Value::unknown()));
+        }
+    }
+
+    pub(super) fn self_value(&self) -> Value {
+        let Some(index) = self.f.class else { return Value::unknown() };
+        self.instance_of(ClassId { file: self.file, index })
+    }
+
+    fn parameter_value(&mut self, parameter: &'a ParameterWithDefault, name: &'a str, callers: Option<Value>) -> Value {
+        if let Some(value) = callers.filter(|value| !matches!(value.kind, Kind::Unknown | Kind::None)) {
+            return value;
+        }
+        if let Some(annotation) = &parameter.parameter.annotation {
+            let value = self.quietly(|walker| walker.eval(annotation));
+            if let Some(value) = self.annotated(&value) {
+                return value;
+            }
+        }
+        match parameter.default.as_deref() {
+            Some(Expr::NumberLiteral(_) | Expr::BooleanLiteral(_)) => Value::of(Kind::Number),
+            Some(Expr::StringLiteral(_)) => Value::of(Kind::Str),
+            _ => known::guess(name, self.outline.usage(name)),
+        }
+    }
+
+    /// What something annotated with this is.
+    fn annotated(&mut self, annotation: &Value) -> Option<Value> {
+        let sym = match annotation.kind {
+            Kind::Class(id) => return Some(self.instance_of(id)),
+            Kind::External(sym) => sym,
+            _ => return None,
+        };
+        let likely = |kind| Value { graph: Graph::Likely, ..Value::of(kind) };
+        Some(match self.names.text(sym) {
+            "torch.Tensor" | "torch.FloatTensor" => Value::tensor(),
+            "torch.LongTensor" | "torch.IntTensor" | "torch.BoolTensor" => Value::data(),
+            "torch.nn.Module" => likely(Kind::Module),
+            "torch.optim.Optimizer" => Value::of(Kind::Optimizer),
+            "torch.utils.data.DataLoader" => Value::of(Kind::Loader),
+            "torch.utils.data.Dataset" => Value::of(Kind::Dataset),
+            "int" | "float" | "bool" => Value::of(Kind::Number),
+            "str" => Value::of(Kind::Str),
+            text if text.starts_with("accelerate.") && text.ends_with("Accelerator") => Value::of(Kind::Engine),
+            text if matches!(known::gives(text), known::Gives::Pretrained) => {
+                likely(Kind::Module).flagged(Flags::PRETRAINED)
+            }
+            _ => return None,
+        })
+    }
+
+    /// An instance of a project's class.
+    pub(super) fn instance_of(&self, id: ClassId) -> Value {
+        let kind = match self.tables.kind(id) {
+            ClassKind::Module | ClassKind::Lightning => Kind::Module,
+            ClassKind::Dataset => Kind::Dataset,
+            ClassKind::Optimizer => Kind::Optimizer,
+            ClassKind::Scheduler => Kind::Scheduler,
+            ClassKind::Exception => Kind::Exception,
+            _ => Kind::Instance(id),
+        };
+        let mut value = Value { class: Some(id), ..Value::of(kind) };
+        if kind == Kind::Module {
+            let name = self.tables.outlines[id.file as usize].classes[id.index as usize].node.name.as_str();
+            value.graph = Graph::Certain;
+            if name.ends_with("Loss") || name.ends_with("Criterion") {
+                value = value.flagged(Flags::CRITERION);
+            }
+        }
+        value
+    }
+
+    /// Evaluates without leaving events.
+    pub(super) fn quietly<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
+        let was = std::mem::replace(&mut self.dry, true);
+        let result = work(self);
+        self.dry = was;
+        result
+    }
+
+    /// The block for a piece of code: the same one each time it is walked.
+    pub(super) fn block_for(&mut self, kind: BlockKind<'a>, range: TextRange, parent: BlockId) -> BlockId {
+        let key = (range.start().to_u32(), range.end().to_u32(), tag(&kind));
+        if let Some(&id) = self.blocks.get(&key) {
+            self.log.blocks[id.0 as usize].kind = kind;
+            return id;
+        }
+        let id = BlockId(self.log.blocks.len() as u32);
+        self.log.blocks.push(Block { parent, kind, range, function: self.f.function });
+        self.blocks.insert(key, id);
+        id
+    }
+
+    /// Walks something inside a block.
+    pub(super) fn inside<T>(&mut self, kind: BlockKind<'a>, range: TextRange, work: impl FnOnce(&mut Self) -> T) -> T {
+        let block = self.block_for(kind, range, self.f.block);
+        let outer = std::mem::replace(&mut self.f.block, block);
+        let result = work(self);
+        self.f.block = outer;
+        result
+    }
+
+    /// The current point.
+    pub(super) fn at(&mut self) -> At {
+        self.order += 1;
+        At {
+            order: self.order,
+            block: self.f.block,
+            stmt: StmtId(self.f.stmt),
+            grad: self.f.grad,
+            function: self.f.function,
+            freed: Sources(self.f.env.freed),
+            maybe_freed: Sources(self.f.env.maybe_freed),
+        }
+    }
+
+    /// Whether events are to be kept now.
+    pub(super) fn recording(&self) -> bool {
+        self.record && !self.dry
+    }
+
+    /// The source that stands for a forward pass at this place.
+    pub(super) fn site(&mut self, range: TextRange) -> Sources {
+        let index = self.f.sites.iter().position(|site| *site == range).unwrap_or_else(|| {
+            self.f.sites.push(range);
+            self.f.sites.len() - 1
+        });
+        let source = Sources::site(index);
+        self.f.env.freed &= !source.0;
+        self.f.env.maybe_freed &= !source.0;
+        if self.recording() {
+            self.log.sites.push(Site { function: self.f.function, source, range });
+        }
+        source
+    }
+
+    pub(super) fn walk_suite(&mut self, suite: &'a [Stmt]) {
+        if self.depth > crate::python::MAX_NESTING as u32 {
+            return;
+        }
+        self.depth += 1;
+        for (index, stmt) in suite.iter().enumerate() {
+            if !self.f.live {
+                break;
+            }
+            self.walk_stmt(stmt, suite, index);
+        }
+        self.depth -= 1;
+    }
+}
+
+fn tag(kind: &BlockKind<'_>) -> u8 {
+    match kind {
+        BlockKind::Module => 0,
+        BlockKind::Function(_) => 1,
+        BlockKind::Class(_) => 2,
+        BlockKind::Lambda => 3,
+        BlockKind::Loop(..) => 4,
+        BlockKind::LoopElse => 5,
+        BlockKind::Comprehension(..) => 6,
+        BlockKind::If(_) => 7,
+        BlockKind::Else(_) => 8,
+        BlockKind::Main => 9,
+        BlockKind::With(_) => 10,
+        BlockKind::Try => 11,
+        BlockKind::Handler(_) => 12,
+        BlockKind::Finally => 13,
+        BlockKind::Case => 14,
+    }
+}
+
+/// A returned value as callers see it: parameters stay, forward passes become one.
+fn for_callers(value: &Value) -> Value {
+    let mut out = value.exported();
+    let own = if value.sources.sites().is_empty() { 0 } else { Sources::site(0).0 };
+    out.sources = Sources(value.sources.0 & !Sources::SITE_MASK | own);
+    out.parts = value.parts.as_ref().map(|parts| parts.iter().map(for_callers).collect());
+    out
+}
+
+fn is_lightning_eval(name: &str) -> bool {
+    let phase = name.starts_with("validation") || name.starts_with("test") || name.starts_with("predict");
+    phase && (name.ends_with("_step") || name.ends_with("_epoch_end"))
+        || name.starts_with("on_validation")
+        || name.starts_with("on_test")
+        || name.starts_with("on_predict")
+}
+
+pub(super) fn is_name(expr: &Expr, name: &str) -> bool {
+    matches!(expr, Expr::Name(found) if found.id.as_str() == name)
+}

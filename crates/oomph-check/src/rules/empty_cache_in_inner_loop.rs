@@ -1,0 +1,67 @@
+//! `empty-cache-in-inner-loop`: the cache is thrown away once a batch.
+
+use crate::facts::Facts;
+use crate::finding::{Level, Safety};
+use crate::report::Report;
+use crate::rule::{Example, Group, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    name: "empty-cache-in-inner-loop",
+    group: Group::Allocator,
+    level: Level::Warning,
+    fix: Some(Safety::Unsafe),
+    summary: "`torch.cuda.empty_cache()` runs once a batch.",
+    why: "It frees no tensor: it only hands unused cached blocks back to the driver. The next batch asks for them \
+          again, waits for the device each time, and may get them in worse pieces.",
+    cost: "No memory saved; a device synchronisation and new `cudaMalloc` calls every batch.",
+    instead: "Remove it. To make room between phases of different shapes, call it once there.",
+    when_not: "The GPU is shared on purpose with another process that needs the room between batches.",
+    examples: &[Example {
+        bad: "\
+import torch
+
+for x, y in train_loader:
+    loss = step(x, y)
+    torch.cuda.empty_cache()
+",
+        good: "\
+import torch
+
+for x, y in train_loader:
+    loss = step(x, y)
+torch.cuda.empty_cache()
+",
+    }],
+    silent_on: &[
+        "\
+import torch
+
+for i, batch in enumerate(train_loader):
+    if i % 500 == 0:
+        torch.cuda.empty_cache()
+",
+        "\
+import torch
+
+for batch in train_loader:
+    try:
+        step(batch)
+    except torch.OutOfMemoryError:
+        torch.cuda.empty_cache()
+",
+    ],
+    check,
+};
+
+fn check(facts: &Facts<'_>, report: &mut Report) {
+    for call in facts.calls_to("torch.cuda.empty_cache") {
+        let Some(batches) = facts.batch_loop(&call.at) else { continue };
+        if facts.handler(&call.at).is_some() || !facts.is_unconditional_in(&call.at, batches.block) {
+            continue;
+        }
+        report
+            .add(call, "`empty_cache()` runs once a batch: it frees no tensor and makes the next ones slower")
+            .because(&batches.head(), "this loop runs once a batch")
+            .unsafe_fix("Remove the call", facts.delete_statement(call.at.stmt));
+    }
+}

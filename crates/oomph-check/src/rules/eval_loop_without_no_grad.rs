@@ -1,0 +1,150 @@
+//! `eval-loop-without-no-grad`: evaluation records graphs nobody uses.
+
+use crate::analysis::events::{BlockKind, Call, Callee, GradMode, LoopKind};
+use crate::analysis::value::Graph;
+use crate::facts::{Effect, Facts, FunctionKind, Loop};
+use crate::finding::{Edit, Level, Safety};
+use crate::python::{Ranged, Stmt};
+use crate::report::Report;
+use crate::rule::{Example, Group, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    name: "eval-loop-without-no-grad",
+    group: Group::GradMode,
+    level: Level::Error,
+    fix: Some(Safety::Safe),
+    summary: "An evaluation loop runs forward passes with gradients recorded.",
+    why: "Every forward pass keeps its activations for a backward pass that never comes. `model.eval()` does not change \
+          that: it only switches dropout and batch normalisation.",
+    cost: "The saved activations of two forward passes at the peak, where `no_grad` keeps none.",
+    instead: "Put the loop under `with torch.no_grad():`, or the function under `@torch.inference_mode()`.",
+    when_not: "Gradients of the input are wanted: adversarial attacks, saliency maps.",
+    examples: &[Example {
+        bad: "\
+import torch
+
+def evaluate(model, test_loader):
+    model.eval()
+    correct = 0
+    for x, y in test_loader:
+        pred = model(x).argmax(1)
+        correct += (pred == y).sum().item()
+    return correct
+",
+        good: "\
+import torch
+
+def evaluate(model, test_loader):
+    model.eval()
+    correct = 0
+    with torch.no_grad():
+        for x, y in test_loader:
+            pred = model(x).argmax(1)
+            correct += (pred == y).sum().item()
+    return correct
+",
+    }],
+    silent_on: &[
+        "\
+import torch
+
+@torch.no_grad()
+def evaluate(model, test_loader):
+    model.eval()
+    for x, y in test_loader:
+        print(model(x))
+",
+        "\
+import torch
+
+def attack(model, test_loader, criterion):
+    model.eval()
+    for x, y in test_loader:
+        x.requires_grad_(True)
+        loss = criterion(model(x), y)
+        loss.backward()
+        print(x.grad)
+",
+        "\
+import torch
+
+def evaluate(model, test_loader):
+    model.eval()
+    for x, y in test_loader:
+        print(model(x))
+
+def main(model, test_loader):
+    with torch.no_grad():
+        evaluate(model, test_loader)
+    print(list(model.parameters()))
+",
+        "\
+import lightning as L
+
+class Lit(L.LightningModule):
+    def validation_step(self, batch, batch_idx):
+        for part in self.val_loader:
+            print(self.model(part))
+",
+    ],
+    check,
+};
+
+fn check(facts: &Facts<'_>, report: &mut Report) {
+    let mut seen = Vec::new();
+    for call in facts.calls() {
+        if !is_forward_with_graph(call) || facts.kind_at(&call.at) == FunctionKind::Forward {
+            continue;
+        }
+        let Some(batches) = facts.loops(&call.at).find(|found| found.kind == LoopKind::Loader) else { continue };
+        if seen.contains(&batches.block) || !facts.looks_like_evaluation(&call.at) || needs_gradients(facts, call) {
+            continue;
+        }
+        seen.push(batches.block);
+        let name = facts.function_name(&call.at);
+        let finding = report
+            .add(&batches.head(), "This evaluation loop records gradients: every forward pass keeps its activations");
+        finding.because(call, "this forward pass runs with gradients recorded");
+        match facts.eval_call(&call.at) {
+            Some(eval) => {
+                finding.because(eval, "the module is switched to evaluation, which does not switch gradients off")
+            }
+            None => finding.because_if(
+                facts.function(&call.at).map(|function| function.node.name.range()),
+                format!("`{name}` is evaluation by its name, and no backward pass runs in it"),
+            ),
+        };
+        finding.safe_fix("Run the loop under `no_grad`", wrapped(facts, &batches));
+    }
+}
+
+fn is_forward_with_graph(call: &Call<'_>) -> bool {
+    call.callee == Callee::Module
+        && call.at.grad == GradMode::On
+        && !call.site.is_empty()
+        && call.result.holds_graph()
+        && call.result.graph >= Graph::Likely
+}
+
+/// Whether the function, or one it calls, uses gradients.
+fn needs_gradients(facts: &Facts<'_>, call: &Call<'_>) -> bool {
+    let here = call.at.function;
+    let uses = |name: &str| facts.calls_named(name).any(|found| found.at.function == here);
+    let sets = facts.binds_of("requires_grad").any(|bind| bind.at.function == here);
+    let keeps = facts.returns().iter().any(|ret| ret.at.function == here && ret.value.holds_graph());
+    facts.effects_of(Effect::Backward, here).next().is_some()
+        || facts.effects_of(Effect::Step, here).next().is_some()
+        || sets
+        || keeps && facts.eval_call(&call.at).is_none()
+        || ["requires_grad_", "enable_grad", "set_grad_enabled", "grad", "jacobian", "vjp", "attack", "perturb"]
+            .into_iter()
+            .any(uses)
+}
+
+fn wrapped(facts: &Facts<'_>, batches: &Loop<'_>) -> Vec<Edit> {
+    let (BlockKind::Loop(_, node @ Stmt::For(_)), Some(torch)) = (batches.node, facts.torch_name()) else {
+        return Vec::new();
+    };
+    let Some(stmt) = facts.statement_id(node) else { return Vec::new() };
+    facts.wrap_in_with(stmt, node.range(), &format!("{torch}.no_grad()"))
+}

@@ -1,0 +1,114 @@
+//! `hidden-state-carried-across-batches`: a state drags the graphs of all past batches along.
+
+use crate::analysis::events::{Call, Callee, LoopKind};
+use crate::analysis::value::Value;
+use crate::facts::{Facts, FunctionKind};
+use crate::finding::{Level, Safety};
+use crate::python::{Expr, Ranged};
+use crate::report::Report;
+use crate::rule::{Example, Group, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    name: "hidden-state-carried-across-batches",
+    group: Group::Graph,
+    level: Level::Error,
+    fix: Some(Safety::Unsafe),
+    summary: "A module's output is fed into its next call, batch after batch, with its graph.",
+    why: "The graph of each batch hangs on the one before. Nothing of it can be freed, and the second `backward()` fails \
+          unless `retain_graph=True` keeps all of it.",
+    cost: "The saved activations of every batch so far.",
+    instead: "Detach the state at the top of the loop: `h = h.detach()`, for a tuple each part.",
+    when_not: "The loop goes over the time steps of one sequence.",
+    examples: &[Example {
+        bad: "\
+import torch
+from torch import nn
+
+rnn = nn.LSTM(8, 8)
+criterion = nn.MSELoss()
+h = None
+for x, y in train_loader:
+    out, h = rnn(x, h)
+    loss = criterion(out, y)
+    loss.backward(retain_graph=True)
+",
+        good: "\
+import torch
+from torch import nn
+
+rnn = nn.LSTM(8, 8)
+criterion = nn.MSELoss()
+h = None
+for x, y in train_loader:
+    if h is not None:
+        h = tuple(part.detach() for part in h)
+    out, h = rnn(x, h)
+    loss = criterion(out, y)
+    loss.backward()
+",
+    }],
+    silent_on: &[
+        "\
+import torch
+from torch import nn
+
+cell = nn.GRUCell(8, 8)
+for x, y in train_loader:
+    h = torch.zeros(4, 8)
+    for t in range(x.size(1)):
+        h = cell(x[:, t], h)
+    h.sum().backward()
+",
+        "\
+import torch
+from torch import nn
+
+rnn = nn.GRU(8, 8)
+h = None
+for x, y in train_loader:
+    out, h = rnn(x, h)
+    out.sum().backward()
+    h = h.detach()
+",
+    ],
+    check,
+};
+
+fn check(facts: &Facts<'_>, report: &mut Report) {
+    for call in facts.calls() {
+        let forward = matches!(call.callee, Callee::Module | Callee::Project(_)) && !call.site.is_empty();
+        if !forward || facts.kind_at(&call.at) == FunctionKind::Forward {
+            continue;
+        }
+        let Some(batches) = facts.loops(&call.at).find(|found| found.kind == LoopKind::Loader) else { continue };
+        for (expr, value) in arguments(call) {
+            let carried = holds_graph_of(value, call) && matches!(expr, Expr::Name(_) | Expr::Attribute(_));
+            if !carried || facts.is_rebound_in(expr, batches.block, call.at.stmt) {
+                continue;
+            }
+            let state = facts.source.slice(expr.range());
+            report
+                .add(expr, format!("`{state}` carries the graph of every past batch into this one"))
+                .because(call, format!("`{state}` goes in, and what comes out is the next batch's `{state}`"))
+                .because(&batches.head(), "this loop goes over batches, and nothing detaches the state in it")
+                .unsafe_fix("Detach the state before the call", detach_before(facts, call, state));
+        }
+    }
+}
+
+fn arguments<'f, 'a>(call: &'f Call<'a>) -> impl Iterator<Item = (&'a Expr, &'f Value)> {
+    let positional = call.node.arguments.args.iter().zip(&call.args);
+    let keywords = call.node.arguments.keywords.iter().map(|keyword| &keyword.value).zip(&call.keywords);
+    positional.chain(keywords)
+}
+
+fn holds_graph_of(value: &Value, call: &Call<'_>) -> bool {
+    value.holds_graph() && value.sources.overlap(call.site)
+}
+
+fn detach_before(facts: &Facts<'_>, call: &Call<'_>, state: &str) -> Vec<crate::finding::Edit> {
+    let line = format!(
+        "{state} = tuple(part.detach() for part in {state}) if isinstance({state}, tuple) else {state} if {state} is None else {state}.detach()"
+    );
+    facts.insert_before(call.at.stmt, &line)
+}

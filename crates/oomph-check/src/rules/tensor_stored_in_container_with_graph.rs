@@ -1,0 +1,161 @@
+//! `tensor-stored-in-container-with-graph`: a list collects outputs with their graphs.
+
+use crate::analysis::events::{LoopKind, Store, StoreKind};
+use crate::analysis::value::Kind;
+use crate::facts::{Effect, Facts, FunctionKind};
+use crate::finding::{Level, Safety};
+use crate::python::{Expr, Ranged};
+use crate::report::Report;
+use crate::rule::{Example, Group, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    name: "tensor-stored-in-container-with-graph",
+    group: Group::Graph,
+    level: Level::Error,
+    fix: Some(Safety::Unsafe),
+    summary: "A list or dict collects tensors that still have their graph.",
+    why: "Each tensor refers to its graph, and a graph that no `backward()` has freed to all activations of its \
+          forward pass.",
+    cost: "All saved activations of every batch so far where no `backward()` runs; every stored tensor always.",
+    instead: "Store `x.detach().cpu()`, or the number itself.",
+    when_not: "What is collected is back-propagated later as a whole.",
+    examples: &[
+        Example {
+            bad: "\
+import torch
+from torchvision.models import resnet18
+
+model = resnet18().cuda()
+features = []
+for images, _ in loader:
+    features.append(model(images.cuda()))
+",
+            good: "\
+import torch
+from torchvision.models import resnet18
+
+model = resnet18().cuda()
+features = []
+for images, _ in loader:
+    features.append(model(images.cuda()).detach().cpu())
+",
+        },
+        Example {
+            bad: "\
+import torch
+
+def fit(model, loader, optimizer, criterion):
+    history = {'loss': []}
+    for x, y in loader:
+        loss = criterion(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        history['loss'].append(loss)
+    return history, model.state_dict()
+",
+            good: "\
+import torch
+
+def fit(model, loader, optimizer, criterion):
+    history = {'loss': []}
+    for x, y in loader:
+        loss = criterion(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        history['loss'].append(loss.item())
+    return history, model.state_dict()
+",
+        },
+    ],
+    silent_on: &[
+        "\
+import torch
+from torch import nn
+
+net = nn.Linear(8, 2)
+for x, y in loader:
+    parts = []
+    for chunk in x.chunk(4):
+        parts.append(net(chunk))
+    loss = torch.cat(parts).sum()
+    loss.backward()
+",
+        "\
+import torch
+from torch import nn
+
+net = nn.Linear(8, 2)
+losses = []
+for x, y in loader:
+    losses.append((net(x) - y).pow(2).mean())
+torch.stack(losses).mean().backward()
+",
+        "\
+import torch
+from collections import deque
+from torch import nn
+
+net = nn.Linear(8, 2)
+recent = deque(maxlen=10)
+for x, y in loader:
+    recent.append(net(x))
+",
+    ],
+    check,
+};
+
+fn check(facts: &Facts<'_>, report: &mut Report) {
+    for store in facts.stores() {
+        if !grows(store) || !store.value.holds_graph() || facts.kind_at(&store.at) == FunctionKind::Forward {
+            continue;
+        }
+        let Some(batches) = facts.loops(&store.at).find(|found| found.kind == LoopKind::Loader) else { continue };
+        let kept =
+            facts.outlives(&store.holder, &batches) && !facts.is_emptied_in(store.target, batches.block, store.at.stmt);
+        if !kept {
+            continue;
+        }
+        let backward = facts.effects_in(Effect::Backward, batches.block).next();
+        if backward.is_none() && facts.backward_of(&store.value, &store.at).is_some() {
+            continue;
+        }
+        let target = facts.source.slice(store.target.range());
+        let message = if backward.is_some() {
+            format!("`{target}` collects tensors with their graph: one tensor and its graph's nodes a batch")
+        } else {
+            format!("`{target}` collects tensors with their graph: the activations of every batch stay alive")
+        };
+        report
+            .add(store, message)
+            .level(if backward.is_some() { Level::Warning } else { Level::Error })
+            .because_if(facts.forward_pass(&store.value, &store.at), "this forward pass makes the graph")
+            .because(&batches.head(), "once a batch, and the holder outlives it")
+            .because_if(
+                backward.map(Ranged::range),
+                "the backward pass frees activations, but not the nodes of the graph",
+            )
+            .unsafe_fix("Detach what is stored", detached(facts, store));
+    }
+}
+
+/// Whether each turn adds something: a literal key is overwritten.
+fn grows(store: &Store<'_>) -> bool {
+    let growing = store.holder.is_growing_holder() || store.via.is_some();
+    match store.kind {
+        StoreKind::Append => growing || store.holder.kind == Kind::Unknown,
+        StoreKind::Extend => growing,
+        StoreKind::Item => false,
+        _ => false,
+    }
+}
+
+fn detached(facts: &Facts<'_>, store: &Store<'_>) -> Vec<crate::finding::Edit> {
+    let single =
+        store.value.keeps_graph() && matches!(store.value_expr, Expr::Name(_) | Expr::Call(_) | Expr::Attribute(_));
+    if single && store.kind == StoreKind::Append {
+        return facts.call_method_on(store.value_expr, "detach");
+    }
+    Vec::new()
+}

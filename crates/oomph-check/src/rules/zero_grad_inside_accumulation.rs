@@ -1,0 +1,102 @@
+//! `zero-grad-inside-accumulation`: gradients are cleared before they are used.
+
+use crate::analysis::events::{BlockKind, Call};
+use crate::analysis::value::BlockId;
+use crate::facts::{Effect, Facts};
+use crate::finding::Level;
+use crate::python::Ranged;
+use crate::report::Report;
+use crate::rule::{Example, Group, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    name: "zero-grad-inside-accumulation",
+    group: Group::Optimizer,
+    level: Level::Error,
+    fix: None,
+    summary: "Gradients are cleared on every micro-batch, but the optimizer steps only every few.",
+    why: "Each clearing throws the accumulated gradients away: the step sees the last micro-batch alone. The accumulation \
+          that was to replace a big batch does nothing, so people raise the batch and run out of memory.",
+    cost: "The saving that accumulation promised.",
+    instead: "Clear gradients right after the step, under the same condition.",
+    when_not: "The gradients cleared belong to another optimizer.",
+    examples: &[Example {
+        bad: "\
+import torch
+
+def train(model, loader, optimizer, criterion, every):
+    for i, (x, y) in enumerate(loader):
+        optimizer.zero_grad()
+        loss = criterion(model(x), y) / every
+        loss.backward()
+        if (i + 1) % every == 0:
+            optimizer.step()
+",
+        good: "\
+import torch
+
+def train(model, loader, optimizer, criterion, every):
+    optimizer.zero_grad()
+    for i, (x, y) in enumerate(loader):
+        loss = criterion(model(x), y) / every
+        loss.backward()
+        if (i + 1) % every == 0:
+            optimizer.step()
+            optimizer.zero_grad()
+",
+    }],
+    silent_on: &["\
+import torch
+
+def train(net_g, net_d, opt_g, opt_d, loader, criterion, every):
+    for i, (x, y) in enumerate(loader):
+        opt_d.zero_grad()
+        criterion(net_d(x), y).backward()
+        opt_d.step()
+        criterion(net_g(x), y).backward()
+        if i % every == 0:
+            opt_g.step()
+            opt_g.zero_grad()
+"],
+    check,
+};
+
+fn check(facts: &Facts<'_>, report: &mut Report) {
+    for zero in facts.effects(Effect::ZeroGrad).filter(|call| call.name == "zero_grad") {
+        let Some(batches) = facts.batch_loop(&zero.at) else { continue };
+        if !facts.is_unconditional_in(&zero.at, batches.block) {
+            continue;
+        }
+        let cleared = zero.receiver_expr().map(|expr| facts.source.slice(expr.range())).unwrap_or_default();
+        let clears_module = zero.receiver.as_ref().is_some_and(crate::analysis::value::Value::is_module);
+        let mut steps = facts.effects_in(Effect::Step, batches.block).filter(|call| call.name == "step");
+        let Some(step) = steps.find(|step| clears_module || stepped(facts, step) == Some(cleared)) else { continue };
+        let Some(every) = modulo_around(facts, step, batches.block) else { continue };
+        let others = facts.effects_in(Effect::Step, batches.block);
+        let always = others.into_iter().any(|other| facts.is_unconditional_in(&other.at, batches.block));
+        let Some(backward) = facts.effects_in(Effect::Backward, batches.block).next() else { continue };
+        if always || !facts.is_unconditional_in(&backward.at, batches.block) {
+            continue;
+        }
+        report
+            .add(zero, "Gradients are cleared on every micro-batch: what was accumulated is lost before the step")
+            .because(&every, "the optimizer steps only when this holds")
+            .because(step, "the step")
+            .because(backward, "gradients are added up here on every micro-batch");
+    }
+}
+
+/// The optimizer a step is for: `opt` of `opt.step()` and of `scaler.step(opt)`.
+fn stepped<'f>(facts: &'f Facts<'_>, step: &Call<'_>) -> Option<&'f str> {
+    let scaled = step.receiver.as_ref().is_some_and(|value| value.kind == crate::analysis::value::Kind::Scaler);
+    let expr = if scaled { step.arg(0) } else { step.receiver_expr() };
+    expr.map(|expr| facts.source.slice(expr.range()))
+}
+
+/// The `if` with a `%` in its test around a call, inside a loop.
+fn modulo_around(facts: &Facts<'_>, call: &Call<'_>, outer: BlockId) -> Option<crate::python::TextRange> {
+    let inside = facts.blocks_around(&call.at).take_while(|(id, _)| *id != outer);
+    inside.into_iter().find_map(|(_, block)| match block.kind {
+        BlockKind::If(Some(test)) if facts.source.slice(test.range()).contains('%') => Some(test.range()),
+        _ => None,
+    })
+}

@@ -1,0 +1,82 @@
+//! Every rule's page is complete, and every example on it is true.
+
+use std::fs;
+use std::path::Path;
+
+use oomph_check::{Choice, Finding, Project, Rule, RuleSet, Selection, Source, check, rules};
+
+fn run(set: RuleSet, text: &str) -> Vec<Finding> {
+    let source = Source::parse("example.py", text.to_owned());
+    assert!(source.syntax_errors().is_empty(), "{:?} in:\n{text}", source.syntax_errors());
+    check(&Project::new(vec![source]), &Selection::same(set)).remove(0)
+}
+
+fn alone(rule: &Rule) -> RuleSet {
+    RuleSet::none().with(rule.name, Choice::Selected)
+}
+
+#[test]
+fn bad_examples_fire_and_say_why() {
+    for rule in rules::ALL {
+        for example in rule.examples {
+            let found = run(alone(rule), example.bad);
+            assert!(!found.is_empty(), "{} does not fire on:\n{}", rule.name, example.bad);
+            for finding in found {
+                assert!(!finding.evidence.is_empty(), "{} names no fact that made it fire", rule.name);
+                assert!(!finding.message.ends_with('.'), "{}: messages have no full stop", rule.name);
+                let fix = finding.fix.map(|fix| fix.safety);
+                assert!(fix.is_none() || rule.fix.is_some(), "{} offers a fix its page does not name", rule.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn good_examples_are_clean() {
+    for rule in rules::ALL {
+        for example in rule.examples {
+            let found = run(alone(rule), example.good);
+            assert!(found.is_empty(), "{} fires on its own good example: {found:#?}\n{}", rule.name, example.good);
+            let found = run(RuleSet::defaults(), example.good);
+            assert!(found.is_empty(), "the good example of {} is not clean: {found:#?}\n{}", rule.name, example.good);
+        }
+    }
+}
+
+#[test]
+fn traps_stay_silent() {
+    for rule in rules::ALL {
+        for text in rule.silent_on {
+            let found = run(alone(rule), text);
+            assert!(found.is_empty(), "{} must stay silent: {found:#?}\n{text}", rule.name);
+        }
+    }
+}
+
+#[test]
+fn pages_are_complete() {
+    for rule in rules::ALL {
+        let fields = [rule.summary, rule.why, rule.cost, rule.instead, rule.when_not];
+        assert!(fields.iter().all(|field| !field.trim().is_empty()), "{} has an empty field", rule.name);
+        assert!(rule.summary.ends_with('.'), "{}: the summary is a sentence", rule.name);
+        assert!(!rule.examples.is_empty(), "{} has no example", rule.name);
+        assert!(fields.iter().all(|field| !field.contains("  ")), "{}: doubled space", rule.name);
+        let kebab = rule.name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-');
+        assert!(kebab, "{} is not kebab case", rule.name);
+    }
+}
+
+#[test]
+fn every_file_is_listed_once() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/rules");
+    let entries = fs::read_dir(folder).expect("the rules' folder");
+    let mut files: Vec<String> = entries
+        .map(|entry| entry.expect("a file").path().file_stem().expect("a name").to_string_lossy().replace('_', "-"))
+        .collect();
+    files.sort();
+    let mut names: Vec<&str> = rules::ALL.iter().map(|rule| rule.name).collect();
+    names.sort_unstable();
+    assert_eq!(files, names);
+    let groups: Vec<_> = rules::ALL.iter().map(|rule| (rule.group, rule.name)).collect();
+    assert!(groups.is_sorted(), "rules::ALL is in the order of groups, then names");
+}
