@@ -15,6 +15,14 @@ pub enum Error {
         /// What the reader said.
         reason: String,
     },
+    /// The text of a file is not UTF-8.
+    #[error("{name}: line {line} is not UTF-8; save the file as UTF-8, or leave it out with 'exclude'")]
+    NotUtf8 {
+        /// The file.
+        name: String,
+        /// The line with the first byte that is none, from 1.
+        line: usize,
+    },
     /// A settings file says something it should not.
     #[error("{}:{line}:{column}: {problem}", path.display())]
     Settings {
@@ -36,7 +44,7 @@ impl Error {
     #[must_use]
     pub fn hint(&self) -> Option<&str> {
         match self {
-            Self::Notebook { .. } => None,
+            Self::Notebook { .. } | Self::NotUtf8 { .. } => None,
             Self::Settings { hint, .. } => Some(hint),
         }
     }

@@ -6,21 +6,31 @@
 
 pub mod analysis;
 mod edits;
+mod envelope;
 mod error;
 pub mod facts;
+mod file_rules;
 pub mod finding;
+pub mod fixes;
+mod lint;
+mod page;
 mod project;
 pub mod python;
+pub mod render;
 mod report;
 pub mod rule;
 pub mod rules;
 mod selection;
 pub mod settings;
 pub mod source;
+mod suppress;
 
+pub use envelope::Envelope;
 pub use error::Error;
 pub use facts::{Effect, Facts, FunctionKind, Loop};
+pub use file_rules::{FILE_RULES, catalogue};
 pub use finding::{Edit, Evidence, Finding, Fix, Level, Safety};
+pub use lint::{Checked, Choices, lint};
 pub use project::{Project, check};
 pub use report::{Draft, Report};
 pub use rule::{Example, Group, Rule};

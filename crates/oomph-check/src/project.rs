@@ -25,6 +25,12 @@ impl Project {
     pub fn sources(&self) -> &[Source] {
         &self.sources
     }
+
+    /// The files again, to make another project of them.
+    #[must_use]
+    pub fn into_sources(self) -> Vec<Source> {
+        self.sources
+    }
 }
 
 /// Runs the selected rules over every file: one list of findings a file, each in the order of the text.

@@ -136,11 +136,17 @@ impl Settings {
         Self::new(PathBuf::new(), &[], rules)
     }
 
+    /// Which of the `per-file-ignores` patterns a file fits: files that fit the same ones are treated the same.
+    pub(crate) fn sparing(&self, file: &Path) -> Vec<usize> {
+        let fits = |(_, (globs, _)): &(usize, &(Globs, Vec<Selector>))| globs.fits(file, &self.folder);
+        self.per_file_ignores.iter().enumerate().filter(fits).map(|(index, _)| index).collect()
+    }
+
     /// What is to be done about a rule in a file.
     #[must_use]
     pub fn choice(&self, rule: &Rule, file: &Path) -> Choice {
-        let mut sparing = self.per_file_ignores.iter().filter(|(globs, _)| globs.fits(file, &self.folder));
-        let spared = sparing.any(|(_, selectors)| selectors.iter().any(|selector| selector.covers(rule)));
+        let spares = |index: &usize| self.per_file_ignores[*index].1.iter().any(|selector| selector.covers(rule));
+        let spared = self.sparing(file).iter().any(spares);
         let known = self.switches.iter().find(|(name, _)| *name == rule.name);
         known.filter(|_| !spared).map_or(Choice::Off, |(_, switch)| switch.choice())
     }

@@ -3,7 +3,7 @@
 use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::error::Error;
-use crate::verbs::{Verdict, completions, doc, explain, man, plan, replay};
+use crate::verbs::{Verdict, check, completions, doc, explain, man, plan, replay};
 
 /// What every number in oomph's output means, shown at the foot of each help page.
 pub(crate) const GLOSSARY: &str = "\
@@ -89,6 +89,7 @@ impl Color {
 /// One entry a verb; the order is that of the help page.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
+    Check(check::Args),
     Plan(plan::Args),
     Explain(explain::Args),
     Replay(replay::Args),
@@ -101,6 +102,7 @@ impl Verb {
     /// Does what the user asked for.
     pub(crate) fn run(&self) -> Result<Verdict, Error> {
         match self {
+            Self::Check(args) => return check::run(args),
             Self::Plan(args) => return plan::run(args),
             Self::Explain(args) => explain::run(args),
             Self::Replay(args) => replay::run(args),

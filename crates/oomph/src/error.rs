@@ -25,6 +25,20 @@ pub(crate) enum Error {
     /// Nothing to explain, or asked for what the file does not have.
     #[error("{0}")]
     Explain(#[from] oomph_explain::ExplainError),
+    /// Settings or a file that cannot be checked.
+    #[error("{0}")]
+    Check(#[from] oomph_check::Error),
+    /// A path that is not there, or that may not be read.
+    #[error("cannot read {}: {source}", path.display())]
+    Read {
+        /// The path the user named.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// Changes of files cannot be noticed.
+    #[error("cannot watch files: {0}")]
+    Watch(#[from] notify::Error),
     /// A script cannot be planned.
     #[error("{0}")]
     Plan(#[from] PlanError),
@@ -124,6 +138,12 @@ impl Error {
             ),
             Self::Explain(error) => Some(error.hint().into()),
             Self::Plan(error) => Some(error.hint()),
+            Self::Check(error) => error.hint().map(Into::into),
+            Self::Read { source, .. } if source.kind() == ErrorKind::NotFound => {
+                Some("is the path right? it is looked up from here".into())
+            }
+            Self::Read { .. } => Some("ask its owner for leave to read it".into()),
+            Self::Watch(_) => Some("watch fewer folders, or raise fs.inotify.max_user_watches".into()),
             Self::NothingToPlan => Some("name it after the options: oomph plan --gpu rtx_4090 train.py".into()),
             Self::UnknownOption { similar: Some(similar), .. } => Some(format!("did you mean {similar}?")),
             Self::UnknownOption { .. } => {

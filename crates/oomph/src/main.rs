@@ -10,6 +10,7 @@ mod error;
 mod output;
 mod pages;
 mod progress;
+mod settings;
 mod source;
 mod verbs;
 
@@ -26,6 +27,7 @@ fn main() -> ExitCode {
     match cli.verb.run() {
         Ok(Verdict::Yes) | Err(Error::ClosedPipe) => ExitCode::SUCCESS,
         Ok(Verdict::No) => ExitCode::from(1),
+        Ok(Verdict::Failed) => ExitCode::from(2),
         Err(error) => {
             output::error(&error);
             ExitCode::from(2)

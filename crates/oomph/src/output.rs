@@ -38,6 +38,11 @@ pub(crate) fn warning(text: &str) {
     note(&format!("{WARNING}warning{WARNING:#}: {text}"));
 }
 
+/// Tells the user what went wrong where the rest of the work goes on.
+pub(crate) fn failure(text: &str) {
+    note(&format!("{ERROR}error{ERROR:#}: {text}"));
+}
+
 /// Prints an error (whose text includes its causes) and the way out.
 pub(crate) fn error(error: &Error) {
     if let Some(evidence) = error.evidence() {
@@ -75,13 +80,28 @@ impl Drafts {
         Ok(())
     }
 
+    /// Writes a file that is there already anew; who may read and write it stays as it is.
+    pub(crate) fn replace(&mut self, path: &Path, content: &[u8]) -> Result<(), Error> {
+        self.add(path, |file| file.write_all(content))?;
+        let keep = |draft: &NamedTempFile| draft.as_file().set_permissions(std::fs::metadata(path)?.permissions());
+        let kept = self.0.last().map_or(Ok(()), |(draft, _)| keep(draft));
+        kept.map_err(|source| Error::Write { path: path.to_owned(), source })
+    }
+
     /// Puts every file in its place and says where it is.
     pub(crate) fn publish(self) -> Result<(), Error> {
+        let paths: Vec<PathBuf> = self.0.iter().map(|(_, path)| path.clone()).collect();
+        self.publish_quietly()?;
+        for path in paths {
+            note(&format!("wrote {}", path.display()));
+        }
+        Ok(())
+    }
+
+    /// Puts every file in its place.
+    pub(crate) fn publish_quietly(self) -> Result<(), Error> {
         for (draft, path) in self.0 {
-            match draft.persist(&path) {
-                Ok(_) => note(&format!("wrote {}", path.display())),
-                Err(failure) => return Err(Error::Write { path, source: failure.error }),
-            }
+            draft.persist(&path).map_err(|failure| Error::Write { path, source: failure.error })?;
         }
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! One file a verb; the list of them is [`crate::args::Verb`].
 
+pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod doc;
 pub(crate) mod explain;
@@ -12,6 +13,8 @@ pub(crate) mod replay;
 pub(crate) enum Verdict {
     /// Done; or, of a question, yes.
     Yes,
-    /// The answer is no: it does not fit.
+    /// The answer is no: it does not fit, or there are findings.
     No,
+    /// Part of it could not be done; the errors have been told.
+    Failed,
 }

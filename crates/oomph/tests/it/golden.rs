@@ -45,7 +45,7 @@ fn completions_know_every_verb() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = oomph(["completions", shell]);
         assert_eq!(script.status.code(), Some(0));
-        for verb in ["plan", "explain", "replay", "doc", "completions", "man"] {
+        for verb in ["check", "plan", "explain", "replay", "doc", "completions", "man"] {
             assert!(text(&script.stdout).contains(verb), "{shell} does not complete {verb}");
         }
     }
@@ -65,6 +65,7 @@ fn man_pages_of_every_verb() {
     assert_eq!(
         names,
         [
+            "oomph-check.1",
             "oomph-completions.1",
             "oomph-doc.1",
             "oomph-explain.1",

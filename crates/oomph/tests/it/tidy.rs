@@ -8,14 +8,15 @@ use crate::harness::root;
 const SKIPPED: [&str; 7] = ["target", "node_modules", ".git", ".venv", "dist", "__pycache__", "corpus"];
 
 /// Which workspace crates a crate may depend on: arrows point down, and feature crates never import one another.
-const ARROWS: [(&str, &[&str]); 6] = [
+const ARROWS: [(&str, &[&str]); 7] = [
     ("oomph-trace", &[]),
+    ("oomph-check", &[]),
     ("oomph-heap", &["oomph-trace"]),
     ("oomph-explain", &["oomph-heap", "oomph-trace"]),
     // Loaded into somebody else's process in place of the CUDA libraries: it stands alone.
     ("oomph-hollow", &[]),
     ("oomph-plan", &["oomph-heap", "oomph-trace"]),
-    ("oomph", &["oomph-explain", "oomph-heap", "oomph-plan", "oomph-trace"]),
+    ("oomph", &["oomph-check", "oomph-explain", "oomph-heap", "oomph-plan", "oomph-trace"]),
 ];
 
 /// The only places that may hold `unsafe`: two files that map a file, and the crate that is a C interface throughout.

@@ -1,0 +1,116 @@
+//! What is around the Python on disk: a byte order mark, or the JSON of a notebook. It stays as it is, byte by byte.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::error::Error;
+use crate::source::{Kind, Source};
+
+const BYTE_ORDER_MARK: &str = "\u{feff}";
+
+/// What is around a source on disk.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Envelope {
+    byte_order_mark: bool,
+    /// The whole file, for a notebook.
+    json: Option<String>,
+}
+
+impl Envelope {
+    /// Takes the Python out of a file's bytes.
+    ///
+    /// # Errors
+    /// The bytes are not UTF-8, or not a notebook where one was expected.
+    pub fn open(name: &str, bytes: Vec<u8>, kind: Kind) -> Result<(Self, Source), Error> {
+        let text = String::from_utf8(bytes).map_err(|error| {
+            let valid = error.utf8_error().valid_up_to();
+            let line = error.as_bytes()[..valid].iter().filter(|byte| **byte == b'\n').count() + 1;
+            Error::NotUtf8 { name: name.to_owned(), line }
+        })?;
+        let (byte_order_mark, text) = match text.strip_prefix(BYTE_ORDER_MARK) {
+            Some(rest) => (true, rest.to_owned()),
+            None => (false, text),
+        };
+        match kind {
+            Kind::Script => Ok((Self { byte_order_mark, json: None }, Source::parse(name, text))),
+            Kind::Notebook => {
+                let source = Source::parse_notebook(name, &text)?;
+                Ok((Self { byte_order_mark, json: Some(text) }, source))
+            }
+        }
+    }
+
+    /// The file as it is to be written.
+    #[must_use]
+    pub fn seal(&self, source: &Source) -> String {
+        let mark = if self.byte_order_mark { BYTE_ORDER_MARK } else { "" };
+        format!("{mark}{}", self.json.as_ref().unwrap_or(&source.text))
+    }
+
+    /// The same notebook with other code in some cells, by number from 1; `None` if it is none.
+    pub(crate) fn with_cells(&self, name: &str, cells: &[(usize, String)]) -> Option<(Self, Source)> {
+        let json = replace_cells(self.json.as_deref()?, cells)?;
+        let source = Source::parse_notebook(name, &json).ok()?;
+        Some((Self { json: Some(json), ..self.clone() }, source))
+    }
+}
+
+/// A notebook as far as its code goes; the text of everything is borrowed, so its place is known.
+#[derive(Deserialize)]
+struct Notebook<'a> {
+    #[serde(borrow)]
+    cells: Vec<Cell<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Cell<'a> {
+    #[serde(borrow)]
+    source: &'a RawValue,
+}
+
+/// Puts new code into the JSON text of a notebook and leaves every other byte alone.
+fn replace_cells(json: &str, cells: &[(usize, String)]) -> Option<String> {
+    let notebook: Notebook = serde_json::from_str(json).ok()?;
+    let mut result = String::with_capacity(json.len());
+    let mut done = 0;
+    for (index, cell) in notebook.cells.iter().enumerate() {
+        let Some((_, code)) = cells.iter().find(|(number, _)| *number == index + 1) else { continue };
+        let old = cell.source.get();
+        let start = old.as_ptr() as usize - json.as_ptr() as usize;
+        result.push_str(json.get(done..start)?);
+        result.push_str(&code_json(code, old, json.get(..start)?));
+        done = start + old.len();
+    }
+    result.push_str(json.get(done..)?);
+    Some(result)
+}
+
+/// Code as it stands in a notebook: one string if it was one, else a list of lines, laid out as it was.
+fn code_json(code: &str, old: &str, before: &str) -> String {
+    // Strings can always be written.
+    let string = |text: &str| serde_json::to_string(text).unwrap_or_default();
+    if old.starts_with('"') {
+        return string(code);
+    }
+    let lines: Vec<String> = code.split_inclusive('\n').map(string).collect();
+    if lines.is_empty() {
+        return "[]".to_owned();
+    }
+    if !old.contains('\n') && old.len() > 2 {
+        return format!("[{}]", lines.join(", "));
+    }
+    let own_line = before.rsplit('\n').next().unwrap_or_default();
+    let outer = &own_line[..own_line.len() - own_line.trim_start().len()];
+    let inner = match old.find('"').and_then(|quote| old[..quote].rsplit('\n').next()) {
+        Some(indent) if indent.trim().is_empty() => indent.to_owned(),
+        _ => format!("{outer} "),
+    };
+    let closing = match old.trim_end_matches(']').rsplit('\n').next() {
+        Some(indent) if indent.trim().is_empty() && old.contains('\n') => indent,
+        _ => outer,
+    };
+    format!("[\n{inner}{}\n{closing}]", lines.join(&format!(",\n{inner}")))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,192 @@
+//! Lines of source with the place to blame, and the facts that blame it, marked under them.
+
+use std::fmt::Write as _;
+
+use anstyle::{AnsiColor, Style};
+use similar::{ChangeTag, TextDiff};
+use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
+
+use super::{Entry, text::level_style};
+use crate::finding::Fix;
+use crate::fixes;
+use crate::python::{TextRange, TextSize};
+use crate::source::Source;
+
+const GUTTER: Style = AnsiColor::Blue.on_default().bold();
+const REMOVED: Style = AnsiColor::Red.on_default();
+const ADDED: Style = AnsiColor::Green.on_default();
+const TAB: &str = "    ";
+/// Characters shown before the mark where a line is too long to show from its beginning.
+const LEAD: usize = 12;
+
+/// A part of one line, underlined.
+struct Mark<'a> {
+    line: usize,
+    range: TextRange,
+    /// `None` for the place to blame.
+    label: Option<&'a str>,
+    style: Style,
+}
+
+/// Writes the excerpt and returns how many columns line numbers take.
+pub(super) fn write(text: &mut String, entry: Entry, width: usize) -> usize {
+    let source = entry.source;
+    let mut marks = vec![Mark {
+        line: source.line_of(entry.finding.range.start()),
+        range: entry.finding.range,
+        label: None,
+        style: level_style(entry.finding.level),
+    }];
+    marks.extend(entry.finding.evidence.iter().map(|fact| Mark {
+        line: source.line_of(fact.range.start()),
+        range: fact.range,
+        label: Some(&fact.text),
+        style: GUTTER,
+    }));
+    // A stable sort: on one line the place to blame comes first, the facts in the order to read them.
+    marks.sort_by_key(|mark| mark.line);
+    let number = |mark: &Mark| source.position(mark.range.start()).line.to_string();
+    let gutter = marks.iter().map(|mark| number(mark).len()).max().unwrap_or(1) + 1;
+    let blank = " ".repeat(gutter);
+    let _ = writeln!(text, "{blank} {GUTTER}|{GUTTER:#}");
+    let mut shown: Option<(usize, Option<usize>)> = None;
+    for group in marks.chunk_by(|a, b| a.line == b.line) {
+        let first = &group[0];
+        let cell = source.position(first.range.start()).cell;
+        if let Some((line, cell_before)) = shown {
+            if cell != cell_before {
+                let _ = writeln!(text, "{blank} {GUTTER}| cell {}{GUTTER:#}", cell.unwrap_or(0));
+            } else if line + 1 < first.line {
+                let _ = writeln!(text, "{:>gutter$}", "...");
+            }
+        }
+        write_line(text, source, group, &number(first), gutter, width);
+        shown = Some((first.line, cell));
+    }
+    let _ = writeln!(text, "{blank} {GUTTER}|{GUTTER:#}");
+    gutter
+}
+
+fn write_line(text: &mut String, source: &Source, marks: &[Mark], number: &str, gutter: usize, width: usize) {
+    let room = width.saturating_sub(gutter + 3).max(20);
+    let line = source.line_range(marks[0].line);
+    let written = source.slice(line).trim_end_matches(['\n', '\r']);
+    let column = |offset: TextSize| {
+        let bytes = offset.clamp(line.start(), line.end()) - line.start();
+        columns(&expand(written.get(..bytes.to_usize()).unwrap_or(written)))
+    };
+    let expanded = expand(written);
+    let spans: Vec<(usize, usize)> = marks
+        .iter()
+        .map(|mark| {
+            let start = column(mark.range.start());
+            (start, column(mark.range.end()).max(start + 1))
+        })
+        .collect();
+    let window = Window::around(&expanded, spans.first().copied().unwrap_or((0, 1)), room);
+    let shown = window.cut(&expanded);
+    let _ = writeln!(text, "{}", format!("{GUTTER}{number:>gutter$} |{GUTTER:#} {shown}").trim_end());
+    for (mark, &(start, end)) in marks.iter().zip(&spans) {
+        let (start, end) = window.place(start, end);
+        let symbol = if mark.label.is_none() { "^" } else { "-" };
+        let underline = format!("{}{}", " ".repeat(start), symbol.repeat(end - start));
+        write_underline(text, mark, &underline, start, gutter, room);
+    }
+}
+
+/// The underline with its label beside it, or below it where there is no room.
+fn write_underline(text: &mut String, mark: &Mark, underline: &str, start: usize, gutter: usize, room: usize) {
+    let blank = " ".repeat(gutter);
+    let style = mark.style;
+    let label = mark.label.unwrap_or_default();
+    let fits = underline.width() + 1 + label.width() <= room;
+    let beside = if fits && !label.is_empty() { format!(" {label}") } else { String::new() };
+    let _ = writeln!(text, "{blank} {GUTTER}|{GUTTER:#} {style}{underline}{beside}{style:#}");
+    if !fits {
+        // Leave at least half of the width for words.
+        let indent = " ".repeat(start.min(room / 2));
+        let options = textwrap::Options::new(room).initial_indent(&indent).subsequent_indent(&indent);
+        for line in textwrap::wrap(label, options) {
+            let _ = writeln!(text, "{blank} {GUTTER}|{GUTTER:#} {style}{line}{style:#}");
+        }
+    }
+}
+
+/// The columns of a line that are shown.
+struct Window {
+    from: usize,
+    to: usize,
+    total: usize,
+}
+
+const DOTS: &str = "...";
+
+impl Window {
+    /// The whole line where it fits, else a part with the beginning of the mark in it.
+    fn around(line: &str, (start, end): (usize, usize), room: usize) -> Self {
+        let total = columns(line);
+        if total <= room {
+            return Self { from: 0, to: total, total };
+        }
+        let inner = room - 2 * DOTS.len();
+        let from = if end <= inner { 0 } else { start.saturating_sub(LEAD) };
+        Self { from, to: (from + inner).min(total), total }
+    }
+
+    fn cut(&self, line: &str) -> String {
+        let mut shown = String::from(if self.from > 0 { DOTS } else { "" });
+        let mut column = 0;
+        for letter in line.chars() {
+            if column >= self.from && column < self.to {
+                shown.push(letter);
+            }
+            column += letter.width().unwrap_or(0);
+        }
+        if self.to < self.total {
+            shown.push_str(DOTS);
+        }
+        shown
+    }
+
+    /// Where columns of the line are within what is shown.
+    fn place(&self, start: usize, end: usize) -> (usize, usize) {
+        let lead = if self.from > 0 { DOTS.len() } else { 0 };
+        let at = |column: usize| column.clamp(self.from, self.to) - self.from + lead;
+        (at(start), at(end).max(at(start) + 1))
+    }
+}
+
+/// Tabs are as wide as the terminal likes: spaces are not. Control characters would move the cursor.
+fn expand(line: &str) -> String {
+    line.chars()
+        .flat_map(|letter| match letter {
+            '\t' => TAB.chars().collect::<Vec<_>>(),
+            letter if letter.is_control() => vec!['\u{fffd}'],
+            letter => vec![letter],
+        })
+        .collect()
+}
+
+fn columns(text: &str) -> usize {
+    text.chars().map(|letter| letter.width().unwrap_or(0)).sum()
+}
+
+/// The lines a fix touches, before and after.
+pub(super) fn write_fix(text: &mut String, source: &Source, fix: &Fix, gutter: usize) {
+    let starts = fix.edits.iter().map(|edit| edit.range.start());
+    let (Some(first), Some(last)) = (starts.min(), fix.edits.iter().map(|edit| edit.range.end()).max()) else { return };
+    let last_line = source.line_range(source.line_of(last));
+    let window = TextRange::new(source.line_range(source.line_of(first)).start(), last_line.end().max(last));
+    let before = source.slice(window);
+    let after = fixes::edited(before, window.start(), fix.edits.iter());
+    let blank = " ".repeat(gutter);
+    for change in TextDiff::from_lines(before, after.as_str()).iter_all_changes() {
+        let (sign, style) = match change.tag() {
+            ChangeTag::Equal => continue,
+            ChangeTag::Delete => ('-', REMOVED),
+            ChangeTag::Insert => ('+', ADDED),
+        };
+        let line = expand(change.value().trim_end_matches(['\n', '\r']));
+        let _ = writeln!(text, "{blank} {style}{}{style:#}", format!("{sign} {line}").trim_end());
+    }
+}

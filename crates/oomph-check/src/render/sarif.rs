@@ -1,0 +1,142 @@
+//! SARIF 2.1.0, for code scanning services: results with their facts, rules with their pages, fixes as replacements.
+
+use serde_json::{Map, Value, json};
+
+use super::{Entry, Results, Span, span};
+use crate::catalogue;
+use crate::finding::{Fix, Level};
+use crate::rule::Rule;
+use crate::source::Source;
+
+/// The whole log.
+#[must_use]
+pub fn render(results: &Results, version: &str) -> Value {
+    let entries: Vec<Entry> = results.entries().collect();
+    let mut rules: Vec<&'static Rule> = catalogue();
+    rules.retain(|rule| entries.iter().any(|entry| entry.finding.rule == rule.name));
+    let notifications: Vec<Value> = results
+        .failures
+        .iter()
+        .map(|failure| {
+            let place = json!({ "physicalLocation": { "artifactLocation": { "uri": uri(&failure.file) } } });
+            json!({ "level": "error", "message": { "text": failure.message }, "locations": [place] })
+        })
+        .collect();
+    json!({
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{
+            "tool": { "driver": {
+                "name": "oomph",
+                "semanticVersion": version,
+                "rules": rules.iter().map(|rule| descriptor(rule)).collect::<Vec<_>>(),
+            } },
+            "columnKind": "unicodeCodePoints",
+            "invocations": [{
+                "executionSuccessful": results.failures.is_empty(),
+                "toolExecutionNotifications": notifications,
+            }],
+            "results": entries.iter().map(|entry| result(*entry, &rules)).collect::<Vec<_>>(),
+        }],
+    })
+}
+
+fn descriptor(rule: &Rule) -> Value {
+    let page = rule.page();
+    json!({
+        "id": rule.name,
+        "shortDescription": { "text": rule.summary },
+        "fullDescription": { "text": rule.why },
+        "help": { "text": page, "markdown": page },
+        "defaultConfiguration": { "level": level(rule.level), "enabled": rule.level != Level::Info },
+        "properties": { "tags": ["memory", rule.group.name()] },
+    })
+}
+
+fn result(entry: Entry, rules: &[&'static Rule]) -> Value {
+    let (source, finding) = (entry.source, entry.finding);
+    let mut result = Map::new();
+    result.insert("ruleId".into(), finding.rule.into());
+    if let Some(index) = rules.iter().position(|rule| rule.name == finding.rule) {
+        result.insert("ruleIndex".into(), index.into());
+    }
+    result.insert("level".into(), level(finding.level).into());
+    result.insert("message".into(), json!({ "text": finding.message }));
+    result.insert("locations".into(), json!([location(source, entry.span())]));
+    if !finding.evidence.is_empty() {
+        let related = finding.evidence.iter().enumerate().map(|(index, fact)| {
+            let mut place = location(source, span(source, fact.range));
+            place["id"] = (index + 1).into();
+            place["message"] = json!({ "text": fact.text });
+            place
+        });
+        result.insert("relatedLocations".into(), related.collect());
+    }
+    // Regions of a notebook are those of its cells; a replacement there would hit the JSON around them.
+    if let Some(fix) = &finding.fix
+        && source.cells.is_empty()
+    {
+        result.insert("fixes".into(), json!([replacement(source, fix)]));
+    }
+    if let Some(bytes) = entry.bytes {
+        result.insert("properties".into(), json!({ "bytes": bytes }));
+    }
+    Value::Object(result)
+}
+
+fn replacement(source: &Source, fix: &Fix) -> Value {
+    let replacements: Vec<Value> = fix
+        .edits
+        .iter()
+        .map(|edit| {
+            json!({ "deletedRegion": region(span(source, edit.range)), "insertedContent": { "text": edit.text } })
+        })
+        .collect();
+    json!({
+        "description": { "text": fix.title },
+        "artifactChanges": [{
+            "artifactLocation": { "uri": uri(&source.name) },
+            "replacements": replacements,
+        }],
+    })
+}
+
+fn location(source: &Source, span: Span) -> Value {
+    let mut place = json!({
+        "physicalLocation": { "artifactLocation": { "uri": uri(&source.name) }, "region": region(span) },
+    });
+    if let Some(cell) = span.start.cell {
+        place["logicalLocations"] = json!([{ "name": format!("cell {cell}"), "kind": "cell" }]);
+    }
+    place
+}
+
+fn region(span: Span) -> Value {
+    json!({
+        "startLine": span.start.line,
+        "startColumn": span.start.column,
+        "endLine": span.end.line,
+        "endColumn": span.end.column,
+    })
+}
+
+fn level(level: Level) -> &'static str {
+    match level {
+        Level::Error => "error",
+        Level::Warning => "warning",
+        Level::Info => "note",
+    }
+}
+
+/// A path as a URI: relative ones stay so, for the service to resolve against the repository.
+fn uri(path: &str) -> String {
+    let mut uri = String::from(if path.starts_with('/') { "file://" } else { "" });
+    for byte in path.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => uri.push(byte as char),
+            b'\\' => uri.push('/'),
+            _ => uri.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    uri
+}
