@@ -36,3 +36,4 @@ pub use report::{Draft, Report};
 pub use rule::{Example, Group, Rule};
 pub use selection::{Choice, RuleSet, Selection};
 pub use source::{Kind, Position, Source};
+pub use suppress::ignore_edit;

@@ -183,5 +183,22 @@ fn removal(source: &Source, ignore: &Ignore) -> TextRange {
     TextRange::new(ignore.range.start() - TextSize::of(&before[before.len() - blanks..]), ignore.range.end())
 }
 
+/// What makes a comment ignore this finding: its rule's name added to a comment that is there, or a new comment behind
+/// the statement.
+#[must_use]
+pub fn ignore_edit(source: &Source, finding: &Finding) -> Edit {
+    let (first, last) = statement::lines_at(source, finding.range.start());
+    let there = ignores(source, &catalogue()).into_iter();
+    let mut there = there.filter(|ignore| ignore.scope == Scope::Line && (first..=last).contains(&ignore.line));
+    if let Some((name, _)) = there.find_map(|ignore| ignore.names.last().cloned()) {
+        return Edit::insert(name.range.end(), format!(", {}", finding.rule));
+    }
+    let line = source.line_range(last);
+    let code = source.slice(line).trim_end();
+    let end = line.start() + TextSize::of(code);
+    let gap = if code.is_empty() { "" } else { "  " };
+    Edit::insert(end, format!("{gap}# oomph: ignore[{}]", finding.rule))
+}
+
 #[cfg(test)]
 mod tests;

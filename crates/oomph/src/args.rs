@@ -3,7 +3,7 @@
 use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::error::Error;
-use crate::verbs::{Verdict, check, completions, doc, explain, man, plan, replay};
+use crate::verbs::{Verdict, check, completions, doc, explain, lsp, man, plan, replay};
 
 /// What every number in oomph's output means, shown at the foot of each help page.
 pub(crate) const GLOSSARY: &str = "\
@@ -94,6 +94,7 @@ pub(crate) enum Verb {
     Explain(explain::Args),
     Replay(replay::Args),
     Doc(doc::Args),
+    Lsp(lsp::Args),
     Completions(completions::Args),
     Man(man::Args),
 }
@@ -103,6 +104,7 @@ impl Verb {
     pub(crate) fn run(&self) -> Result<Verdict, Error> {
         match self {
             Self::Check(args) => return check::run(args),
+            Self::Lsp(args) => return lsp::run(args),
             Self::Plan(args) => return plan::run(args),
             Self::Explain(args) => explain::run(args),
             Self::Replay(args) => replay::run(args),

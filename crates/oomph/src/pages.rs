@@ -1,7 +1,8 @@
-//! The pages of `oomph doc`, which are also the reference pages in `docs/`. Policies and verdict classes bring their
-//! own, those of cards are made from the catalogue; the words of the glossary are here.
+//! The pages of `oomph doc`, which are also the reference pages in `docs/`. Rules, policies and verdict classes bring
+//! their own, those of cards are made from the catalogue; the words of the glossary are here.
 
 mod cards;
+mod rules;
 
 use oomph_explain::verdict::CLASSES;
 use oomph_heap::POLICIES;
@@ -9,6 +10,8 @@ use oomph_heap::POLICIES;
 /// What a page is about; the order is that of the list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
+    /// A rule of `oomph check`.
+    Rule,
     /// A placement policy of `oomph replay`.
     Policy,
     /// A verdict class of `oomph explain`.
@@ -21,11 +24,12 @@ pub(crate) enum Kind {
 
 impl Kind {
     /// All kinds in order.
-    pub(crate) const ALL: [Self; 4] = [Self::Policy, Self::Verdict, Self::Card, Self::Term];
+    pub(crate) const ALL: [Self; 5] = [Self::Rule, Self::Policy, Self::Verdict, Self::Card, Self::Term];
 
     /// Its name in JSON.
     pub(crate) fn name(self) -> &'static str {
         match self {
+            Self::Rule => "rule",
             Self::Policy => "policy",
             Self::Verdict => "verdict",
             Self::Card => "card",
@@ -36,6 +40,7 @@ impl Kind {
     /// The heading above its pages.
     pub(crate) fn title(self) -> &'static str {
         match self {
+            Self::Rule => "Rules",
             Self::Policy => "Placement policies",
             Self::Verdict => "Verdict classes",
             Self::Card => "Cards",
@@ -107,24 +112,24 @@ pub(crate) fn all() -> Vec<Page> {
         summary: class.summary(),
         text: class.page(),
     });
-    policies.chain(verdicts).chain(cards::pages()).chain(TERMS).collect()
+    rules::pages().chain(policies).chain(verdicts).chain(cards::pages()).chain(TERMS).collect()
 }
 
 /// The page of that name; case and `-` for `_` do not matter.
 pub(crate) fn find(name: &str) -> Option<Page> {
     let wanted = normal(name);
-    all().into_iter().find(|page| page.name == wanted)
+    all().into_iter().find(|page| normal(page.name) == wanted)
 }
 
 /// The names most like `name`, best first, for "did you mean".
 pub(crate) fn similar(name: &str) -> Vec<&'static str> {
     let wanted = normal(name);
     let is_like = |distance: usize, known: &str| {
-        distance * 3 <= known.len().max(3) || (wanted.len() > 2 && known.contains(&wanted))
+        distance * 3 <= known.len().max(3) || (wanted.len() > 2 && normal(known).contains(&wanted))
     };
     let mut scored: Vec<(usize, &str)> = all()
         .into_iter()
-        .map(|page| (strsim::damerau_levenshtein(&wanted, page.name), page.name))
+        .map(|page| (strsim::damerau_levenshtein(&wanted, &normal(page.name)), page.name))
         .filter(|&(distance, known)| is_like(distance, known))
         .collect();
     scored.sort_unstable();
@@ -143,7 +148,9 @@ mod tests {
     fn every_page_has_a_sentence_and_something_to_say() {
         for page in all() {
             assert!(!page.summary.ends_with('.') && !page.summary.contains('\n'), "{}: {}", page.name, page.summary);
-            assert!(page.name == normal(page.name), "{}", page.name);
+            let spelling =
+                if page.kind == Kind::Rule { normal(page.name).replace('_', "-") } else { normal(page.name) };
+            assert_eq!(page.name, spelling);
             assert!(page.summary.len() <= 100, "{} is summed up in {} letters", page.name, page.summary.len());
             assert!(
                 page.text.len() > 80 && page.markdown().starts_with(&format!("# {}\n\n", page.name)),
@@ -166,6 +173,7 @@ mod tests {
         assert_eq!(similar("fragmentaton"), ["fragmentation"]);
         assert_eq!(similar("expandable"), ["expandable_segments"]);
         assert_eq!(similar("toobig"), ["too_big"]);
+        assert_eq!(similar("unknown_ignroe"), ["unknown-ignore"]);
         assert!(similar("zzzz").is_empty());
         assert!(find("Expandable-Segments").is_some());
     }

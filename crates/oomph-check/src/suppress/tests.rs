@@ -91,3 +91,22 @@ fn comments_without_effect_are_named() {
     );
     assert!(complaints("BUG  # oomph: ignore[\n")[0].starts_with("unknown-ignore: This comment ignores nothing"));
 }
+
+/// What the editor's "ignore this line" writes does ignore it.
+#[test]
+fn written_comments_are_heeded() {
+    for (text, wanted) in [
+        ("BUG\n", "BUG  # oomph: ignore[syntax-error]\n"),
+        ("BUG", "BUG  # oomph: ignore[syntax-error]"),
+        ("call(\n    BUG,\n)\n", "call(\n    BUG,\n)  # oomph: ignore[syntax-error]\n"),
+        ("BUG  # why\n", "BUG  # why  # oomph: ignore[syntax-error]\n"),
+        ("BUG  # oomph: ignore[graph] why\n", "BUG  # oomph: ignore[graph, syntax-error] why\n"),
+        ("for x in BUG:\n    pass\n", "for x in BUG:  # oomph: ignore[syntax-error]\n    pass\n"),
+    ] {
+        let source = Source::parse("a.py", text.to_owned());
+        let edit = ignore_edit(&source, &findings(text)[0]);
+        let after = crate::fixes::edited(text, TextSize::from(0), std::iter::once(&edit));
+        assert_eq!(after, wanted);
+        assert_eq!(lines_left(&after), [0; 0], "{after}");
+    }
+}

@@ -9,13 +9,14 @@ use crate::error::Error;
 use crate::output;
 use crate::pages::{self, Kind, Page};
 
-/// Show the page of a policy, a verdict class, a card or a word
+/// Show the page of a rule, a policy, a verdict class, a card or a word
 ///
 /// Every name that oomph prints has a page: what it means, when it happens, what to do about it. Without a name,
 /// lists all pages.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "Examples:\n  \
     oomph doc                  all pages\n  \
+    oomph doc retain-graph-true\n  \
     oomph doc leak             a verdict class\n  \
     oomph doc native           a placement policy\n  \
     oomph doc rtx_4090         a card\n\n\
@@ -72,20 +73,28 @@ fn list(all: &[Page], width: usize) -> String {
 
 /// Markdown reads well as it is: headings are made bold, paragraphs and lists wrapped, code and tables left alone.
 fn styled(markdown: &str, width: usize) -> String {
-    let blocks = markdown.trim_end().split("\n\n").map(|block| {
-        if block.starts_with('#') {
-            format!("{BOLD}{block}{BOLD:#}")
-        } else if block.starts_with("    ") || block.starts_with('|') || block.starts_with("```") {
-            block.to_owned()
-        } else if let Some(items) = block.strip_prefix("- ") {
-            let item =
-                |item: &str| fill(item, textwrap::Options::new(width).initial_indent("- ").subsequent_indent("  "));
-            items.split("\n- ").map(item).collect::<Vec<_>>().join("\n")
-        } else {
-            fill(block, textwrap::Options::new(width))
-        }
-    });
-    blocks.collect::<Vec<_>>().join("\n\n") + "\n"
+    let mut blocks: Vec<String> = Vec::new();
+    let mut in_code = false;
+    for block in markdown.trim_end().split("\n\n") {
+        // Code may hold empty lines: it goes on until its fence closes.
+        let is_code = in_code || block.starts_with("```");
+        in_code ^= block.lines().filter(|line| line.starts_with("```")).count() % 2 == 1;
+        blocks.push(if is_code { block.to_owned() } else { styled_block(block, width) });
+    }
+    blocks.join("\n\n") + "\n"
+}
+
+fn styled_block(block: &str, width: usize) -> String {
+    if block.starts_with('#') {
+        format!("{BOLD}{block}{BOLD:#}")
+    } else if block.starts_with("    ") || block.starts_with('|') {
+        block.to_owned()
+    } else if let Some(items) = block.strip_prefix("- ") {
+        let item = |item: &str| fill(item, textwrap::Options::new(width).initial_indent("- ").subsequent_indent("  "));
+        items.split("\n- ").map(item).collect::<Vec<_>>().join("\n")
+    } else {
+        fill(block, textwrap::Options::new(width))
+    }
 }
 
 /// Lays words out anew, whatever their line breaks were.

@@ -4,6 +4,7 @@ pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod doc;
 pub(crate) mod explain;
+pub(crate) mod lsp;
 pub(crate) mod man;
 pub(crate) mod plan;
 pub(crate) mod replay;

@@ -7,21 +7,20 @@ use serde_json::Value;
 
 use crate::harness::{check_file, corpus, oomph, root, text};
 
-/// Names under one heading of `oomph doc`.
-fn names_under(heading: &str) -> Vec<String> {
-    let listing = oomph(["doc"]);
-    text(&listing.stdout)
-        .lines()
-        .skip_while(|line| *line != heading)
-        .skip(1)
-        .take_while(|line| line.starts_with("  "))
-        .filter_map(|line| line.split_whitespace().next().map(str::to_owned))
+/// Names of the pages of one kind.
+fn names_of(kind: &str) -> Vec<String> {
+    let listing: Value = serde_json::from_slice(&oomph(["doc", "--json"]).stdout).expect("JSON");
+    let pages = listing["pages"].as_array().expect("a list of pages");
+    pages
+        .iter()
+        .filter(|page| page["kind"] == kind)
+        .filter_map(|page| Some(page["name"].as_str()?.to_owned()))
         .collect()
 }
 
-fn check_reference(path: &str, heading: &str, introduction: &str) {
-    let names = names_under(heading);
-    assert!(names.len() > 2, "'oomph doc' lists nothing under {heading}");
+fn check_reference(path: &str, kind: &str, heading: &str, introduction: &str) {
+    let names = names_of(kind);
+    assert!(names.len() > 2, "'oomph doc' lists no {kind}");
     let mut page = format!("# {heading}\n\n{introduction}\n\nThis page is made from what `oomph doc NAME` prints.\n");
     for name in names {
         let output = oomph(["doc", &name]);
@@ -33,29 +32,45 @@ fn check_reference(path: &str, heading: &str, introduction: &str) {
 }
 
 #[test]
+fn reference_of_rules() {
+    let introduction = "What `oomph check` looks for. [check.md](check.md) says how to choose among them.";
+    check_reference("docs/rules.md", "rule", "Rules", introduction);
+}
+
+#[test]
 fn reference_of_policies() {
-    check_reference("docs/policies.md", "Placement policies", "What `oomph replay --policy` can run a trace through.");
+    check_reference(
+        "docs/policies.md",
+        "policy",
+        "Placement policies",
+        "What `oomph replay --policy` can run a trace through.",
+    );
 }
 
 #[test]
 fn reference_of_verdicts() {
-    check_reference("docs/verdicts.md", "Verdict classes", "What `oomph explain` can find: exactly one of these.");
+    check_reference(
+        "docs/verdicts.md",
+        "verdict",
+        "Verdict classes",
+        "What `oomph explain` can find: exactly one of these.",
+    );
 }
 
 #[test]
 fn reference_of_cards() {
-    check_reference("docs/cards.md", "Cards", "What `oomph plan --gpu` knows by name.");
+    check_reference("docs/cards.md", "card", "Cards", "What `oomph plan --gpu` knows by name.");
 }
 
 #[test]
 fn reference_of_words() {
-    check_reference("docs/glossary.md", "Glossary", "Each word is used in this one sense everywhere.");
+    check_reference("docs/glossary.md", "term", "Glossary", "Each word is used in this one sense everywhere.");
 }
 
 #[test]
 fn reference_of_the_command_line() {
     let mut page = String::from("# The command line\n\nThis page is made from what `oomph help` prints.\n");
-    for verb in ["", "check", "plan", "explain", "replay", "doc", "completions", "man"] {
+    for verb in ["", "check", "plan", "explain", "replay", "doc", "lsp", "completions", "man"] {
         let output = oomph(["help", verb].iter().filter(|word| !word.is_empty()));
         let title = format!("oomph {verb}");
         let _ = write!(page, "\n## {}\n\n```text\n{}```\n", title.trim_end(), text(&output.stdout));

@@ -13,7 +13,12 @@ fn check(name: &str, args: &[&str]) {
 
 #[test]
 fn doc() {
-    check("doc_list", &["doc"]);
+    let listing = oomph(["doc"]);
+    let (rules, rest) = text(&listing.stdout).split_once("\n\n").expect("rules come first");
+    assert!(rules.starts_with("Rules\n") && rules.contains("\n  unused-ignore "), "{rules}");
+    insta::with_settings!({ omit_expression => true, prepend_module_to_snapshot => false }, {
+        assert_snapshot!("doc_list", rest);
+    });
     check("doc_page", &["doc", "leak"]);
     check("doc_json", &["doc", "device", "--json"]);
 }
@@ -45,7 +50,7 @@ fn completions_know_every_verb() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = oomph(["completions", shell]);
         assert_eq!(script.status.code(), Some(0));
-        for verb in ["check", "plan", "explain", "replay", "doc", "completions", "man"] {
+        for verb in ["check", "plan", "explain", "replay", "doc", "lsp", "completions", "man"] {
             assert!(text(&script.stdout).contains(verb), "{shell} does not complete {verb}");
         }
     }
@@ -69,6 +74,7 @@ fn man_pages_of_every_verb() {
             "oomph-completions.1",
             "oomph-doc.1",
             "oomph-explain.1",
+            "oomph-lsp.1",
             "oomph-man.1",
             "oomph-plan.1",
             "oomph-replay.1",
