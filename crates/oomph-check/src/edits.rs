@@ -141,7 +141,7 @@ impl Facts<'_> {
         let arguments = &call.node.arguments;
         let mut all: Vec<TextRange> = arguments.args.iter().map(Ranged::range).collect();
         all.extend(arguments.keywords.iter().map(Ranged::range));
-        all.sort_by_key(|range| range.start());
+        all.sort_by_key(Ranged::start);
         let Some(index) = all.iter().position(|range| range.contains_range(argument)) else { return Vec::new() };
         let range = match (index.checked_sub(1).and_then(|before| all.get(before)), all.get(index + 1)) {
             (Some(before), _) => TextRange::new(before.end(), all[index].end()),

@@ -230,21 +230,6 @@ impl<'a> Walker<'a, '_> {
         }
     }
 
-    /// What iterating a value gives.
-    pub(super) fn iterate(&mut self, value: &Value) -> Value {
-        let mut element = value.element();
-        if value.kind == Kind::Dict {
-            element = Value::of(Kind::Str);
-        }
-        if value.kind == Kind::Unknown {
-            element.sources = value.sources;
-        }
-        if element.kind == Kind::Tensor && value.kind == Kind::Loader {
-            element.device = Device::Cpu;
-        }
-        element
-    }
-
     /// What a loop over this goes over.
     pub(super) fn loop_kind(&self, target: &'a Expr, iter: &'a Expr, iterated: &Value) -> LoopKind {
         let target_text = self.source.slice(target.range()).to_ascii_lowercase();
@@ -276,6 +261,21 @@ impl<'a> Walker<'a, '_> {
         }
         LoopKind::Range
     }
+}
+
+/// What iterating a value gives.
+pub(super) fn iterate(value: &Value) -> Value {
+    let mut element = value.element();
+    if value.kind == Kind::Dict {
+        element = Value::of(Kind::Str);
+    }
+    if value.kind == Kind::Unknown {
+        element.sources = value.sources;
+    }
+    if element.kind == Kind::Tensor && value.kind == Kind::Loader {
+        element.device = Device::Cpu;
+    }
+    element
 }
 
 /// Whether iterating a value goes over batches of a loader.

@@ -19,6 +19,15 @@ pub(super) struct Given<'a> {
 }
 
 impl<'a> Given<'a> {
+    /// The device a call's `device=` or arguments name.
+    pub(super) fn device(&self) -> Device {
+        if let Some((_, value)) = self.keyword("device") {
+            return value.device;
+        }
+        let named = self.args.iter().find(|value| value.kind == Kind::Str && value.device != Device::Unknown);
+        named.map_or(Device::Unknown, |value| value.device)
+    }
+
     pub(super) fn first(&self) -> Option<&Value> {
         self.args.first().or_else(|| self.keywords.first())
     }
@@ -142,11 +151,8 @@ impl<'a> Walker<'a, '_> {
     }
 
     fn call_unknown(&mut self, given: &Given<'a>) -> Outcome {
-        if given.name == "backward" {
-            if let Some(loss) = given.first() {
-                let sources = loss.sources;
-                self.backward(sources, false);
-            }
+        if let ("backward", Some(loss)) = (given.name, given.first()) {
+            self.backward(loss.sources, false);
         }
         if given.name.ends_with("loss") {
             let value = self.of_args(given);
@@ -269,11 +275,9 @@ impl<'a> Walker<'a, '_> {
         let names: Vec<&str> = positional.map(|parameter| parameter.parameter.name.as_str()).collect();
         let mut arguments = vec![None; names.len()];
         let mut next = 0;
-        if let (Some(receiver), Some(_)) = (receiver, function.class) {
-            if let Some(first) = arguments.first_mut() {
-                *first = Some(receiver.clone());
-                next = 1;
-            }
+        if let (Some(receiver), Some(_), Some(first)) = (receiver, function.class, arguments.first_mut()) {
+            *first = Some(receiver.clone());
+            next = 1;
         }
         for value in &given.args {
             if let Some(slot) = arguments.get_mut(next) {
@@ -308,8 +312,8 @@ impl<'a> Walker<'a, '_> {
             return;
         }
         let arguments = self.by_parameter(Some(id), receiver, given);
-        let mut sites = super::tables::CallSites::default();
-        sites.arguments = arguments.iter().map(|value| value.as_ref().map(Value::as_argument)).collect();
+        let arguments = arguments.iter().map(|value| value.as_ref().map(Value::as_argument)).collect();
+        let mut sites = super::tables::CallSites { arguments, ..Default::default() };
         sites.modes.count(self.f.grad);
         self.learnt.call_sites.entry(id).or_default().add(&sites);
     }
@@ -332,10 +336,8 @@ impl<'a> Walker<'a, '_> {
         if result.sources.overlap(Sources::site(0)) {
             sources = sources.with(site);
         }
-        if value.graph == Graph::Unknown {
-            if let Some(graph) = given.iter().map(|argument| argument.graph).max() {
-                value.graph = graph;
-            }
+        if let (Graph::Unknown, Some(graph)) = (value.graph, given.iter().map(|argument| argument.graph).max()) {
+            value.graph = graph;
         }
         value.sources = sources;
         value.parts = result
@@ -401,16 +403,16 @@ impl<'a> Walker<'a, '_> {
             }
             _ => {}
         }
-        let gives = known::gives(full);
-        let value = self.given_by(gives, sym, given);
+        let result = known::gives(full);
+        let value = self.given_by(result, sym, given);
         Value { maker: value.maker.or(Some(sym)), ..value }
     }
 
-    fn given_by(&mut self, gives: Gives, sym: Sym, given: &Given<'a>) -> Value {
-        match gives {
+    fn given_by(&mut self, result: Gives, sym: Sym, given: &Given<'a>) -> Value {
+        match result {
             Gives::NewTensor => {
                 let mut value = Value::data();
-                value.device = self.device_given(given);
+                value.device = given.device();
                 if given.is_true("requires_grad") {
                     value = value.flagged(Flags::LEAF);
                 }
@@ -443,15 +445,6 @@ impl<'a> Walker<'a, '_> {
                 if is_class || full.starts_with("torch.") { Value::of(Kind::Made(sym)) } else { Value::unknown() }
             }
         }
-    }
-
-    /// The device a call's `device=` or arguments name.
-    pub(super) fn device_given(&self, given: &Given<'a>) -> Device {
-        if let Some((_, value)) = given.keyword("device") {
-            return value.device;
-        }
-        let named = given.args.iter().find(|value| value.kind == Kind::Str && value.device != Device::Unknown);
-        named.map_or(Device::Unknown, |value| value.device)
     }
 }
 

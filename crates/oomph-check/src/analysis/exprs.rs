@@ -4,7 +4,9 @@ use super::events::{BlockKind, GradMode, LoopKind, Return};
 use super::known;
 use super::value::{Device, Flags, Graph, Kind, Sources, Value};
 use super::walk::Walker;
-use crate::python::ast::{BoolOp, Comprehension, ExprAttribute, ExprBinOp, ExprName, ExprSubscript, Operator};
+use crate::python::ast::{
+    BoolOp, Comprehension, ExprAttribute, ExprBinOp, ExprDict, ExprLambda, ExprName, ExprSubscript, Operator,
+};
 use crate::python::{Expr, Ranged, TextRange};
 
 impl<'a> Walker<'a, '_> {
@@ -59,41 +61,14 @@ impl<'a> Walker<'a, '_> {
                 let parts = node.elts.iter().map(|item| self.eval(item)).collect();
                 self.born_here(Value::tuple(parts), expr.range())
             }
-            Expr::Dict(node) => {
-                let mut element: Option<Value> = None;
-                for item in &node.items {
-                    if let Some(key) = &item.key {
-                        self.eval(key);
-                    }
-                    let mut value = self.eval(&item.value);
-                    if item.key.is_none() {
-                        value = value.element();
-                    }
-                    element = Some(element.map_or_else(|| value.clone(), |old| mixed(&old, &value)));
-                }
-                self.new_holder(Kind::Dict, element, expr.range())
-            }
+            Expr::Dict(node) => self.dict(node),
             Expr::ListComp(node) => self.comprehension(Kind::List, &node.generators, None, &node.elt, expr),
             Expr::SetComp(node) => self.comprehension(Kind::Set, &node.generators, None, &node.elt, expr),
             Expr::Generator(node) => self.comprehension(Kind::Iterator, &node.generators, None, &node.elt, expr),
             Expr::DictComp(node) => {
                 self.comprehension(Kind::Dict, &node.generators, node.key.as_deref(), &node.value, expr)
             }
-            Expr::Lambda(node) => {
-                let mark = self.f.env.mark();
-                self.inside(BlockKind::Lambda, expr.range(), |walker| {
-                    if let Some(parameters) = &node.parameters {
-                        walker.eval_defaults(parameters);
-                        for parameter in parameters.iter() {
-                            let slot = walker.f.env.name(parameter.name().as_str());
-                            walker.f.env.bind(slot, Some(Value::unknown()));
-                        }
-                    }
-                    walker.eval(&node.body);
-                });
-                self.f.env.undo(mark);
-                Value::unknown()
-            }
+            Expr::Lambda(node) => self.lambda(node),
             Expr::Named(node) => {
                 let value = self.eval(&node.value);
                 self.assign(&node.target, value.clone(), Some(&node.value), expr.range());
@@ -123,6 +98,37 @@ impl<'a> Walker<'a, '_> {
                 Value::unknown()
             }
         }
+    }
+
+    fn dict(&mut self, node: &'a ExprDict) -> Value {
+        let mut element: Option<Value> = None;
+        for item in &node.items {
+            if let Some(key) = &item.key {
+                self.eval(key);
+            }
+            let mut value = self.eval(&item.value);
+            if item.key.is_none() {
+                value = value.element();
+            }
+            element = Some(element.map_or_else(|| value.clone(), |old| mixed(&old, &value)));
+        }
+        self.new_holder(Kind::Dict, element, node.range())
+    }
+
+    fn lambda(&mut self, node: &'a ExprLambda) -> Value {
+        let mark = self.f.env.mark();
+        self.inside(BlockKind::Lambda, node.range(), |walker| {
+            if let Some(parameters) = &node.parameters {
+                walker.eval_defaults(parameters);
+                for parameter in &**parameters {
+                    let slot = walker.f.env.name(parameter.name().as_str());
+                    walker.f.env.bind(slot, Some(Value::unknown()));
+                }
+            }
+            walker.eval(&node.body);
+        });
+        self.f.env.undo(mark);
+        Value::unknown()
     }
 
     fn yields(&mut self, expr: &'a Expr, value: Value) {
@@ -434,7 +440,7 @@ impl<'a> Walker<'a, '_> {
         };
         let iterated = self.eval(&first.iter);
         let kind: LoopKind = self.loop_kind(&first.target, &first.iter, &iterated);
-        let item = self.iterate(&iterated);
+        let item = super::binding::iterate(&iterated);
         // The block is known by the generator's own text, so that several generators are several blocks.
         self.inside(BlockKind::Comprehension(kind, whole), first.range(), |walker| {
             walker.assign(&first.target, item, None, first.target.range());

@@ -248,7 +248,7 @@ fn gives_torch(rest: &str, last: &str) -> Gives {
     let package = rest.strip_suffix(last).map_or("", |package| package.trim_end_matches('.'));
     match package {
         "" if NEW_TENSOR.contains(&last) => Gives::NewTensor,
-        "" if PLAIN.contains(&last) => Gives::Plain,
+        "" | "nn.functional" if PLAIN.contains(&last) => Gives::Plain,
         "" if NUMBERS.contains(&last) => Gives::Number,
         "" if matches!(
             last,
@@ -274,7 +274,6 @@ fn gives_torch(rest: &str, last: &str) -> Gives {
             }
         }
         "" if starts_lower(last) => Gives::TensorOfArgs,
-        "nn.functional" if PLAIN.contains(&last) => Gives::Plain,
         "nn.functional" if is_loss(last) => Gives::LossOfArgs,
         "nn.functional" | "linalg" | "fft" | "special" | "nn.utils.rnn" | "sparse" | "autograd.functional" => {
             Gives::TensorOfArgs
@@ -289,9 +288,8 @@ fn gives_torch(rest: &str, last: &str) -> Gives {
         "utils.data" if last.ends_with("DataLoader") => Gives::Loader,
         "utils.data" if last.ends_with("Dataset") || last == "Subset" || last == "random_split" => Gives::Dataset,
         "cuda.amp" | "amp" if last == "GradScaler" => Gives::Scaler,
-        "hub" if last == "load" => Gives::Pretrained,
         "jit" if matches!(last, "trace" | "script") => Gives::FirstArg,
-        "jit" if last == "load" => Gives::Pretrained,
+        "hub" | "jit" if last == "load" => Gives::Pretrained,
         "autograd" if last == "Variable" => Gives::FirstArg,
         "distributed" if matches!(last, "get_rank" | "get_world_size" | "is_initialized" | "is_available") => {
             Gives::Number

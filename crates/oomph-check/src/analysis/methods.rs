@@ -24,7 +24,7 @@ impl<'a> Walker<'a, '_> {
             Kind::Scaler if given.name == "scale" => {
                 Outcome::other(given.first().cloned().unwrap_or_else(Value::unknown))
             }
-            Kind::Engine => Outcome::other(self.engine_method(given)),
+            Kind::Engine => Outcome::other(engine_method(given)),
             Kind::Array => Outcome::other(Value::of(if given.name == "item" { Kind::Number } else { Kind::Array })),
             Kind::Str => Outcome::other(Value::of(Kind::Str)),
             Kind::Number => Outcome::other(Value::of(Kind::Number)),
@@ -66,7 +66,7 @@ impl<'a> Walker<'a, '_> {
         let range = given.node.range();
         let same = |value: Value| Value { made_at: range, ..value };
         match given.name {
-            "items" => return self.pairs(receiver.clone()),
+            "items" => return pairs(receiver.clone()),
             "values" | "keys" => return Value::holder(Kind::Iterator, receiver.clone()),
             "get" | "pop" => return receiver.clone(),
             "max" | "min" | "sort" | "topk" | "median" | "mode" | "cummax"
@@ -93,15 +93,12 @@ impl<'a> Walker<'a, '_> {
                 Value { device: Device::Cuda, ..same(receiver.clone()) }.unflagged(Flags::VIEW.with(Flags::LEAF))
             }
             Method::To => {
-                let device = self.device_given(given);
+                let device = given.device();
                 self.f.summary.moves_to_cuda |= device == Device::Cuda;
                 let device = if device == Device::Unknown { receiver.device } else { device };
                 // `.to(device)` with an unknown device: no longer known to be on the CPU.
-                let device = if device == Device::Cpu && self.device_given(given) == Device::Unknown {
-                    Device::Unknown
-                } else {
-                    device
-                };
+                let device =
+                    if device == Device::Cpu && given.device() == Device::Unknown { Device::Unknown } else { device };
                 Value { device, ..same(receiver.clone()) }.unflagged(Flags::LEAF)
             }
             Method::RequiresGrad => match given.node.arguments.args.first() {
@@ -126,10 +123,6 @@ impl<'a> Walker<'a, '_> {
         }
     }
 
-    fn pairs(&mut self, value: Value) -> Value {
-        Value::holder(Kind::Iterator, Value::tuple(vec![Value::of(Kind::Str), value]))
-    }
-
     fn module_method(&mut self, receiver: &Value, given: &Given<'a>) -> Outcome {
         let func = match &*given.node.func {
             Expr::Attribute(attribute) => Some(&*attribute.value),
@@ -140,7 +133,7 @@ impl<'a> Walker<'a, '_> {
             "parameters" | "named_parameters" | "buffers" | "named_buffers" => {
                 let leaf = Value::data().flagged(Flags::LEAF);
                 if given.name.starts_with("named") {
-                    self.pairs(leaf).flagged(Flags::LEAF)
+                    pairs(leaf).flagged(Flags::LEAF)
                 } else {
                     Value::holder(Kind::Iterator, leaf).flagged(Flags::LEAF)
                 }
@@ -148,9 +141,7 @@ impl<'a> Walker<'a, '_> {
             "modules" | "children" => {
                 Value::holder(Kind::Iterator, Value { graph: receiver.graph, ..Value::of(Kind::Module) })
             }
-            "named_modules" | "named_children" => {
-                self.pairs(Value { graph: receiver.graph, ..Value::of(Kind::Module) })
-            }
+            "named_modules" | "named_children" => pairs(Value { graph: receiver.graph, ..Value::of(Kind::Module) }),
             "state_dict" => {
                 let value = Value::holder(Kind::Dict, Value::data().flagged(Flags::DETACHED));
                 Value { maker: Some(self.names.intern("torch.nn.Module.state_dict")), ..value }
@@ -169,7 +160,7 @@ impl<'a> Walker<'a, '_> {
                 Value { device: Device::Cuda, ..receiver.clone() }
             }
             "to" => {
-                let device = self.device_given(given);
+                let device = given.device();
                 self.f.summary.moves_to_cuda |= device == Device::Cuda;
                 Value { device, ..receiver.clone() }
             }
@@ -224,33 +215,12 @@ impl<'a> Walker<'a, '_> {
                 }
                 Value::of(Kind::None)
             }
-            "items" => self.pairs(receiver.element()),
+            "items" => pairs(receiver.element()),
             "values" => Value::holder(Kind::Iterator, receiver.element()),
             "keys" => Value::holder(Kind::Iterator, Value::of(Kind::Str)),
             "copy" => self.born_here(receiver.clone(), given.node.range()),
             "pop" | "popleft" | "get" | "setdefault" | "popitem" | "__next__" => receiver.element(),
             "index" | "count" => Value::of(Kind::Number),
-            _ => Value::unknown(),
-        }
-    }
-
-    fn engine_method(&mut self, given: &Given<'a>) -> Value {
-        match given.name {
-            "prepare" | "setup" | "setup_dataloaders" | "setup_module" | "setup_optimizers" | "prepare_model" => {
-                if given.args.len() == 1 {
-                    given.args[0].clone()
-                } else {
-                    Value::tuple(given.args.clone())
-                }
-            }
-            "gather"
-            | "gather_for_metrics"
-            | "reduce"
-            | "pad_across_processes"
-            | "all_gather"
-            | "all_reduce"
-            | "to_device" => given.first().cloned().unwrap_or_else(Value::unknown),
-            "unwrap_model" => given.first().cloned().unwrap_or_else(Value::unknown),
             _ => Value::unknown(),
         }
     }
@@ -277,7 +247,7 @@ impl<'a> Walker<'a, '_> {
             "detach" => Value::data().flagged(Flags::DETACHED),
             "to" | "cuda" | "cpu" | "float" | "half" | "long" | "contiguous" | "view" | "reshape" | "squeeze"
             | "unsqueeze" | "mean" | "sum" | "clone" | "permute" | "transpose" | "flatten" => receiver.clone(),
-            "items" => self.pairs(receiver.element()),
+            "items" => pairs(receiver.element()),
             "values" => Value::holder(Kind::Iterator, receiver.element()),
             name if name.ends_with("loss") => {
                 let inputs: Vec<&Value> = given.all().collect();
@@ -298,15 +268,14 @@ impl<'a> Walker<'a, '_> {
             | "any" | "all" => Value::of(Kind::Number),
             "str" | "repr" | "input" => Value::of(Kind::Str),
             "print" => Value::of(Kind::None),
-            "list" | "sorted" => self.new_holder(Kind::List, first.map(Value::element), range),
-            "tuple" => self.new_holder(Kind::List, first.map(Value::element), range),
+            "list" | "sorted" | "tuple" => self.new_holder(Kind::List, first.map(Value::element), range),
             "set" | "frozenset" => self.new_holder(Kind::Set, first.map(Value::element), range),
             "dict" | "collections.OrderedDict" | "collections.Counter" => {
                 let element = given.all().cloned().reduce(|a, b| mixed(&a, &b));
                 self.new_holder(Kind::Dict, element, range)
             }
             "collections.defaultdict" => {
-                let element = match self.factory(given) {
+                let element = match factory(given) {
                     Some("list") => Some(Value::of(Kind::List)),
                     Some("dict") => Some(Value::of(Kind::Dict)),
                     Some("float" | "int") => Some(Value::of(Kind::Number)),
@@ -347,21 +316,44 @@ impl<'a> Walker<'a, '_> {
         })
     }
 
-    fn factory(&self, given: &Given<'a>) -> Option<&'a str> {
-        match given.node.arguments.args.first() {
-            Some(Expr::Name(name)) => Some(name.id.as_str()),
-            Some(Expr::Lambda(lambda)) => match &*lambda.body {
-                Expr::List(_) => Some("list"),
-                Expr::NumberLiteral(_) => Some("float"),
-                _ => None,
-            },
-            _ => None,
-        }
-    }
-
     fn super_value(&self) -> Value {
         let Some(index) = self.f.class else { return Value::unknown() };
         let bases = &self.tables.class_bases[self.file as usize][index as usize];
         bases.first().map_or_else(Value::unknown, |base| self.instance_of(*base))
+    }
+}
+
+/// What `items()` of a holder of this gives.
+fn pairs(value: Value) -> Value {
+    Value::holder(Kind::Iterator, Value::tuple(vec![Value::of(Kind::Str), value]))
+}
+
+fn engine_method(given: &Given<'_>) -> Value {
+    match given.name {
+        "prepare" | "setup" | "setup_dataloaders" | "setup_module" | "setup_optimizers" | "prepare_model" => {
+            if given.args.len() == 1 { given.args[0].clone() } else { Value::tuple(given.args.clone()) }
+        }
+        "gather"
+        | "gather_for_metrics"
+        | "reduce"
+        | "pad_across_processes"
+        | "all_gather"
+        | "all_reduce"
+        | "unwrap_model"
+        | "to_device" => given.first().cloned().unwrap_or_else(Value::unknown),
+        _ => Value::unknown(),
+    }
+}
+
+/// What a `defaultdict` makes.
+fn factory<'a>(given: &Given<'a>) -> Option<&'a str> {
+    match given.node.arguments.args.first() {
+        Some(Expr::Name(name)) => Some(name.id.as_str()),
+        Some(Expr::Lambda(lambda)) => match &*lambda.body {
+            Expr::List(_) => Some("list"),
+            Expr::NumberLiteral(_) => Some("float"),
+            _ => None,
+        },
+        _ => None,
     }
 }

@@ -1,5 +1,6 @@
 //! The walk over statements: branches, loops, handlers, and what each leaves behind.
 
+use super::binding::iterate;
 use super::env::Branch;
 use super::events::{
     Bare, BlockKind, Decorator, Delete, GradMode, LoopKind, Return, Statement, Store, StoreKind, WithItem,
@@ -7,8 +8,8 @@ use super::events::{
 use super::value::{ClassId, FunctionId, Kind, Value};
 use super::walk::{LoopFrame, Walker, is_name};
 use crate::python::ast::{
-    CmpOp, ExceptHandler, Operator, Parameters, StmtAugAssign, StmtClassDef, StmtFor, StmtFunctionDef, StmtIf,
-    StmtMatch, StmtTry, StmtWhile, StmtWith,
+    CmpOp, ExceptHandler, Identifier, Operator, Parameters, StmtAugAssign, StmtClassDef, StmtFor, StmtFunctionDef,
+    StmtIf, StmtMatch, StmtTry, StmtWhile, StmtWith,
 };
 use crate::python::{Expr, Ranged, Stmt, TextRange};
 
@@ -60,8 +61,8 @@ impl<'a> Walker<'a, '_> {
             Stmt::Assert(node) => {
                 self.eval(&node.test);
             }
-            Stmt::Global(node) => self.f.globals.extend(node.names.iter().map(|name| name.as_str())),
-            Stmt::Nonlocal(node) => self.f.globals.extend(node.names.iter().map(|name| name.as_str())),
+            Stmt::Global(node) => self.f.globals.extend(node.names.iter().map(Identifier::as_str)),
+            Stmt::Nonlocal(node) => self.f.globals.extend(node.names.iter().map(Identifier::as_str)),
             Stmt::Import(_) | Stmt::ImportFrom(_) => self.bind_imports(stmt),
             Stmt::TypeAlias(_) | Stmt::Pass(_) | Stmt::IpyEscapeCommand(_) => {}
         }
@@ -207,7 +208,7 @@ impl<'a> Walker<'a, '_> {
     fn for_statement(&mut self, node: &'a StmtFor, stmt: &'a Stmt) {
         let iterated = self.eval(&node.iter);
         let kind = self.loop_kind(&node.target, &node.iter, &iterated);
-        let element = self.iterate(&iterated);
+        let element = iterate(&iterated);
         self.freeze_in_loop(node, &iterated);
         let block = BlockKind::Loop(kind, stmt);
         self.walk_loop(block, node.range(), false, &node.body, |walker| {
@@ -356,7 +357,7 @@ impl<'a> Walker<'a, '_> {
         let (mut branches, mut modes) = (Vec::new(), Vec::new());
         if self.f.live {
             self.inside(BlockKind::Try, body_range(&node.orelse, node.range()), |walker| {
-                walker.walk_suite(&node.orelse)
+                walker.walk_suite(&node.orelse);
             });
         }
         let alive = self.f.live;
@@ -517,7 +518,7 @@ fn body_range(body: &[Stmt], otherwise: TextRange) -> TextRange {
 
 fn is_main_guard(test: &Expr) -> bool {
     let Expr::Compare(compare) = test else { return false };
-    let is_literal = |expr: &Expr| matches!(expr, Expr::StringLiteral(text) if text.value.to_str() == "__main__");
+    let is_literal = |expr: &Expr| matches!(expr, Expr::StringLiteral(literal) if literal.value.to_str() == "__main__");
     compare.ops.first() == Some(&CmpOp::Eq)
         && (is_name(&compare.left, "__name__") && compare.comparators.first().is_some_and(is_literal)
             || is_literal(&compare.left))

@@ -71,6 +71,7 @@ pub struct Kept {
 
 /// What a call of a function does, as far as callers care.
 #[derive(Debug, Clone, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct Summary {
     /// What it returns; sources are its parameters, site 0 stands for forward passes of its own.
     pub returns: Value,

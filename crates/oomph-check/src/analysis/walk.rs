@@ -292,7 +292,7 @@ impl<'a, 't> Walker<'a, 't> {
             modes.add(self.tables.method_modes.get(name).copied().unwrap_or_default());
         }
         match (modes.on, modes.off, modes.depends) {
-            (0, 0, 0) | (_, 0, 0) => GradMode::On,
+            (_, 0, 0) => GradMode::On,
             (0, _, 0) => GradMode::NoGrad,
             _ => GradMode::Depends,
         }

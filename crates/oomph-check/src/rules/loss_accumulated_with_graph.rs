@@ -109,10 +109,12 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         if !matches!(store.kind, StoreKind::AugAssign | StoreKind::Rebind) || !store.value.keeps_graph() {
             continue;
         }
-        let Some(turns) = turns(facts, store) else { continue };
-        let backward_inside = match turns {
+        let turns = facts.batch_loop(&store.at);
+        let backward_inside = match &turns {
+            Some(batches) if !outlives(facts, store, batches) => continue,
             Some(batches) => facts.effects_in(Effect::Backward, batches.block).next().map(Ranged::range),
-            // A Lightning step: the framework runs the backward pass.
+            None if !is_lightning_sum(facts, store) => continue,
+            // The framework runs the backward pass.
             None => facts.function(&store.at).map(|function| function.node.name.range()),
         };
         let frees = backward_inside.is_some();
@@ -129,7 +131,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         finding
             .level(if frees { Level::Warning } else { Level::Error })
             .because_if(facts.forward_pass(&store.value, &store.at), "this forward pass makes the graph")
-            .because_if(turns.map(|turns| turns.head()), "once a batch, and the sum outlives it")
+            .because_if(turns.as_ref().map(Loop::head), "once a batch, and the sum outlives it")
             .because_if(backward_inside, "the backward pass frees activations, but not the nodes of the graph");
         if store.kind == StoreKind::AugAssign {
             finding.unsafe_fix("Detach what is added", facts.call_method_on(store.value_expr, "detach"));
@@ -137,15 +139,14 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
     }
 }
 
-/// The loop whose turns the sum outlives; `Some(None)` for a Lightning step, `None` when there is none.
-fn turns<'a>(facts: &Facts<'a>, store: &Store<'_>) -> Option<Option<Loop<'a>>> {
-    if let Some(batches) = facts.batch_loop(&store.at) {
-        let fresh = facts.is_rebound_in(store.target, batches.block, store.at.stmt);
-        let carried = !fresh && !is_back_propagated(facts, store);
-        return carried.then_some(Some(batches));
-    }
-    let steps = facts.kind_at(&store.at) == FunctionKind::TrainingStep;
-    (steps && matches!(store.root, Root::SelfAttribute(_))).then_some(None)
+/// Whether the sum is carried from turn to turn, for its own sake.
+fn outlives(facts: &Facts<'_>, store: &Store<'_>, batches: &Loop<'_>) -> bool {
+    !facts.is_rebound_in(store.target, batches.block, store.at.stmt) && !is_back_propagated(facts, store)
+}
+
+/// Whether a Lightning step, which runs once a batch, adds to an attribute.
+fn is_lightning_sum(facts: &Facts<'_>, store: &Store<'_>) -> bool {
+    facts.kind_at(&store.at) == FunctionKind::TrainingStep && matches!(store.root, Root::SelfAttribute(_))
 }
 
 /// Whether `backward` is called on the sum itself.

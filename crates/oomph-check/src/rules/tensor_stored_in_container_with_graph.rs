@@ -146,7 +146,6 @@ fn grows(store: &Store<'_>) -> bool {
     match store.kind {
         StoreKind::Append => growing || store.holder.kind == Kind::Unknown,
         StoreKind::Extend => growing,
-        StoreKind::Item => false,
         _ => false,
     }
 }

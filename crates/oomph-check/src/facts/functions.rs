@@ -1,0 +1,104 @@
+//! Which function something is in, what part that plays, and what the project's functions do.
+
+use super::{Facts, FunctionKind};
+use crate::analysis::events::{At, Call, Callee};
+use crate::analysis::outline::{FunctionDef, Outline, Usage};
+use crate::analysis::tables::{ClassKind, Summary, Tables};
+use crate::analysis::value::{ClassId, FunctionId};
+
+impl<'a> Facts<'a> {
+    /// The function a point is in.
+    #[must_use]
+    pub fn function(&self, at: &At) -> Option<&FunctionDef<'a>> {
+        self.outline().functions.get(at.function? as usize)
+    }
+
+    /// The name of the function a point is in; empty at module level.
+    #[must_use]
+    pub fn function_name(&self, at: &At) -> &'a str {
+        self.function(at).map_or("", |function| function.node.name.as_str())
+    }
+
+    /// What part a function of this file plays.
+    #[must_use]
+    pub fn function_kind(&self, index: u32) -> FunctionKind {
+        let Some(function) = self.outline().functions.get(index as usize) else { return FunctionKind::Plain };
+        let id = FunctionId { file: self.file, index };
+        let name = function.node.name.as_str();
+        if self.collates.contains(&id) {
+            return FunctionKind::Collate;
+        }
+        if self.hooks.contains(&id) {
+            return FunctionKind::Hook;
+        }
+        let Some(class) = function.class else { return FunctionKind::Plain };
+        match (self.tables.kind(ClassId { file: self.file, index: class }), name) {
+            (_, "__init__") => FunctionKind::Init,
+            (ClassKind::AutogradFunction, "forward") => FunctionKind::AutogradForward,
+            (ClassKind::AutogradFunction, "backward") => FunctionKind::AutogradBackward,
+            (ClassKind::Module | ClassKind::Lightning, "forward") => FunctionKind::Forward,
+            (ClassKind::Dataset, "__getitem__" | "__iter__" | "__getitems__") => FunctionKind::GetItem,
+            (ClassKind::Lightning, "training_step") => FunctionKind::TrainingStep,
+            (ClassKind::Lightning, "validation_step" | "test_step" | "predict_step") => FunctionKind::EvaluationStep,
+            _ => FunctionKind::Plain,
+        }
+    }
+
+    /// The same for the function a point is in.
+    #[must_use]
+    pub fn kind_at(&self, at: &At) -> FunctionKind {
+        at.function.map_or(FunctionKind::Plain, |index| self.function_kind(index))
+    }
+
+    /// What kind of class the method a point is in belongs to.
+    #[must_use]
+    pub fn class_kind(&self, at: &At) -> ClassKind {
+        let class = self.function(at).and_then(|function| function.class);
+        class.map_or(ClassKind::Plain, |index| self.tables.kind(ClassId { file: self.file, index }))
+    }
+
+    /// What a function of the project does.
+    #[must_use]
+    pub fn summary(&self, id: FunctionId) -> Option<&Summary> {
+        self.tables.summary(id).map(AsRef::as_ref)
+    }
+
+    /// What the project's function that a call calls does.
+    #[must_use]
+    pub fn callee_summary(&self, call: &Call<'_>) -> Option<&Summary> {
+        match call.callee {
+            Callee::Project(id) => self.summary(id),
+            _ => None,
+        }
+    }
+
+    /// A function of the project.
+    #[must_use]
+    pub fn function_def(&self, id: FunctionId) -> &FunctionDef<'a> {
+        &self.tables.outlines[id.file as usize].functions[id.index as usize]
+    }
+
+    /// Whether some call of a function is known.
+    #[must_use]
+    pub fn is_called(&self, function: u32) -> bool {
+        self.tables.call_sites.contains_key(&FunctionId { file: self.file, index: function })
+    }
+
+    /// What the file defines and imports.
+    #[must_use]
+    pub fn outline(&self) -> &Outline<'a> {
+        &self.tables.outlines[self.file as usize]
+    }
+
+    /// How a name is used in the file.
+    #[must_use]
+    pub fn usage(&self, name: &str) -> Usage {
+        self.outline().usage(name)
+    }
+
+    /// What the project's files know of each other.
+    #[must_use]
+    pub fn tables(&self) -> &Tables<'a> {
+        self.tables
+    }
+}

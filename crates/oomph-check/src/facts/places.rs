@@ -1,0 +1,151 @@
+//! Where something is: blocks, loops, handlers, what comes before what.
+
+use super::{Facts, Loop};
+use crate::analysis::events::{At, Bind, Block, BlockKind, Delete, Statement, StmtId};
+use crate::analysis::value::{BlockId, Value};
+use crate::python::{Expr, Ranged};
+
+impl<'a> Facts<'a> {
+    /// A statement.
+    #[must_use]
+    pub fn statement(&self, id: StmtId) -> Option<&Statement<'a>> {
+        self.log.statements.get(id.0 as usize)
+    }
+
+    /// The index of a statement.
+    #[must_use]
+    pub fn statement_id(&self, node: &crate::python::Stmt) -> Option<StmtId> {
+        let index = self.log.statements.iter().position(|statement| std::ptr::eq(statement.node, node))?;
+        Some(StmtId(index as u32))
+    }
+
+    /// A block.
+    #[must_use]
+    pub fn block(&self, id: BlockId) -> &Block<'a> {
+        self.log.blocks.get(id.0 as usize).unwrap_or(&self.log.blocks[0])
+    }
+
+    /// The blocks around a point within its function, innermost first; the function's own comes last.
+    pub fn blocks_around(&self, at: &At) -> impl Iterator<Item = (BlockId, &Block<'a>)> {
+        let mut next = Some(at.block);
+        std::iter::from_fn(move || {
+            let id = next?;
+            let block = self.block(id);
+            let ends = matches!(block.kind, BlockKind::Function(_) | BlockKind::Module);
+            next = (!ends).then_some(block.parent);
+            Some((id, block))
+        })
+    }
+
+    /// The loops around a point within its function, innermost first, comprehensions among them.
+    pub fn loops(&self, at: &At) -> impl Iterator<Item = Loop<'a>> {
+        self.blocks_around(at).filter_map(|(block, found)| {
+            let kind = found.kind.loop_kind()?;
+            Some(Loop { block, kind, range: found.range, node: found.kind })
+        })
+    }
+
+    /// The innermost loop over batches or training steps around a point.
+    #[must_use]
+    pub fn batch_loop(&self, at: &At) -> Option<Loop<'a>> {
+        self.loops(at).find(Loop::is_per_batch)
+    }
+
+    /// Whether `block` is `outer` or inside it.
+    #[must_use]
+    pub fn is_inside(&self, block: BlockId, outer: BlockId) -> bool {
+        let mut now = block;
+        loop {
+            if now == outer {
+                return true;
+            }
+            let parent = self.block(now).parent;
+            if parent == now || now == BlockId::ELSEWHERE {
+                return false;
+            }
+            now = parent;
+        }
+    }
+
+    /// The `except` a point is in.
+    #[must_use]
+    pub fn handler(&self, at: &At) -> Option<&'a crate::python::ast::ExceptHandlerExceptHandler> {
+        self.blocks_around(at).find_map(|(_, block)| match block.kind {
+            BlockKind::Handler(node) => Some(node),
+            _ => None,
+        })
+    }
+
+    /// Whether a point is in a `with` over what has this full name: `torch.autocast`.
+    #[must_use]
+    pub fn is_within(&self, at: &At, full_name: &str) -> bool {
+        let mut items = self.log.withs.iter();
+        items.any(|item| self.name_of(&item.value) == Some(full_name) && self.is_inside(at.block, item.body))
+    }
+
+    /// Whether, within `outer`, a point is reached on every path: under no `if`, `except` or `case` of it.
+    #[must_use]
+    pub fn is_unconditional_in(&self, at: &At, outer: BlockId) -> bool {
+        let mut blocks = self.blocks_around(at).take_while(|(id, _)| *id != outer);
+        self.is_inside(at.block, outer) && blocks.all(|(_, block)| block.kind.is_unconditional())
+    }
+
+    /// Whether `first` happens before `second` on every path to it.
+    #[must_use]
+    pub fn is_always_before(&self, first: &At, second: &At) -> bool {
+        if first.function != second.function || first.order >= second.order {
+            return false;
+        }
+        let mut common = first.block;
+        while !self.is_inside(second.block, common) {
+            common = self.block(common).parent;
+        }
+        self.is_unconditional_in(first, common)
+    }
+
+    /// Whether a value was made before a loop, or elsewhere, on every path: it outlives the loop's turns.
+    #[must_use]
+    pub fn outlives(&self, value: &Value, turn_of: &Loop<'_>) -> bool {
+        value.born == BlockId::ELSEWHERE || !self.is_inside(value.born, turn_of.block)
+    }
+
+    /// Bindings of a name, or of an attribute of that name.
+    pub fn binds_of(&self, name: &str) -> impl Iterator<Item = &Bind<'a>> {
+        self.binds_by_name.get(name).into_iter().flatten().map(|&index| &self.log.binds[index as usize])
+    }
+
+    /// Whether a name or attribute is bound anew within a block, by another statement than `except`.
+    #[must_use]
+    pub fn is_rebound_in(&self, target: &Expr, block: BlockId, except: StmtId) -> bool {
+        let name = match target {
+            Expr::Name(node) => node.id.as_str(),
+            Expr::Attribute(node) => node.attr.as_str(),
+            Expr::Subscript(node) => return self.is_rebound_in(&node.value, block, except),
+            _ => return false,
+        };
+        let text = self.source.slice(target.range());
+        self.binds_of(name).any(|bind| {
+            bind.at.stmt != except
+                && self.source.slice(bind.target.range()) == text
+                && self.is_inside(bind.at.block, block)
+        })
+    }
+
+    /// Whether a holder is bound anew, cleared, popped from or deleted within a block.
+    #[must_use]
+    pub fn is_emptied_in(&self, target: &Expr, block: BlockId, except: StmtId) -> bool {
+        let text = self.source.slice(target.range());
+        let empties = |name: &str| {
+            self.calls_named(name).any(|call| {
+                call.receiver_expr().is_some_and(|expr| self.source.slice(expr.range()) == text)
+                    && self.is_inside(call.at.block, block)
+            })
+        };
+        let deletes = |delete: &Delete<'_>| {
+            self.source.slice(delete.target.range()).starts_with(text) && self.is_inside(delete.at.block, block)
+        };
+        self.is_rebound_in(target, block, except)
+            || ["clear", "pop", "popleft", "popitem"].into_iter().any(empties)
+            || self.log.deletes.iter().any(deletes)
+    }
+}

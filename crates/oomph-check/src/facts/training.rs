@@ -1,0 +1,104 @@
+//! What training does: backward passes, steps, gradients cleared, forward passes.
+
+use super::{Effect, Facts};
+use crate::analysis::events::{At, Call, Callee};
+use crate::analysis::value::{BlockId, Kind, Sources, Value};
+use crate::python::TextRange;
+
+impl<'a> Facts<'a> {
+    /// Calls that do something, directly or through a function of the project, in the order of the walk.
+    pub fn effects(&self, effect: Effect) -> impl Iterator<Item = &Call<'a>> {
+        let found = self.effects.iter().filter(move |(kind, _)| *kind == effect);
+        found.map(|(_, index)| &self.log.calls[*index as usize])
+    }
+
+    /// The same within a block.
+    pub fn effects_in(&self, effect: Effect, block: BlockId) -> impl Iterator<Item = &Call<'a>> {
+        self.effects(effect).filter(move |call| self.is_inside(call.at.block, block))
+    }
+
+    /// The same within a function; `None` is the module's body.
+    pub fn effects_of(&self, effect: Effect, function: Option<u32>) -> impl Iterator<Item = &Call<'a>> {
+        self.effects(effect).filter(move |call| call.at.function == function)
+    }
+
+    /// What a call of `backward` goes back through.
+    #[must_use]
+    pub fn backward_sources(&self, call: &Call<'_>) -> Sources {
+        let own = call.receiver.as_ref().filter(|value| value.is_tensor() || value.kind == Kind::Unknown);
+        let from_arguments = || call.values().fold(Sources::default(), |all, value| Sources(all.0 | value.sources.0));
+        match (own, call.callee) {
+            (_, Callee::Project(_)) => from_arguments(),
+            (Some(value), _) if !value.sources.is_empty() || call.args.is_empty() => value.sources,
+            _ => from_arguments(),
+        }
+    }
+
+    /// A backward pass, anywhere in the function, over something that shares a forward pass with `value`.
+    #[must_use]
+    pub fn backward_of(&self, value: &Value, at: &At) -> Option<&Call<'a>> {
+        let mut calls = self.effects_of(Effect::Backward, at.function);
+        calls.find(|call| self.backward_sources(call).overlap(value.sources))
+    }
+
+    /// Whether a backward pass has freed everything `value` hangs on, on every path to `at`.
+    #[must_use]
+    pub fn is_freed(&self, value: &Value, at: &At) -> bool {
+        let sites = value.sources.sites();
+        !sites.is_empty() && sites.0 & !at.freed.0 == 0
+    }
+
+    /// The same on some path.
+    #[must_use]
+    pub fn may_be_freed(&self, value: &Value, at: &At) -> bool {
+        value.sources.sites().0 & at.maybe_freed.0 != 0
+    }
+
+    /// Whether the function a point is in is evaluation, by its name or because it switches a module to `eval()`.
+    #[must_use]
+    pub fn looks_like_evaluation(&self, at: &At) -> bool {
+        let name = self.function_name(at).to_ascii_lowercase();
+        let words = ["eval", "valid", "test", "predict", "infer", "extract_feat", "get_feat", "score"];
+        let by_name = words.iter().any(|word| name.contains(word)) && !name.contains("train");
+        by_name || self.eval_call(at).is_some()
+    }
+
+    /// The call that switches a module to evaluation before a point of the same function.
+    #[must_use]
+    pub fn eval_call(&self, at: &At) -> Option<&Call<'a>> {
+        let before = |call: &&Call<'a>| call.at.function == at.function && call.at.order < at.order;
+        let module = |call: &&Call<'a>| {
+            let kind = call.receiver.as_ref().map(|value| value.kind);
+            call.node.arguments.is_empty() && matches!(kind, Some(Kind::Module | Kind::Unknown | Kind::Instance(_)))
+        };
+        let evals = self.calls_named("eval").filter(before).filter(module).last()?;
+        let back = |call: &Call<'a>| call.at.order > evals.at.order && self.is_always_before(&call.at, at);
+        let trains = self.calls_named("train").filter(before).any(back);
+        (!trains).then_some(evals)
+    }
+
+    /// What `torch` is called in this file.
+    #[must_use]
+    pub fn torch_name(&self) -> Option<&'a str> {
+        let imports = &self.outline().imports;
+        if imports.get("torch").is_some_and(|full| full == "torch") {
+            return Some("torch");
+        }
+        let mut names: Vec<&str> = imports.iter().filter(|(_, full)| *full == "torch").map(|(name, _)| *name).collect();
+        names.sort_unstable();
+        names.first().copied()
+    }
+
+    /// The forward passes a value's graph comes from.
+    pub fn forward_passes(&self, value: &Value, at: &At) -> impl Iterator<Item = TextRange> {
+        let (sources, function) = (value.sources.sites(), at.function);
+        let sites = self.log.sites.iter();
+        sites.filter(move |site| site.function == function && site.source.overlap(sources)).map(|site| site.range)
+    }
+
+    /// The first of these: where to point.
+    #[must_use]
+    pub fn forward_pass(&self, value: &Value, at: &At) -> Option<TextRange> {
+        self.forward_passes(value, at).next()
+    }
+}
