@@ -67,12 +67,6 @@ pub struct Loop<'a> {
 }
 
 impl Loop<'_> {
-    /// Whether it runs once a batch or once a training step.
-    #[must_use]
-    pub fn is_per_batch(&self) -> bool {
-        matches!(self.kind, LoopKind::Loader | LoopKind::Steps)
-    }
-
     /// The line that opens the loop.
     #[must_use]
     pub fn head(&self) -> TextRange {

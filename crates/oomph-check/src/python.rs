@@ -119,24 +119,35 @@ fn nests_deeply(body: &[Stmt]) -> bool {
     depth.deepest > MAX_NESTING
 }
 
+/// Counts reads of a name.
+struct Reads<'n> {
+    name: &'n str,
+    count: usize,
+}
+
+impl<'a> SourceOrderVisitor<'a> for Reads<'_> {
+    fn visit_expr(&mut self, expr: &'a Expr) {
+        if let Expr::Name(found) = expr {
+            self.count += usize::from(found.id.as_str() == self.name && found.ctx.is_load());
+        }
+        ast::visitor::source_order::walk_expr(self, expr);
+    }
+}
+
 /// How often a name is read within statements.
 #[must_use]
 pub fn count_reads(stmts: &[Stmt], name: &str) -> usize {
-    struct Count<'n> {
-        name: &'n str,
-        reads: usize,
-    }
-    impl<'a> SourceOrderVisitor<'a> for Count<'_> {
-        fn visit_expr(&mut self, expr: &'a Expr) {
-            if let Expr::Name(found) = expr {
-                self.reads += usize::from(found.id.as_str() == self.name && found.ctx.is_load());
-            }
-            ast::visitor::source_order::walk_expr(self, expr);
-        }
-    }
-    let mut count = Count { name, reads: 0 };
-    walk_body(&mut count, stmts);
-    count.reads
+    let mut reads = Reads { name, count: 0 };
+    walk_body(&mut reads, stmts);
+    reads.count
+}
+
+/// How often a name is read within an expression.
+#[must_use]
+pub fn count_reads_in(expr: &Expr, name: &str) -> usize {
+    let mut reads = Reads { name, count: 0 };
+    reads.visit_expr(expr);
+    reads.count
 }
 
 /// The lines of a text, to turn offsets into lines and columns.

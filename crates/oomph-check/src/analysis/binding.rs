@@ -5,7 +5,7 @@ use super::events::{Bind, LoopKind, Root, StoreKind};
 use super::exprs::mixed;
 use super::known;
 use super::tables::Kept;
-use super::value::{Device, Flags, Kind, Value};
+use super::value::{Device, Flags, Graph, Kind, Value};
 use super::walk::{Walker, is_name};
 use crate::python::ast::StmtFor;
 use crate::python::{Expr, Ranged, Stmt, TextRange};
@@ -78,6 +78,7 @@ impl<'a> Walker<'a, '_> {
             let part = match (&value.parts, value.kind) {
                 (Some(parts), Kind::Tuple) if parts.len() == targets.len() => parts[index].clone(),
                 (_, Kind::Unknown) => Value { sources: value.sources, ..Value::unknown() },
+                (_, Kind::Tensor) if value.has(Flags::RAW) => raw_part(value, target),
                 _ => value.element(),
             };
             self.assign(target, part, exprs.map(|exprs| &exprs[index]), range);
@@ -87,17 +88,20 @@ impl<'a> Walker<'a, '_> {
     fn note_bind(&mut self, name: &'a str, target: &'a Expr, value: &Value, expr: Option<&'a Expr>) {
         if self.recording() {
             let at = self.at();
-            self.log.binds.push(Bind { name, target, value: value.clone(), value_expr: expr, at });
+            let value = self.seen(value);
+            self.log.binds.push(Bind { name, target, value, value_expr: expr, at });
         }
     }
 
     /// What nothing is known of, by the name it gets and the way that name is used.
     fn guessed(&self, name: &str, value: Value) -> Value {
-        if value.kind != Kind::Unknown {
-            return value;
-        }
+        let made = match value.kind {
+            Kind::Unknown => None,
+            Kind::Made(sym) if !self.names.text(sym).starts_with("torch.") => Some(sym),
+            _ => return value,
+        };
         let guess = known::guess(name, self.outline.usage(name));
-        if guess.kind == Kind::Unknown { value } else { Value { sources: value.sources, ..guess } }
+        if guess.kind == Kind::Unknown { value } else { Value { sources: value.sources, maker: made, ..guess } }
     }
 
     /// The slot of a name or of an attribute chain on one.
@@ -280,16 +284,35 @@ pub(super) fn iterate(value: &Value) -> Value {
 
 /// Whether iterating a value goes over batches of a loader.
 fn iterates_loader(value: &Value) -> bool {
-    match value.kind {
-        Kind::Loader => true,
-        // `enumerate(loader)`, `zip(loader, other)`: the element remembers that it is data of a loader.
-        Kind::Iterator => value.parts.iter().flat_map(|parts| parts.iter()).any(|part| {
-            part.has(Flags::DATA) && part.has(Flags::RAW)
-                || part.kind == Kind::Tuple
-                    && part.parts.iter().flat_map(|p| p.iter()).any(|p| p.has(Flags::DATA) && p.has(Flags::RAW))
-        }),
-        _ => false,
+    // `enumerate(loader)`, `zip(loader, other)`: the element remembers that it is a batch.
+    let is_batch = |part: &Value| part.has(Flags::DATA.with(Flags::RAW)) && !part.has(Flags::VIEW);
+    let parts = |value: &Value| value.parts.clone().into_iter().flat_map(|parts| parts.to_vec()).collect::<Vec<_>>();
+    value.kind == Kind::Loader
+        || value.kind == Kind::Iterator
+            && parts(value)
+                .iter()
+                .any(|part| is_batch(part) || part.kind == Kind::Tuple && parts(part).iter().any(is_batch))
+}
+
+/// One of several things a module returned: what is called a length or a metric is seldom an activation.
+fn raw_part(value: &Value, target: &Expr) -> Value {
+    const PLAIN: &[&str] = &[
+        "metric", "acc", "len", "mask", "ind", "idx", "count", "num", "size", "info", "stat", "label", "target", "ids",
+        "names", "meta", "correct", "time", "lr", "log_dict", "shape", "box",
+    ];
+    let name = match target {
+        Expr::Name(node) => node.id.as_str().to_ascii_lowercase(),
+        _ => String::new(),
+    };
+    let mut part = value.clone();
+    if part.graph > Graph::Unknown && PLAIN.iter().any(|word| name.contains(word)) {
+        part.graph = Graph::Unknown;
     }
+    part.graph = part.graph.min(Graph::Likely);
+    if name.contains("loss") {
+        part = part.flagged(Flags::LOSS);
+    }
+    part
 }
 
 /// The iterable inside `tqdm(...)` and the like.

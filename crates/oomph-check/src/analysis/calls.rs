@@ -77,9 +77,14 @@ impl<'a> Walker<'a, '_> {
         }
         if self.recording() {
             let at = self.at();
-            let Given { args, keywords, .. } = given;
-            let Outcome { callee, value: result, site } = outcome;
-            let value = result.clone();
+            let Given { mut args, mut keywords, .. } = given;
+            let Outcome { callee, value, site } = outcome;
+            let result = self.seen(&value);
+            if self.f.called_both_ways {
+                for value in args.iter_mut().chain(&mut keywords) {
+                    *value = value.at_most(Graph::Possible);
+                }
+            }
             self.log.calls.push(Call { node, callee, name, receiver, args, keywords, result, site, at });
             return value;
         }
@@ -260,7 +265,7 @@ impl<'a> Walker<'a, '_> {
             let holder = Value::unknown();
             let at = self.at();
             let range = given.node.range();
-            let value = value.clone();
+            let value = self.seen(value);
             self.log.stores.push(Store { kind, range, target, root, holder, value, value_expr, via: Some(id), at });
         }
     }

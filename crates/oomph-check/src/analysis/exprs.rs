@@ -229,7 +229,8 @@ impl<'a> Walker<'a, '_> {
             _ => None,
         }) {
             if let Some(value) = self.class_attribute(class, name) {
-                return self.refined(name, value);
+                let value = self.refined(name, value);
+                return if base.kind == Kind::Module { as_part(value) } else { value };
             }
             if let Some(id) = self.tables.method(class, name) {
                 return Value::of(Kind::Function(id));
@@ -243,6 +244,7 @@ impl<'a> Walker<'a, '_> {
             Kind::Module if name == "module" => base.clone(),
             Kind::Module if matches!(name, "weight" | "bias") => Value::data().flagged(Flags::LEAF),
             Kind::Loader if name == "dataset" => Value::of(Kind::Dataset),
+            Kind::Module => as_part(known::guess(name, self.outline.usage(name))),
             _ => known::guess(name, self.outline.usage(name)),
         }
     }
@@ -450,6 +452,12 @@ impl<'a> Walker<'a, '_> {
             walker.generator(rest, key, element, whole)
         })
     }
+}
+
+/// What a module calls, and calls a network, is one of its parts.
+fn as_part(value: Value) -> Value {
+    let part = value.kind == Kind::Module && value.has(Flags::GUESSED) && !value.has(Flags::CRITERION);
+    if part { Value { graph: value.graph.max(Graph::Likely), ..value } } else { value }
 }
 
 /// What a display with both items holds: numbers beside tensors do not hide the tensors.

@@ -54,6 +54,13 @@ impl<'a> Walker<'a, '_> {
                         || text.contains("opt") && !text.contains("sched");
                 None
             }
+            "enter_context" => {
+                let (value, expr) = (given.args.first()?, given.node.arguments.args.first()?);
+                if let Some(mode) = self.mode_entered(expr, value) {
+                    self.f.grad = mode;
+                }
+                Some(value.clone())
+            }
             "zero_grad" => {
                 self.f.summary.zeroes_grad = true;
                 Some(Value::of(Kind::None))
@@ -305,7 +312,12 @@ impl<'a> Walker<'a, '_> {
                         |value| if value.is_tensor() { value.clone() } else { value.element() },
                     );
                 match item.kind {
-                    Kind::Tensor => Value { flags: item.flags, ..self.combined(&[&item], range) },
+                    Kind::Tensor => {
+                        // `sum(lengths)` of something a module returned is no sum of losses.
+                        let raw = first.is_some_and(|value| value.is_tensor() && value.has(Flags::RAW));
+                        let sum = Value { flags: item.flags, ..self.combined(&[&item], range) };
+                        if raw { Value { graph: sum.graph.min(Graph::Possible), ..sum } } else { sum }
+                    }
                     Kind::Unknown => Value { sources: item.sources, ..Value::unknown() },
                     _ => Value::of(Kind::Number),
                 }

@@ -110,8 +110,8 @@ impl<'a> Walker<'a, '_> {
     fn return_statement(&mut self, expr: Option<&'a Expr>) {
         let value = expr.map_or_else(|| Value::of(Kind::None), |expr| self.eval(expr));
         if let (Some(expr), true) = (expr, self.recording()) {
-            let at = self.at();
-            self.log.returns.push(Return { expr, value: value.clone(), is_yield: false, at });
+            let (at, value) = (self.at(), self.seen(&value));
+            self.log.returns.push(Return { expr, value, is_yield: false, at });
         }
         self.returns(value);
         self.f.live = false;
@@ -319,7 +319,7 @@ impl<'a> Walker<'a, '_> {
     }
 
     /// The gradient mode a context manager switches to.
-    fn mode_entered(&mut self, expr: &'a Expr, value: &Value) -> Option<GradMode> {
+    pub(super) fn mode_entered(&mut self, expr: &'a Expr, value: &Value) -> Option<GradMode> {
         let (Kind::External(sym) | Kind::Made(sym)) = value.kind else {
             // `ctx = torch.no_grad() if evaluating else nullcontext()`, or a helper that decides.
             let text = self.source.slice(expr.range());
@@ -495,6 +495,7 @@ impl<'a> Walker<'a, '_> {
         self.note_kept(kind, root, &value);
         if self.recording() {
             let at = self.at();
+            let (holder, value) = (self.seen(&holder), self.seen(&value));
             self.log.stores.push(Store { kind, range, target, root, holder, value, value_expr, via: None, at });
         }
     }

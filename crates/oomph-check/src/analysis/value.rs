@@ -350,7 +350,8 @@ impl Value {
     pub fn element(&self) -> Value {
         match (&self.parts, self.kind) {
             (Some(parts), _) => parts.iter().cloned().reduce(|a, b| a.join(&b)).unwrap_or_else(Value::unknown),
-            (None, Kind::Tensor | Kind::Array) => self.clone(),
+            (None, Kind::Tensor) => self.clone().flagged(Flags::VIEW),
+            (None, Kind::Array) => self.clone(),
             (None, Kind::Loader | Kind::Dataset) => Value::data().flagged(Flags::RAW.with(Flags::DATA)),
             _ => Value::unknown(),
         }
@@ -412,6 +413,14 @@ impl Value {
         };
         whole.parts = join_parts(self, other);
         whole
+    }
+
+    /// With no more than this said of its graph.
+    pub(crate) fn at_most(&self, graph: Graph) -> Self {
+        let mut value = self.clone();
+        value.graph = value.graph.min(graph);
+        value.parts = self.parts.as_ref().map(|parts| parts.iter().map(|part| part.at_most(graph)).collect());
+        value
     }
 
     /// As other files see it: without names and places of this one.

@@ -47,6 +47,8 @@ pub(super) struct Frame<'a> {
     pub(super) block: BlockId,
     pub(super) stmt: u32,
     pub(super) grad: GradMode,
+    /// Whether it is called with gradients recorded and without: rules are then told less than callers are.
+    pub(super) called_both_ways: bool,
     pub(super) function: Option<u32>,
     pub(super) class: Option<u32>,
     /// What the first parameter of a method is called.
@@ -207,6 +209,11 @@ impl<'a, 't> Walker<'a, 't> {
         self.f.class = def.class;
         self.f.block = self.block_for(BlockKind::Function(node), node.range(), BlockId::MODULE);
         self.f.grad = self.mode_of(index, node);
+        if self.f.grad == GradMode::Depends && self.is_called_both_ways(index, node.name.as_str()) {
+            // The result depends on the caller's mode, and callers apply theirs to it.
+            self.f.grad = GradMode::On;
+            self.f.called_both_ways = true;
+        }
         self.f.summary.grad = self.f.grad;
         self.bind_parameters(index, node);
         self.walk_suite(&node.body);
@@ -283,6 +290,15 @@ impl<'a, 't> Walker<'a, 't> {
             }
         }
         self.mode_by_callers(index, name)
+    }
+
+    fn is_called_both_ways(&self, index: u32, name: &str) -> bool {
+        self.mode_by_callers(index, name) == GradMode::Depends
+    }
+
+    /// A value as events show it.
+    pub(super) fn seen(&self, value: &Value) -> Value {
+        if self.f.called_both_ways { value.at_most(Graph::Possible) } else { value.clone() }
     }
 
     fn mode_by_callers(&self, index: u32, name: &str) -> GradMode {
@@ -432,7 +448,7 @@ impl<'a, 't> Walker<'a, 't> {
             order: self.order,
             block: self.f.block,
             stmt: StmtId(self.f.stmt),
-            grad: self.f.grad,
+            grad: if self.f.called_both_ways && self.f.grad == GradMode::On { GradMode::Depends } else { self.f.grad },
             function: self.f.function,
             freed: Sources(self.f.env.freed),
             maybe_freed: Sources(self.f.env.maybe_freed),

@@ -1,7 +1,7 @@
 //! Where something is: blocks, loops, handlers, what comes before what.
 
-use super::{Facts, Loop};
-use crate::analysis::events::{At, Bind, Block, BlockKind, Delete, Statement, StmtId};
+use super::{Effect, Facts, Loop};
+use crate::analysis::events::{At, Bind, Block, BlockKind, Delete, LoopKind, Statement, StmtId};
 use crate::analysis::value::{BlockId, Value};
 use crate::python::{Expr, Ranged};
 
@@ -48,7 +48,12 @@ impl<'a> Facts<'a> {
     /// The innermost loop over batches or training steps around a point.
     #[must_use]
     pub fn batch_loop(&self, at: &At) -> Option<Loop<'a>> {
-        self.loops(at).find(Loop::is_per_batch)
+        self.loops(at).find(|found| match found.kind {
+            LoopKind::Loader => true,
+            // `for step in range(n)` is a loop of training steps if it trains.
+            LoopKind::Steps => self.effects_in(Effect::Step, found.block).next().is_some(),
+            _ => false,
+        })
     }
 
     /// Whether `block` is `outer` or inside it.

@@ -1,9 +1,10 @@
 //! `cat-in-loop`: a tensor grows by concatenation, copied whole each time.
 
-use crate::analysis::events::{BlockKind, LoopKind};
+use crate::analysis::events::{BlockKind, Call, LoopKind};
+use crate::analysis::value::BlockId;
 use crate::facts::{Facts, FunctionKind};
 use crate::finding::Level;
-use crate::python::{Expr, Ranged, Stmt, count_reads};
+use crate::python::{Expr, Ranged, Stmt, count_reads, count_reads_in};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
 
@@ -77,14 +78,34 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             items.len() > 1 && items.iter().any(|item| matches!(item, Expr::Name(found) if found.id.as_str() == name));
         let Some(turns) = facts.loops(&call.at).find(|found| found.kind == LoopKind::Loader) else { continue };
         let BlockKind::Loop(_, Stmt::For(node)) = turns.node else { continue };
-        let rebound = facts.is_rebound_in(&assign.targets[0], turns.block, call.at.stmt);
-        // Read only by the concatenation itself: nothing needs it whole on every turn.
-        if !grows || rebound || count_reads(&node.body, name) > 1 || facts.kind_at(&call.at) == FunctionKind::Forward {
+        let rebound = is_rebound(facts, call, &assign.targets[0], turns.block);
+        // Read only by the concatenation itself and by a first test: nothing needs it whole on every turn.
+        let reads = count_reads(&node.body, name) - reads_in_test(facts, call, name);
+        if !grows || rebound || reads > 1 || facts.kind_at(&call.at) == FunctionKind::Forward {
             continue;
         }
         report
             .add(call, format!("`{name}` is copied whole on every batch, with the old copy still alive"))
             .because(&turns.head(), "once a batch")
             .because(call, format!("`{name}` goes in and comes out, and nothing else in the loop reads it"));
+    }
+}
+
+/// Whether another statement of the loop binds the name, but for the other branch of `if x is None: x = first`.
+fn is_rebound(facts: &Facts<'_>, call: &Call<'_>, target: &Expr, turns: BlockId) -> bool {
+    let text = facts.source.slice(target.range());
+    let here = facts.block(call.at.block);
+    facts.binds_of(text).any(|bind| {
+        let there = facts.block(bind.at.block);
+        let other_branch = here.parent == there.parent && matches!(here.kind, BlockKind::Else(_) | BlockKind::If(_));
+        bind.at.stmt != call.at.stmt && !other_branch && facts.is_inside(bind.at.block, turns)
+    })
+}
+
+/// How often the test of the `if` around the call reads the name.
+fn reads_in_test(facts: &Facts<'_>, call: &Call<'_>, name: &str) -> usize {
+    match facts.block(call.at.block).kind {
+        BlockKind::If(Some(test)) | BlockKind::Else(test) => count_reads_in(test, name),
+        _ => 0,
     }
 }

@@ -99,7 +99,8 @@ for x, y in loader:
 fn check(facts: &Facts<'_>, report: &mut Report) {
     for store in facts.stores() {
         let sums = matches!(store.kind, StoreKind::AugAssign | StoreKind::Rebind | StoreKind::Append);
-        if !sums || !store.value.keeps_graph() || facts.kind_at(&store.at) == FunctionKind::Forward {
+        let loss = store.value.keeps_graph() && store.value.has(Flags::LOSS);
+        if !sums || !loss || facts.kind_at(&store.at) == FunctionKind::Forward {
             continue;
         }
         let Some(turns) = facts.loops(&store.at).next() else { continue };

@@ -1,0 +1,10 @@
+class Meter:
+    def __init__(self):
+        self.values = []
+
+    def add(self, value):
+        self.values.append(value)
+
+
+def mean(values):
+    return sum(values) / len(values)
