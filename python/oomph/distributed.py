@@ -18,18 +18,25 @@ from typing import Any
 from . import imports
 
 Note = Callable[[str], None]
+Forget = Callable[..., None]
+
+#: Collectives after which a tensor on the card holds what other processes sent.
+_COLLECTIVES = (
+    "all_reduce", "all_gather", "all_gather_into_tensor", "reduce", "reduce_scatter", "reduce_scatter_tensor", "gather",
+    "scatter", "all_to_all", "all_to_all_single", "recv", "irecv", "_all_gather_base", "_reduce_scatter_base",
+)  # fmt: skip
 
 _STORES: list[Any] = []
 
 
-def install(note: Note) -> None:
+def install(note: Note, forget: Forget) -> None:
     """Waits for the parts of torch that start or join processes."""
-    imports.after_import("torch.distributed", lambda module: _stand_in(module, note))
+    imports.after_import("torch.distributed", lambda module: _stand_in(module, note, forget))
     imports.after_import("torch.multiprocessing.spawn", lambda module: _spawn_one(module, note))
     imports.after_import("torch.nn.parallel.distributed", _trust_parameters)
 
 
-def _stand_in(distributed: ModuleType, note: Note) -> None:
+def _stand_in(distributed: ModuleType, note: Note, forget: Forget) -> None:
     if not distributed.is_available():
         return
     core = distributed.distributed_c10d
@@ -59,8 +66,21 @@ def _stand_in(distributed: ModuleType, note: Note) -> None:
         return new_group(ranks, timeout, _stand_in_backend(backend) if backend else None, **kwargs)
 
     _replace("new_group", new_group, new_group_of_stand_ins)
+    for name in _COLLECTIVES:
+        if hasattr(core, name):
+            _replace(name, getattr(core, name), _forgetting(getattr(core, name), forget))
     # Nobody else will ever arrive.
     core._store_based_barrier = lambda *_args, **_kwargs: None
+
+
+def _forgetting(collective: Callable[..., Any], forget: Forget) -> Callable[..., Any]:
+    @functools.wraps(collective)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        result = collective(*args, **kwargs)
+        forget(*args, *kwargs.values())
+        return result
+
+    return call
 
 
 def _stand_in_backend(backend: str | None) -> str:

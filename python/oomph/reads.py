@@ -1,27 +1,38 @@
-"""Where the script reads a value back from the card: a hollow card answers with zeros, so the plan must say so."""
+"""Where the script reads a value back from the card that nobody can know, and what the plan took it for."""
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import sys
+import threading
 from collections import Counter
+from collections.abc import Callable, Iterator
 from types import FrameType, ModuleType
 
 _LIBRARY_PARTS = ("site-packages" + os.sep, "dist-packages" + os.sep)
+
+#: What an unknown value was taken for: zeros; every element of a mask as picked; some true and some false; no NaN and
+#: no infinity; other draws than the card's.
+ZEROS, ALL, SOME, FINITE, DRAWN = "zeros", "all", "some", "finite", "drawn"
 
 
 class Reads:
     """Counts device-to-host copies by the user's line."""
 
-    def __init__(self) -> None:
-        self.lines: Counter[tuple[str, int]] = Counter()
+    def __init__(self, watch: Callable[[FrameType, int], None]) -> None:
+        self.lines: Counter[tuple[str, int, str]] = Counter()
+        self._watch = watch
+        self._state = threading.local()
         self._callback: object = None
+        self._answer: Callable[[bytes | None, int], None] = lambda _bytes, _count: None
 
     def install(self, _torch: ModuleType) -> None:
         """Asks the hollow card to call back on every read."""
+        library = ctypes.CDLL(None)
         try:
-            register = ctypes.CDLL(None).oomph_hollow_on_read
+            register, self._answer = library.oomph_hollow_on_read, library.oomph_hollow_answer
         except AttributeError:
             return
         signature = ctypes.CFUNCTYPE(None)
@@ -30,20 +41,47 @@ class Reads:
         register.argtypes = [signature]
         register.restype = None
         register(self._callback)
+        library.oomph_hollow_answer.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
+        library.oomph_hollow_answer.restype = None
+
+    @contextlib.contextmanager
+    def answered(self, answer: bytes, assumed: str | None) -> Iterator[None]:
+        """The first read inside gives `answer`: known if nothing was `assumed` for it."""
+        before = getattr(self._state, "assumed", ZEROS)
+        self._state.assumed = assumed
+        self._answer(answer, len(answer))
+        try:
+            yield
+        finally:
+            self._answer(None, 0)
+            self._state.assumed = before
+
+    def note(self, assumed: str) -> None:
+        """The script reads a value that was taken for something."""
+        self._count(sys._getframe(1), assumed)
 
     def _on_read(self) -> None:
-        frame: FrameType | None = sys._getframe(1)
+        assumed = getattr(self._state, "assumed", ZEROS)
+        if assumed is not None:
+            self._count(sys._getframe(1), assumed)
+
+    def _count(self, start: FrameType, assumed: str) -> None:
+        frame: FrameType | None = start
         while frame is not None:
             name = frame.f_code.co_filename
             if not name.startswith("<") and not any(part in name for part in _LIBRARY_PARTS) and not _is_standard(name):
-                self.lines[name, frame.f_lineno] += 1
-                return
+                break
             frame = frame.f_back
-        self.lines["", 0] += 1
+        line = ("", 0, assumed) if frame is None else (frame.f_code.co_filename, frame.f_lineno, assumed)
+        self.lines[line] += 1
+        self._watch(start, self.lines[line])
 
     def listing(self) -> list[dict[str, object]]:
         """By line, the most frequent first."""
-        return [{"file": file, "line": line, "count": count} for (file, line), count in self.lines.most_common()]
+        return [
+            {"file": file, "line": line, "count": count, "assumed": assumed}
+            for (file, line, assumed), count in self.lines.most_common()
+        ]
 
 
 def _is_standard(name: str) -> bool:

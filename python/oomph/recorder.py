@@ -24,6 +24,7 @@ class Recorder:
 
     def __init__(self) -> None:
         self.recording = False
+        self._torch: ModuleType | None = None
         #: Moments: time, device, name, and whether a stretch starts or ends there.
         self.marks: list[tuple[int, int, str, str]] = []
         #: Blocks: time, device, address, and what the block that lies there at that time is for.
@@ -41,6 +42,7 @@ class Recorder:
         # Not the stacks of frees: they happen while exceptions pass by, which looking at the stack can swallow.
         torch.cuda.memory._record_memory_history(context="alloc", stacks="python", max_entries=MAX_ENTRIES)
         self.recording = True
+        self._torch = torch
 
     def mark(self, name: str, stage: str, device: int = 0) -> None:
         """Notes a moment."""
@@ -92,6 +94,13 @@ class Recorder:
                 }
             )
         return {"devices": devices, "unmodelled": _unmodelled(library)}
+
+    def peak_bytes(self) -> int:
+        """The most that the allocator has had from any card so far."""
+        if self._torch is None:
+            return 0
+        cuda = self._torch.cuda
+        return max(cuda.max_memory_allocated(index) for index in range(cuda.device_count()))
 
     def dump(self, torch: ModuleType, path: str) -> None:
         """Writes the history as PyTorch's own tools would."""

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from types import ModuleType
 from typing import Any
 
-from . import checkpoints, distributed, hostcost, imports, reads, recorder, stepping
+from . import checkpoints, distributed, endless, following, hostcost, imports, reads, recorder, stepping
 from .errors import Unusable
 from .settings import Settings
 
@@ -27,7 +27,7 @@ class Stop(BaseException):
 class Outcome:
     """How the script ended."""
 
-    #: `end`, `stopped`, `oom`, `error`, `exit` or `unusable`.
+    #: `end`, `stopped`, `oom`, `error`, `exit`, `endless` or `unusable`.
     kind: str
     #: A word for programs where it was `unusable`.
     reason: str | None = None
@@ -57,9 +57,21 @@ def outcome_of_failure(problem: BaseException) -> Outcome:
     place = problem.__traceback__
     while place is not None and os.path.abspath(place.tb_frame.f_code.co_filename).startswith(here):
         place = place.tb_next
-    shown = "".join(traceback.format_exception(type(problem), problem, place))
+    shown = _without_own_frames(traceback.TracebackException(type(problem), problem, place), here)
     first_line = (str(problem).splitlines() or [""])[0]
     return Outcome(kind, message=f"{type(problem).__name__}: {first_line}".rstrip(": "), traceback=shown)
+
+
+def _without_own_frames(told: traceback.TracebackException, here: str) -> str:
+    """The traceback as it would be without the steps that operators take through this package."""
+    pending: list[traceback.TracebackException | None] = [told]
+    while pending:
+        part = pending.pop()
+        if part is not None:
+            own = [frame for frame in part.stack if not os.path.abspath(frame.filename).startswith(here)]
+            part.stack = traceback.StackSummary.from_list(own)
+            pending += [part.__cause__, part.__context__]
+    return "".join(told.format())
 
 
 class Session:
@@ -69,7 +81,9 @@ class Session:
         self.settings = settings
         self.owner = os.getpid()
         self.recorder = recorder.Recorder()
-        self.reads = reads.Reads()
+        self.watch = endless.Watch(self._progress)
+        self.reads = reads.Reads(self.watch.on_read)
+        self.following = following.Following(self.reads, self.watch.check)
         self.steps = stepping.Steps(settings.steps, settings.batches, self.recorder, self.stop)
         self.notes: list[str] = []
         self.saved = False
@@ -84,14 +98,26 @@ class Session:
         if text not in self.notes:
             self.notes.append(text)
 
+    def _progress(self) -> object:
+        """What changes as long as the run gets anywhere."""
+        return self.steps.done, self.recorder.peak_bytes()
+
     def _on_torch(self, torch: ModuleType) -> None:
         check(torch)
         self.recorder.install(torch)
         self.steps.install(torch)
         self.reads.install(torch)
+        self.following.install(torch)
         hostcost.install(torch)
         checkpoints.guard_torch(torch, self.note)
-        distributed.install(self.note)
+        distributed.install(self.note, self.following.forget_arguments)
+
+    def outcome_of_endless(self, problem: endless.Endless) -> Outcome:
+        """What the steps before have shown is worth keeping."""
+        if not self.steps.done:
+            return Outcome("endless", message=str(problem))
+        self.note(f"the run was ended: {problem}")
+        return Outcome("stopped")
 
     def stop(self) -> None:
         """The planned steps are done: keeps the result and leaves the script.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from . import errors, launch, session
+from . import endless, errors, launch, session
 from .settings import Settings
 
 
@@ -22,6 +22,8 @@ def main() -> int:
         outcome = session.Outcome("end")
     except session.Stop:
         outcome = session.Outcome("stopped")
+    except endless.Endless as problem:
+        outcome = watch.outcome_of_endless(problem)
     except errors.Unusable as problem:
         outcome = session.Outcome("unusable", reason=problem.reason, message=str(problem))
     except SystemExit as problem:

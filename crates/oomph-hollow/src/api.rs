@@ -2,7 +2,7 @@
 
 use std::ffi::{c_char, c_int};
 
-use crate::{count, memory, process};
+use crate::{answer, count, memory, process};
 
 /// The version of the library, as a C string.
 #[unsafe(no_mangle)]
@@ -20,6 +20,18 @@ extern "C" fn oomph_hollow_reads() -> u64 {
 #[unsafe(no_mangle)]
 extern "C" fn oomph_hollow_on_read(callback: Option<count::ReadCallback>) {
     count::on_read(callback);
+}
+
+/// Has the next copy from the device to the host on this thread give `len` bytes and then zeros; none with null.
+///
+/// # Safety
+///
+/// `bytes` is null or points to `len` bytes.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn oomph_hollow_answer(bytes: *const u8, len: usize) {
+    // SAFETY: the caller's bytes.
+    let told = (!bytes.is_null()).then(|| unsafe { std::slice::from_raw_parts(bytes, len) }.to_vec());
+    answer::tell(told);
 }
 
 /// What this process has on a device, its context included.

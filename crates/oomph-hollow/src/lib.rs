@@ -37,6 +37,7 @@
 // exported function is the vendor's manual.
 #![allow(non_snake_case, clippy::missing_safety_doc, clippy::too_many_arguments, clippy::similar_names)]
 
+mod answer;
 mod api;
 mod attribute;
 mod call;

@@ -4,12 +4,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// File name and text, from `python/`. One line a file.
-const FILES: [(&str, &str); 14] = [
+const FILES: [(&str, &str); 17] = [
     ("__main__.py", include_str!("../../../python/__main__.py")),
     ("oomph/__init__.py", include_str!("../../../python/oomph/__init__.py")),
     ("oomph/checkpoints.py", include_str!("../../../python/oomph/checkpoints.py")),
     ("oomph/distributed.py", include_str!("../../../python/oomph/distributed.py")),
+    ("oomph/endless.py", include_str!("../../../python/oomph/endless.py")),
     ("oomph/errors.py", include_str!("../../../python/oomph/errors.py")),
+    ("oomph/following.py", include_str!("../../../python/oomph/following.py")),
     ("oomph/hostcost.py", include_str!("../../../python/oomph/hostcost.py")),
     ("oomph/imports.py", include_str!("../../../python/oomph/imports.py")),
     ("oomph/launch.py", include_str!("../../../python/oomph/launch.py")),
@@ -19,6 +21,7 @@ const FILES: [(&str, &str); 14] = [
     ("oomph/settings.py", include_str!("../../../python/oomph/settings.py")),
     ("oomph/start.py", include_str!("../../../python/oomph/start.py")),
     ("oomph/stepping.py", include_str!("../../../python/oomph/stepping.py")),
+    ("oomph/values.py", include_str!("../../../python/oomph/values.py")),
 ];
 
 /// Writes the package below `folder` and returns the folder to start the interpreter with.

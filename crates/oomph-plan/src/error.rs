@@ -90,6 +90,12 @@ pub enum PlanError {
         /// The end of what it printed.
         printed: String,
     },
+    /// The script waits in a loop for a value that never comes.
+    #[error("the script never ends here: {message}")]
+    Endless {
+        /// Where it waits.
+        message: String,
+    },
     /// The interpreter died without a word.
     #[error("the Python process ended before its time ({status})")]
     Died {
@@ -149,6 +155,7 @@ impl PlanError {
                 "the end of what it printed is above; everything after the script is given to it".into()
             }
             Self::Script { .. } => "its own traceback is above; does it run this far on a real card?".into(),
+            Self::Endless { .. } => "give the loop a limit, or end the plan after a few batches: --batches N".into(),
             Self::Died { .. } => "run it again with --show-output to see everything it prints".into(),
             Self::Interrupted => "nothing was written".into(),
             Self::Trace(_) | Self::Facts(_) => "this is a defect of oomph: please report it with the script".into(),

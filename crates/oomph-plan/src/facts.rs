@@ -18,6 +18,8 @@ pub enum OutcomeKind {
     Error,
     /// By an exit code of its own.
     Exit,
+    /// Not at all: it waited in a loop for a value that a hollow card never gives.
+    Endless,
     /// It never began: torch is missing or of no use.
     Unusable,
 }
@@ -35,7 +37,23 @@ pub struct Outcome {
     pub traceback: Option<String>,
 }
 
-/// A line that read values back from the card, which a hollow card answers with zeros.
+/// What a value that nobody knows was taken for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Assumed {
+    /// Zeros.
+    Zeros,
+    /// Every element of a mask picked, every element of its own kind: the most there can be.
+    All,
+    /// Some elements of a mask true, some false.
+    Some,
+    /// Neither NaN nor infinite.
+    Finite,
+    /// Other random numbers than the card would draw.
+    Drawn,
+}
+
+/// A line that read values back from the card which nobody knows without one.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub struct Read {
     /// The user's file; empty where no line of the user's was on the stack.
@@ -44,6 +62,8 @@ pub struct Read {
     pub line: u32,
     /// How often.
     pub count: u64,
+    /// What they were taken for.
+    pub assumed: Assumed,
 }
 
 /// What the allocator and the hollow card counted on one device.

@@ -306,6 +306,7 @@ fn check(outcome: &Outcome, printed: &mut File) -> Result<(), PlanError> {
             Err(PlanError::Unusable { reason: outcome.reason.clone().unwrap_or_default(), message })
         }
         OutcomeKind::Exit => Err(PlanError::Exited { message, printed: tail(printed) }),
+        OutcomeKind::Endless => Err(PlanError::Endless { message }),
         OutcomeKind::Error => {
             Err(PlanError::Script { message, traceback: outcome.traceback.clone().unwrap_or_default() })
         }

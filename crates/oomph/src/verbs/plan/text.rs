@@ -8,6 +8,7 @@ use oomph_explain::bytes::{percent, show};
 use oomph_explain::render::json::category_name;
 use oomph_explain::render::table::{Align, table, wrap};
 use oomph_explain::source::file_name;
+use oomph_plan::facts::Assumed;
 
 use super::answer::Answer;
 
@@ -136,6 +137,21 @@ fn cards(out: &mut String, answer: &Answer, width: usize) {
     }
 }
 
+/// What a line did with values that nobody knows, and what the plan took them for.
+fn unknown_read(assumed: Assumed, times: &str) -> String {
+    match assumed {
+        Assumed::Zeros => format!("reads values from the card ({times}); it got zeros"),
+        Assumed::All => {
+            format!("picks by values of the card ({times}); the plan took every element, the most there can be")
+        }
+        Assumed::Some => {
+            format!("asks whether any or all values of the card are true ({times}); the plan took some for true")
+        }
+        Assumed::Finite => format!("looks for NaN or infinity ({times}); the plan took every value for finite"),
+        Assumed::Drawn => format!("reads random numbers from the card ({times}); the plan drew its own"),
+    }
+}
+
 /// What a run without values cannot know is always said, also when there is nothing of it.
 fn unknown(out: &mut String, answer: &Answer, top: usize, width: usize) {
     let facts = &answer.experiment.run.facts;
@@ -151,7 +167,7 @@ fn unknown(out: &mut String, answer: &Answer, top: usize, width: usize) {
             format!("{}:{}", file_name(&read.file), read.line)
         };
         let times = if read.count == 1 { "once".to_owned() } else { format!("{} times", read.count) };
-        out.push_str(&wrap(&format!("{place} reads values from the card ({times}); it got zeros"), "  ", width));
+        out.push_str(&wrap(&format!("{place} {}", unknown_read(read.assumed, &times)), "  ", width));
     }
     let more = answer.reads().len().saturating_sub(top);
     if more > 0 {

@@ -1,0 +1,56 @@
+"""Notices loops that wait for a value which a hollow card will never give."""
+
+from __future__ import annotations
+
+import ast
+import linecache
+from collections.abc import Callable
+from types import FrameType
+
+#: Reads of one line between two looks at whether anything has changed.
+READS_BETWEEN_LOOKS = 1000
+
+
+class Endless(BaseException):
+    """The script would never end. Not an `Exception`: scripts that catch those must not swallow it."""
+
+
+class Watch:
+    """Looks now and then at a line that keeps reading."""
+
+    def __init__(self, progress: Callable[[], object]) -> None:
+        self._progress = progress
+        self._seen: object = None
+        self._place: str | None = None
+
+    def on_read(self, frame: FrameType, count: int) -> None:
+        """A line has read for the `count`th time. Called from where nothing can be raised."""
+        if count % READS_BETWEEN_LOOKS:
+            return
+        seen, self._seen = self._seen, self._progress()
+        if seen == self._seen:
+            self._place = _waiting_loop(frame)
+
+    def check(self) -> None:
+        """Leaves a script that waits for ever."""
+        if self._place is not None:
+            raise Endless(f"{self._place} loops until a value says stop, which a hollow card never gives")
+
+
+def _waiting_loop(frame: FrameType | None) -> str | None:
+    """The innermost `while` loop that is running."""
+    while frame is not None:
+        path, line = frame.f_code.co_filename, frame.f_lineno
+        if path and not path.startswith("<") and _is_in_while(path, line):
+            return f"{path}:{line}"
+        frame = frame.f_back
+    return None
+
+
+def _is_in_while(path: str, line: int) -> bool:
+    try:
+        tree = ast.parse("".join(linecache.getlines(path)))
+    except (SyntaxError, ValueError):
+        return False
+    loops = (node for node in ast.walk(tree) if isinstance(node, ast.While))
+    return any(loop.lineno <= line <= (loop.end_lineno or loop.lineno) for loop in loops)

@@ -1,0 +1,126 @@
+"""Values that are known although the card computes nothing: small tensors keep theirs on the host beside them.
+
+What came from the host, or was made by filling, counting or drawing, has values that anybody can work out; what a
+kernel computed from a network's floats has not. The values belong to a storage, so views need no care. Nothing here
+makes a tensor on the card.
+"""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+#: Whole numbers and truth values of tensors up to this many elements are kept.
+MOST_ELEMENTS = 1 << 22
+#: Other numbers that were worked out from those.
+MOST_FLOATS = 1 << 20
+#: Other numbers that come from the host: boxes and ratios, hardly weights.
+MOST_FLOATS_FROM_HOST = 1 << 12
+#: Elements worked out in all before only small tensors are followed: some seconds' worth.
+BUDGET_ELEMENTS = 1 << 30
+#: What is small then.
+MOST_AFTERWARDS = 1 << 14
+
+
+class _Kept:
+    """The values of one storage."""
+
+    __slots__ = ("assumed", "is_settled", "life", "storage", "version")
+
+    def __init__(self, storage: Any, life: Any) -> None:
+        self.storage = storage
+        self.life = life
+        self.version: int | None = None
+        #: Operators that write in place count their write after the fact.
+        self.is_settled = False
+        #: What was assumed where the values are not known for sure: a word of `reads`.
+        self.assumed: str | None = None
+
+
+class Values:
+    """By storage."""
+
+    def __init__(self, torch: ModuleType) -> None:
+        self.torch = torch
+        self._kept: dict[int, _Kept] = {}
+        self._sweep_at = 1024
+        self._left = BUDGET_ELEMENTS
+        self._life = torch.multiprocessing.reductions.StorageWeakRef
+        self._whole_types = {torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64}
+        address = getattr(torch._C, "_storage_address", None)
+        self._address = address or (lambda tensor: tensor.untyped_storage()._cdata)
+
+    def may_keep(self, tensor: Any, most_floats: int = MOST_FLOATS) -> bool:
+        """Whether a tensor on the card is small enough for its values to be kept."""
+        most = MOST_ELEMENTS if tensor.dtype in self._whole_types else most_floats
+        return bool(tensor.numel() <= (most if self._left > 0 else min(most, MOST_AFTERWARDS)))
+
+    def of(self, tensor: Any) -> Any:
+        """The values of a tensor on the card as a tensor on the host, which shares their memory; or None."""
+        kept = self._find(tensor)
+        return None if kept is None else self._view(kept.storage, tensor)
+
+    def assumed(self, tensor: Any) -> str | None:
+        """What was assumed to know the values of this tensor."""
+        kept = self._find(tensor)
+        return None if kept is None else kept.assumed
+
+    def put(self, tensor: Any, values: Any, assumed: str | None = None, *, is_new: bool = False) -> None:
+        """Keeps values for a tensor; for a part of a storage only if the rest is known, or new and of no interest."""
+        address = self._address(tensor)
+        kept = self._find(tensor)
+        storage_bytes = tensor.untyped_storage().nbytes()
+        if is_new or tensor.numel() * tensor.element_size() == storage_bytes:
+            kept = _Kept(self.torch.UntypedStorage(storage_bytes, device="cpu"), self._life(tensor.untyped_storage()))
+            self._kept[address] = kept
+            self._sweep()
+        elif kept is None:
+            return
+        self._view(kept.storage, tensor).copy_(values)
+        self._left -= tensor.numel()
+        kept.assumed = assumed or kept.assumed
+        kept.version, kept.is_settled = _version(tensor), is_new
+
+    def written(self, tensor: Any) -> None:
+        """The kept values are those of now, although something was just written."""
+        kept = self._kept.get(self._address(tensor))
+        if kept is not None:
+            kept.version, kept.is_settled = _version(tensor), False
+
+    def forget(self, tensor: Any) -> None:
+        """Nobody knows any longer what the tensor holds."""
+        self._kept.pop(self._address(tensor), None)
+
+    def forget_all(self) -> None:
+        """Nobody knows anything any longer."""
+        self._kept.clear()
+
+    def _find(self, tensor: Any) -> _Kept | None:
+        kept = self._kept.get(self._address(tensor))
+        if kept is None:
+            return None
+        version = _version(tensor)
+        if version is not None and version != kept.version:
+            if kept.is_settled or kept.version is None or version != kept.version + 1:
+                # Written by an operator that is not followed.
+                self.forget(tensor)
+                return None
+            kept.version = version
+        kept.is_settled = True
+        return kept
+
+    def _view(self, storage: Any, tensor: Any) -> Any:
+        empty = self.torch.ops.aten.empty.memory_format([0], dtype=tensor.dtype, device="cpu")
+        return empty.set_(storage, tensor.storage_offset(), tensor.size(), tensor.stride())
+
+    def _sweep(self) -> None:
+        """Drops what belongs to storages that are gone."""
+        if len(self._kept) < self._sweep_at:
+            return
+        self._kept = {address: kept for address, kept in self._kept.items() if not kept.life.expired()}
+        self._sweep_at = max(1024, 2 * len(self._kept))
+
+
+def _version(tensor: Any) -> int | None:
+    """How often the tensor was written in place; None where nobody counts."""
+    return None if tensor.is_inference() else tensor._version
