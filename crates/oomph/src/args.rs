@@ -34,6 +34,7 @@ Exit codes:
         torch.cuda.memory._dump_snapshot(\"snapshot.pickle\")",
     after_long_help = concat!(
         "Examples:\n  \
+        oomph check                                       which lines will cost memory?\n  \
         oomph explain snapshot.pickle                     why did memory run out?\n  \
         oomph explain snapshot.pickle --html report.html  the same, to look around in\n  \
         oomph replay snapshot.pickle                      would a setting have helped?\n  \

@@ -6,7 +6,8 @@ use anstyle::{AnsiColor, Style};
 use similar::{ChangeTag, TextDiff};
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
-use super::{Entry, text::level_style};
+use super::Entry;
+use super::text::{layout, level_style};
 use crate::finding::Fix;
 use crate::fixes;
 use crate::python::{TextRange, TextSize};
@@ -23,7 +24,8 @@ const LEAD: usize = 12;
 struct Mark<'a> {
     line: usize,
     range: TextRange,
-    /// `None` for the place to blame.
+    /// What it is underlined with.
+    symbol: &'static str,
     label: Option<&'a str>,
     style: Style,
 }
@@ -31,15 +33,20 @@ struct Mark<'a> {
 /// Writes the excerpt and returns how many columns line numbers take.
 pub(super) fn write(text: &mut String, entry: Entry, width: usize) -> usize {
     let source = entry.source;
+    let mut facts: Vec<_> = entry.finding.evidence.iter().collect();
+    // A fact about the place to blame itself is its label.
+    let own = facts.iter().position(|fact| fact.range == entry.finding.range).map(|index| facts.remove(index));
     let mut marks = vec![Mark {
         line: source.line_of(entry.finding.range.start()),
         range: entry.finding.range,
-        label: None,
+        symbol: "^",
+        label: own.map(|fact| fact.text.as_str()),
         style: level_style(entry.finding.level),
     }];
-    marks.extend(entry.finding.evidence.iter().map(|fact| Mark {
+    marks.extend(facts.into_iter().map(|fact| Mark {
         line: source.line_of(fact.range.start()),
         range: fact.range,
+        symbol: "-",
         label: Some(&fact.text),
         style: GUTTER,
     }));
@@ -88,8 +95,7 @@ fn write_line(text: &mut String, source: &Source, marks: &[Mark], number: &str, 
     let _ = writeln!(text, "{}", format!("{GUTTER}{number:>gutter$} |{GUTTER:#} {shown}").trim_end());
     for (mark, &(start, end)) in marks.iter().zip(&spans) {
         let (start, end) = window.place(start, end);
-        let symbol = if mark.label.is_none() { "^" } else { "-" };
-        let underline = format!("{}{}", " ".repeat(start), symbol.repeat(end - start));
+        let underline = format!("{}{}", " ".repeat(start), mark.symbol.repeat(end - start));
         write_underline(text, mark, &underline, start, gutter, room);
     }
 }
@@ -105,7 +111,7 @@ fn write_underline(text: &mut String, mark: &Mark, underline: &str, start: usize
     if !fits {
         // Leave at least half of the width for words.
         let indent = " ".repeat(start.min(room / 2));
-        let options = textwrap::Options::new(room).initial_indent(&indent).subsequent_indent(&indent);
+        let options = layout(room).initial_indent(&indent).subsequent_indent(&indent);
         for line in textwrap::wrap(label, options) {
             let _ = writeln!(text, "{blank} {GUTTER}|{GUTTER:#} {style}{line}{style:#}");
         }

@@ -28,7 +28,7 @@ fn write_entry(text: &mut String, results: &Results, entry: Entry, width: usize)
     let at = place(entry.source, entry.span().start);
     let level = level_name(finding.level);
     // Laid out first and coloured afterwards: colour has no width.
-    let sentence = textwrap::fill(&format!("{at} {level} {}: {}", finding.rule, finding.message), width);
+    let sentence = textwrap::fill(&format!("{at} {level} {}: {}", finding.rule, finding.message), layout(width));
     let coloured = sentence.replacen(&at, &format!("{BOLD}{at}{BOLD:#}"), 1).replacen(
         &format!(" {level} "),
         &format!(" {style}{level}{style:#} "),
@@ -51,12 +51,17 @@ fn write_entry(text: &mut String, results: &Results, entry: Entry, width: usize)
     write_note(text, gutter, "more", &format!("oomph doc {}", finding.rule), width);
 }
 
+/// Words stay whole: a path or an option that is broken cannot be copied.
+pub(super) fn layout<'a>(width: usize) -> textwrap::Options<'a> {
+    textwrap::Options::new(width).word_splitter(textwrap::WordSplitter::NoHyphenation).break_words(false)
+}
+
 /// `  = label: text`, in line with the excerpt above it.
 fn write_note(text: &mut String, gutter: usize, label: &str, note: &str, width: usize) {
     let blank = " ".repeat(gutter);
     let first = format!("{blank} = {label}: ");
     let hang = " ".repeat(first.len());
-    let options = textwrap::Options::new(width).initial_indent(&first).subsequent_indent(&hang);
+    let options = layout(width).initial_indent(&first).subsequent_indent(&hang);
     let filled = textwrap::fill(note, options);
     let _ = writeln!(text, "{}", filled.replacen(&format!("{label}:"), &format!("{NOTE}{label}{NOTE:#}:"), 1));
 }
@@ -87,7 +92,7 @@ pub(super) fn closing(results: &Results, width: usize) -> String {
         let found = if results.fixed == 0 { "Found" } else { "Left:" };
         format!("{fixed}{found} {} in {scope}.{}{silenced}", kinds(results), remedies(results))
     };
-    if width == usize::MAX { sentence + "\n" } else { textwrap::fill(&sentence, width) + "\n" }
+    if width == usize::MAX { sentence + "\n" } else { textwrap::fill(&sentence, layout(width)) + "\n" }
 }
 
 /// "3 problems (2 errors, 1 warning)".

@@ -90,6 +90,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "GLOBS", value_delimiter = ',', value_parser = read_glob)]
     exclude: Vec<String>,
 
+    /// Leave out what is excluded even where it is named: for hooks that name every file
+    #[arg(long)]
+    force_exclude: bool,
+
     /// Take settings from this pyproject.toml instead of the nearest
     #[arg(long, value_name = "FILE", conflicts_with = "isolated")]
     config: Option<PathBuf>,
@@ -182,7 +186,8 @@ fn run_once(args: &Args) -> Result<(Verdict, Vec<File>), Error> {
         std::io::stdin().lock().read_to_end(&mut bytes).map_err(unreadable)?;
         (vec![file.clone()], Batch::of_text(file, bytes))
     } else {
-        let files = discover(&args.roots(), &resolver)?;
+        let mut files = discover(&args.roots(), &resolver)?;
+        files.retain(|file| !args.force_exclude || !file.settings.excludes_anywhere(&file.path));
         if args.show_files {
             let list: String = files.iter().map(|file| format!("{}\n", file.name)).collect();
             return output::data(&list).map(|()| (Verdict::Yes, files));

@@ -78,15 +78,23 @@ fn reference_of_the_command_line() {
     check_file("docs/cli.md", &page);
 }
 
+/// Files with bugs in them.
+const SAMPLES: &str = "crates/oomph/tests/it/samples";
+
 /// Every key of every JSON answer is explained.
 #[test]
 fn json_is_documented() {
     let page = std::fs::read_to_string(root().join("docs/json.md")).expect("there is docs/json.md");
     let leak = corpus("oom_loss_kept_with_graph");
     let marked = corpus("special_annotated");
-    for args in
-        [vec!["explain", &leak], vec!["explain", &marked], vec!["replay", &leak], vec!["doc"], vec!["doc", "leak"]]
-    {
+    for args in [
+        vec!["check", SAMPLES],
+        vec!["explain", &leak],
+        vec!["explain", &marked],
+        vec!["replay", &leak],
+        vec!["doc"],
+        vec!["doc", "leak"],
+    ] {
         let output = oomph(args.iter().chain(&["--json"]));
         let value: Value = serde_json::from_slice(&output.stdout).expect("JSON");
         let mut keys = Vec::new();
@@ -135,11 +143,13 @@ fn readme_shows_what_happens() {
     check_file("README.md", &renewed);
 }
 
-/// Runs a line of the tour with the freshly built command first on the path, in an empty folder beside a link to the
-/// corpus, so that nothing the tour writes lands in the repository.
+/// Runs a line of the tour with the freshly built command first on the path, in an empty folder beside links to the
+/// corpus and the samples, so that nothing the tour writes lands in the repository.
 fn run_in_shell(command_line: &str) -> String {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    std::os::unix::fs::symlink(root().join("corpus"), folder.path().join("corpus")).expect("a link");
+    for (name, target) in [("corpus", "corpus"), ("samples", SAMPLES)] {
+        std::os::unix::fs::symlink(root().join(target), folder.path().join(name)).expect("a link");
+    }
     let binary = std::path::Path::new(env!("CARGO_BIN_EXE_oomph"));
     let mut path = std::ffi::OsString::from(binary.parent().expect("a binary lies in a folder"));
     path.push(":");

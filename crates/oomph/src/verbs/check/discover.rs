@@ -42,7 +42,7 @@ pub(crate) fn discover(paths: &[PathBuf], resolver: &Resolver) -> Result<Vec<Fil
     if let Some(fault) = resolver.fault() {
         return Err(fault);
     }
-    files.sort_by(|a, b| a.path.cmp(&b.path));
+    files.sort_by(|a, b| (&a.path, &a.name).cmp(&(&b.path, &b.name)));
     files.dedup_by(|a, b| a.path == b.path);
     Ok(files)
 }
@@ -70,6 +70,8 @@ fn walk(root: &Path, full: &Path, resolver: &Resolver, respect_ignores: bool) ->
             if let Some(kind) = kind(&path)
                 && path.is_file()
             {
+                // Written to by its own name: a link stays a link, and what it leads to is checked once.
+                let path = if entry.path_is_symlink() { path.canonicalize().unwrap_or(path) } else { path };
                 let file = File { name: name(entry.path()), path, kind, settings };
                 found.lock().unwrap_or_else(PoisonError::into_inner).push(file);
             }
