@@ -18,10 +18,10 @@ impl<'a> Walker<'a, '_> {
                 let name = node.id.as_str();
                 if let (Some(expr), true) = (expr, self.f.globals.contains(name)) {
                     let holder = self.quietly(|walker| walker.eval(target));
-                    self.store(StoreKind::Global, target, holder, value.clone(), expr, range);
+                    self.store(StoreKind::Global, target, &holder, &value, expr, range);
                 } else if let Some(expr) = expr.filter(|expr| value.is_tensor() && mentions(expr, name)) {
                     let holder = self.quietly(|walker| walker.eval(target));
-                    self.store(StoreKind::Rebind, target, holder, value.clone(), expr, range);
+                    self.store(StoreKind::Rebind, target, &holder, &value, expr, range);
                 }
                 let value = self.guessed(name, value);
                 self.note_bind(name, target, &value, expr);
@@ -34,7 +34,7 @@ impl<'a> Walker<'a, '_> {
                 self.switch_requires_grad(&node.value, name, expr);
                 if let Some(expr) = expr {
                     let holder = self.quietly(|walker| walker.eval(target));
-                    self.store(StoreKind::Attribute, target, holder, value.clone(), expr, range);
+                    self.store(StoreKind::Attribute, target, &holder, &value, expr, range);
                 }
                 let value = self.guessed(name, value);
                 self.note_bind(name, target, &value, expr);
@@ -48,7 +48,7 @@ impl<'a> Walker<'a, '_> {
                 let holder = self.eval(&node.value);
                 self.eval(&node.slice);
                 if let Some(expr) = expr {
-                    self.store(StoreKind::Item, &node.value, holder.clone(), value.clone(), expr, range);
+                    self.store(StoreKind::Item, &node.value, &holder, &value, expr, range);
                 }
                 if matches!(holder.kind, Kind::List | Kind::Dict | Kind::Ring) {
                     self.grow(&node.value, &holder, &value);

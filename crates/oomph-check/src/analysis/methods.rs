@@ -202,7 +202,7 @@ impl<'a> Walker<'a, '_> {
         match given.name {
             "append" | "add" | "insert" | "appendleft" | "put" => {
                 if let (Some(value), Some(expr)) = (given.args.last(), last) {
-                    self.store(StoreKind::Append, target, receiver.clone(), value.clone(), expr, given.node.range());
+                    self.store(StoreKind::Append, target, receiver, value, expr, given.node.range());
                     self.grow(target, receiver, value);
                 }
                 Value::of(Kind::None)
@@ -210,7 +210,7 @@ impl<'a> Walker<'a, '_> {
             "extend" | "update" | "extendleft" => {
                 if let (Some(value), Some(expr)) = (given.args.last(), last) {
                     let element = value.element();
-                    self.store(StoreKind::Extend, target, receiver.clone(), element.clone(), expr, given.node.range());
+                    self.store(StoreKind::Extend, target, receiver, &element, expr, given.node.range());
                     self.grow(target, receiver, &element);
                 }
                 Value::of(Kind::None)
@@ -245,7 +245,7 @@ impl<'a> Walker<'a, '_> {
                 let kind = if given.name == "extend" { StoreKind::Extend } else { StoreKind::Append };
                 let value = if kind == StoreKind::Extend { given.args[0].element() } else { given.args[0].clone() };
                 let expr = &given.node.arguments.args[0];
-                self.store(kind, target, receiver.clone(), value, expr, given.node.range());
+                self.store(kind, target, receiver, &value, expr, given.node.range());
                 Value::of(Kind::None)
             }
             "item" | "numel" | "size" | "dim" => Value::of(Kind::Number),

@@ -136,7 +136,7 @@ impl<'a> Walker<'a, '_> {
         };
         let kind =
             if matches!(holder.kind, Kind::List | Kind::Ring) { StoreKind::Extend } else { StoreKind::AugAssign };
-        self.store(kind, &node.target, holder, value, &node.value, node.range());
+        self.store(kind, &node.target, &holder, &value, &node.value, node.range());
         self.assign_quietly(&node.target, result);
     }
 
@@ -486,16 +486,16 @@ impl<'a> Walker<'a, '_> {
         &mut self,
         kind: StoreKind,
         target: &'a Expr,
-        holder: Value,
-        value: Value,
+        holder: &Value,
+        value: &Value,
         value_expr: &'a Expr,
         range: TextRange,
     ) {
         let root = self.root(target);
-        self.note_kept(kind, root, &value);
+        self.note_kept(kind, root, value);
         if self.recording() {
             let at = self.at();
-            let (holder, value) = (self.seen(&holder), self.seen(&value));
+            let (holder, value) = (self.seen(holder), self.seen(value));
             self.log.stores.push(Store { kind, range, target, root, holder, value, value_expr, via: None, at });
         }
     }
