@@ -11,6 +11,7 @@ import argparse
 import json
 import os
 import pathlib
+import signal
 import statistics
 import subprocess
 import sys
@@ -23,7 +24,8 @@ CORPUS = ROOT / "corpus" / "h200"
 PEAKS = ("peak_allocated_bytes", "peak_reserved_bytes")
 #: For each peak: the part of cases that must lie within a first bound, the bound, and the bound for all. In per cent.
 TARGETS = {"peak_allocated_bytes": (95, 0.1, 1.0), "peak_reserved_bytes": (90, 0.5, 3.0)}
-
+#: A plan that takes longer is a failure.
+LIMIT_SECONDS = 600
 
 #: What was measured, and where the scripts are that were.
 MEASURED = ((CORPUS / "h200.jsonl", CORPUS / "scripts"), (CORPUS / "extra_plan/h200.jsonl", CORPUS / "extra_plan/cases"))
@@ -56,13 +58,22 @@ def plan(case: dict) -> dict:
     words = [command(), "plan", "--gpu", "h200", "--steps", "0", "--json", "--python", sys.executable]
     words += [str(case["path"]), *case["args"]]
     start = time.monotonic()
-    done = subprocess.run(words, capture_output=True, text=True, env=environment, timeout=600)
+    with subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, start_new_session=True
+    ) as job:
+        try:
+            told, said = job.communicate(timeout=LIMIT_SECONDS)
+        except subprocess.TimeoutExpired:
+            # The script is a child of the command: both must go, or it runs on for ever.
+            os.killpg(job.pid, signal.SIGKILL)
+            job.communicate()
+            return {"error": [f"ran on for {LIMIT_SECONDS} s"], "seconds": LIMIT_SECONDS}
     seconds = time.monotonic() - start
-    if done.returncode == 1:
+    if job.returncode == 1:
         return {"error": ["ran out of memory"], "seconds": seconds}
-    if done.returncode != 0:
-        return {"error": (done.stderr.strip().splitlines() or ["no word"])[-2:], "seconds": seconds}
-    return {**json.loads(done.stdout), "seconds": seconds}
+    if job.returncode != 0:
+        return {"error": (said.strip().splitlines() or [f"no word, status {job.returncode}"])[-2:], "seconds": seconds}
+    return {**json.loads(told), "seconds": seconds}
 
 
 def errors(case: dict, planned: dict) -> dict[str, float]:

@@ -1,7 +1,7 @@
 //! cuBLAS: handles with what was set on them. Products and solvers do nothing.
 //!
-//! cuBLAS takes no memory of its own here: PyTorch gives every handle a workspace from its allocator
-//! (`cublasSetWorkspace_v2`), so that the one cuBLAS would take is never made.
+//! Every handle takes memory for itself. PyTorch gives each a workspace from its allocator besides
+//! (`cublasSetWorkspace_v2`).
 //!
 //! Functions whose only effect is on device memory stand in `symbols/cublas.txt` with `~`. The others are here.
 
@@ -9,18 +9,22 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr;
 use std::sync::OnceLock;
 
-use crate::count;
+use crate::card::Card;
 use crate::installed::Library;
 use crate::object::{Out, create, put};
+use crate::{count, device, memory};
 
 const SUCCESS: c_int = 0;
 const NOT_INITIALIZED: c_int = 1;
+const ALLOC_FAILED: c_int = 3;
 const INVALID_VALUE: c_int = 7;
 
 const POINTER_MODE_HOST: c_int = 0;
 
 /// What `cublasCreate_v2` hands out.
 pub(crate) struct Handle {
+    /// Where the handle's own memory lies.
+    own: u64,
     stream: *mut c_void,
     pointer_mode: c_int,
     atomics_mode: c_int,
@@ -45,11 +49,26 @@ fn set(handle: Option<&mut Handle>, what: impl FnOnce(&mut Handle)) -> c_int {
     })
 }
 
+/// What a handle takes on the card: twice the workspace that cuBLAS's manual names for its architecture, which is what
+/// an H200 showed.
+fn own_bytes(card: &Card) -> u64 {
+    let workspace_mib: u64 = match card.compute_capability.major {
+        9..=11 => 32,
+        12 => 12,
+        _ => 4,
+    };
+    (2 * workspace_mib) << 20
+}
+
 #[unsafe(no_mangle)]
 extern "C" fn cublasCreate_v2(handle: Out<'_, *mut Handle>) -> c_int {
+    let Ok(device) = device::enter() else { return NOT_INITIALIZED };
+    let Ok(card) = device::card(device) else { return NOT_INITIALIZED };
+    let Ok(own) = memory::allocate(device, own_bytes(card)) else { return ALLOC_FAILED };
     done(create(
         handle,
         Handle {
+            own,
             stream: ptr::null_mut(),
             pointer_mode: POINTER_MODE_HOST,
             atomics_mode: 0,
@@ -61,7 +80,11 @@ extern "C" fn cublasCreate_v2(handle: Out<'_, *mut Handle>) -> c_int {
 
 #[unsafe(no_mangle)]
 extern "C" fn cublasDestroy_v2(handle: Option<Box<Handle>>) -> c_int {
-    if handle.is_some() { SUCCESS } else { NOT_INITIALIZED }
+    handle.map_or(NOT_INITIALIZED, |handle| {
+        // In a child after a fork the memory is the parent's.
+        let _ = memory::free(handle.own);
+        SUCCESS
+    })
 }
 
 #[unsafe(no_mangle)]

@@ -5,17 +5,22 @@
 //! Not modelled: registers and shared memory of each kernel. All are taken to use [`REGISTERS`] registers a thread and
 //! no static shared memory.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::card::Card;
+use crate::fat_binary::{self, Image};
 use crate::fault::{Fault, Outcome};
 use crate::lock::Guarded;
-use crate::memory;
+use crate::{device, memory};
 
 /// Registers a thread, taken for every kernel.
 pub(crate) const REGISTERS: u32 = 32;
 /// The most threads of a block.
 pub(crate) const MAX_THREADS: u32 = 1024;
+
+/// Devices on which a module that can call the system was loaded, one bit each for the first 64.
+static WITH_LARGE_STACKS: AtomicU64 = AtomicU64::new(0);
 
 static KERNELS: Guarded<Kernels> = Guarded::new(Kernels::new());
 
@@ -27,11 +32,19 @@ struct Kernels {
     variables: BTreeMap<usize, (u64, Option<u64>)>,
     /// Dynamic shared memory that programs asked for, by kernel.
     shared_bytes: BTreeMap<usize, u32>,
+    /// Fat binaries of which a kernel was launched, by device.
+    loaded: BTreeSet<(u32, usize)>,
 }
 
 impl Kernels {
     const fn new() -> Self {
-        Self { functions: Vec::new(), is_sorted: true, variables: BTreeMap::new(), shared_bytes: BTreeMap::new() }
+        Self {
+            functions: Vec::new(),
+            is_sorted: true,
+            variables: BTreeMap::new(),
+            shared_bytes: BTreeMap::new(),
+            loaded: BTreeSet::new(),
+        }
     }
 }
 
@@ -75,66 +88,45 @@ pub(crate) fn architecture(card: &Card, function: usize) -> u32 {
     let own = card.compute_capability.major * 10 + card.compute_capability.minor;
     let Some(fat_binary) = fat_binary_of(function) else { return own };
     // SAFETY: registered as a fat binary, which stays as long as its library.
-    let images = unsafe { images(fat_binary as *const u32) };
-    let newest = |kind: u16| images.iter().filter(|image| image.0 == kind && image.1 <= own).map(|image| image.1).max();
-    newest(ELF).filter(|found| found / 10 == own / 10).or_else(|| newest(PTX)).unwrap_or(own)
+    let images = unsafe { fat_binary::images(fat_binary as *const u32) };
+    fat_binary::chosen(&images, own).map_or(own, |image| image.architecture)
 }
 
-const WRAPPER_MAGIC: u32 = 0x4662_43b1;
-const FAT_BINARY_MAGIC: u32 = 0xba55_ed50;
-const PTX: u16 = 1;
-const ELF: u16 = 2;
-/// No compiler puts more images into one fat binary; a limit for ones that are not what they seem.
-const MAX_IMAGES: usize = 64;
+/// Whether the code that a kernel came with can call the system: fail an assertion, or print.
+fn may_call_system(card: &Card, function: usize) -> bool {
+    let own = card.compute_capability.major * 10 + card.compute_capability.minor;
+    let Some(fat_binary) = fat_binary_of(function) else { return false };
+    // SAFETY: registered as a fat binary, which stays as long as its library.
+    let images = unsafe { fat_binary::images(fat_binary as *const u32) };
+    fat_binary::chosen(&images, own).is_some_and(Image::calls_system)
+}
 
-/// Kind and architecture of every image in a fat binary.
-///
-/// # Safety
-///
-/// `wrapper` is null or points to what a compiler gives `__cudaRegisterFatBinary`.
-unsafe fn images(wrapper: *const u32) -> Vec<(u16, u32)> {
-    let mut found = Vec::new();
-    // SAFETY: a wrapper begins with its magic number, a version and the address of the fat binary.
-    let data: *const u8 = unsafe {
-        if wrapper.is_null() || wrapper.read_unaligned() != WRAPPER_MAGIC {
-            return found;
-        }
-        wrapper.add(2).cast::<*const u8>().read_unaligned()
-    };
-    // SAFETY: a fat binary begins with its magic number, the size of its header (16) and that of all its images.
-    let (magic, header_bytes, bytes) = unsafe {
-        if data.is_null() {
-            return found;
-        }
-        let word = |at: usize| data.add(at);
-        (
-            word(0).cast::<u32>().read_unaligned(),
-            word(6).cast::<u16>().read_unaligned() as usize,
-            word(8).cast::<u64>().read_unaligned() as usize,
-        )
-    };
-    if magic != FAT_BINARY_MAGIC {
-        return found;
+/// What a launch brings about besides the kernel: the driver loads the kernel's module, and the first one that can call
+/// the system makes it give kernels larger stacks, for which it moves ([`memory::grow_stacks`]).
+pub(crate) fn load(function: usize) -> Outcome {
+    let device = device::current();
+    let bit = 1_u64.checked_shl(device).unwrap_or(0);
+    if WITH_LARGE_STACKS.load(Ordering::Relaxed) & bit != 0 || !is_new(device, function) {
+        return Ok(());
     }
-    let (mut at, end) = (header_bytes, header_bytes.saturating_add(bytes));
-    while at + 32 <= end && found.len() < MAX_IMAGES {
-        // SAFETY: an image begins with a header of at least 32 bytes, inside the fat binary's size.
-        let (kind, image_header_bytes, image_bytes, architecture) = unsafe {
-            let word = |offset: usize| data.add(at + offset);
-            (
-                word(0).cast::<u16>().read_unaligned(),
-                word(4).cast::<u32>().read_unaligned() as usize,
-                word(8).cast::<u64>().read_unaligned() as usize,
-                word(28).cast::<u32>().read_unaligned(),
-            )
-        };
-        found.push((kind, architecture));
-        match at.checked_add(image_header_bytes.saturating_add(image_bytes)) {
-            Some(next) if next > at => at = next,
-            _ => break,
-        }
+    if may_call_system(device::card(device)?, function) {
+        WITH_LARGE_STACKS.fetch_or(bit, Ordering::Relaxed);
+        device::enter_device(device)?;
+        memory::grow_stacks(device)?;
     }
-    found
+    Ok(())
+}
+
+/// Whether a kernel's module was not loaded on a device before.
+fn is_new(device: u32, function: usize) -> bool {
+    let Some(fat_binary) = fat_binary_of(function) else { return false };
+    KERNELS.lock().loaded.insert((device, fat_binary))
+}
+
+/// In a child after a fork: nothing is loaded.
+pub(crate) fn forked() {
+    WITH_LARGE_STACKS.store(0, Ordering::Relaxed);
+    KERNELS.lock().loaded.clear();
 }
 
 /// The dynamic shared memory that a kernel may have: what the program asked for, or what every block gets.
@@ -204,26 +196,14 @@ mod tests {
     }
 
     #[test]
-    fn images_of_a_fat_binary_are_found() {
-        let mut data = Vec::new();
-        data.extend(FAT_BINARY_MAGIC.to_ne_bytes());
-        data.extend([1_u16, 16].map(u16::to_ne_bytes).concat());
-        data.extend((2_u64 * (64 + 8)).to_ne_bytes());
-        for (kind, architecture) in [(ELF, 80_u32), (PTX, 90)] {
-            let mut image = vec![0_u8; 64 + 8];
-            image[..2].copy_from_slice(&kind.to_ne_bytes());
-            image[4..8].copy_from_slice(&64_u32.to_ne_bytes());
-            image[8..16].copy_from_slice(&8_u64.to_ne_bytes());
-            image[28..32].copy_from_slice(&architecture.to_ne_bytes());
-            data.extend(image);
-        }
-        let wrapper = [u64::from(WRAPPER_MAGIC), data.as_ptr() as u64];
-        // SAFETY: built as a compiler builds one, and alive until the end.
-        assert_eq!(unsafe { images(wrapper.as_ptr().cast()) }, [(ELF, 80), (PTX, 90)]);
-        // SAFETY: null and other bytes are what it must withstand.
-        assert!(unsafe { images([7_u64, 7].as_ptr().cast()) }.is_empty());
+    fn a_kernel_runs_as_the_newest_image_for_the_card() {
+        let (_data, wrapper) = fat_binary::tests::build(&[(2, 80, 0, b""), (1, 90, 0, b"")]);
         register(4711, wrapper.as_ptr() as usize);
         assert_eq!(architecture(&installed()[0], 4711), 90);
         assert_eq!(architecture(&installed()[0], 4712), 90);
+        assert!(!may_call_system(&installed()[0], 4711));
+        assert!(is_new(0, 4711));
+        assert!(!is_new(0, 4711));
+        assert!(is_new(1, 4711));
     }
 }

@@ -56,6 +56,7 @@ mod cusparselt;
 mod device;
 mod driver;
 mod exchanged;
+mod fat_binary;
 mod fault;
 mod handle;
 mod installed;

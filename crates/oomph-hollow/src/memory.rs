@@ -6,9 +6,11 @@
 //! Not modelled: what other processes take of a card; managed memory that moves to a card (it is host memory here and
 //! costs a card nothing).
 //!
-//! Every lookup and change takes logarithmic time under one lock.
+//! Every lookup takes logarithmic time under one lock; so does every change but that of the address space, which looks
+//! through its gaps.
 
 mod chunks;
+mod gaps;
 mod host;
 mod ledger;
 mod pool;
@@ -53,6 +55,11 @@ pub(crate) fn has_context(device: u32) -> bool {
 /// Takes `bytes` on a device.
 pub(crate) fn allocate(device: u32, bytes: u64) -> Outcome<u64> {
     ledger().allocate(device, bytes)
+}
+
+/// Kernels get larger stacks on a device: the driver moves them to other addresses.
+pub(crate) fn grow_stacks(device: u32) -> Outcome {
+    ledger().device_mut(device)?.grow_stacks()
 }
 
 /// Gives back what starts at `address`, whatever kind of memory it is.

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use serde::Serialize;
 
-use crate::{count, device, memory};
+use crate::{count, device, kernel, memory};
 
 /// Whether the program has called CUDA at all. `LD_PRELOAD` puts the library into every child, most of which never do.
 static USED: AtomicBool = AtomicBool::new(false);
@@ -59,6 +59,7 @@ pub(crate) fn forked() {
     count::reset();
     memory::forked();
     device::forked();
+    kernel::forked();
 }
 
 /// One line on stderr.

@@ -140,6 +140,11 @@ fn what_does_not_fit_raises_at_its_line() {
 }
 
 #[test]
+fn segments_lie_where_the_driver_puts_them() {
+    passes("addresses.py");
+}
+
+#[test]
 fn expandable_segments_grow_and_shrink() {
     let Some(run) = Run::new(&script("expandable.py")) else { return };
     run.with("PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True").output();

@@ -136,47 +136,48 @@ unsafe extern "C" fn cudaGetFuncBySymbol(out: *mut usize, function: usize) -> c_
     runtime(|| unsafe { put(out, function) })
 }
 
-fn launch(grid: Dim3, block: Dim3, shared_bytes: usize, on: usize) -> c_int {
+fn launch(function: usize, grid: Dim3, block: Dim3, shared_bytes: usize, on: usize) -> c_int {
     runtime(|| {
         kernel::check_launch(grid.sides(), block.sides(), shared_bytes)?;
+        kernel::load(function)?;
         stream::launch(on)
     })
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cudaLaunchKernel(
-    _function: usize,
+    function: usize,
     grid: Dim3,
     block: Dim3,
     _arguments: *mut *mut c_void,
     shared_bytes: usize,
     on: usize,
 ) -> c_int {
-    launch(grid, block, shared_bytes, on)
+    launch(function, grid, block, shared_bytes, on)
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn __cudaLaunchKernel(
-    _kernel: usize,
+    kernel: usize,
     grid: Dim3,
     block: Dim3,
     _arguments: *mut *mut c_void,
     shared_bytes: usize,
     on: usize,
 ) -> c_int {
-    launch(grid, block, shared_bytes, on)
+    launch(kernel, grid, block, shared_bytes, on)
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn cudaLaunchCooperativeKernel(
-    _function: usize,
+    function: usize,
     grid: Dim3,
     block: Dim3,
     _arguments: *mut *mut c_void,
     shared_bytes: usize,
     on: usize,
 ) -> c_int {
-    launch(grid, block, shared_bytes, on)
+    launch(function, grid, block, shared_bytes, on)
 }
 
 /// The beginning of `cudaLaunchConfig_t`; attributes follow.
@@ -191,12 +192,12 @@ struct LaunchConfig {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cudaLaunchKernelExC(
     config: *const LaunchConfig,
-    _function: usize,
+    function: usize,
     _arguments: *mut *mut c_void,
 ) -> c_int {
     // SAFETY: the caller's pointer.
     match unsafe { config.as_ref() } {
-        Some(config) => launch(config.grid, config.block, config.shared_bytes, config.stream),
+        Some(config) => launch(function, config.grid, config.block, config.shared_bytes, config.stream),
         None => runtime(|| Err(Fault::INVALID_VALUE)),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::space::Gaps;
+use super::gaps::Gaps;
 
 /// Every address that a piece gets is a multiple of this.
 pub(crate) const UNIT_BYTES: u64 = 512;

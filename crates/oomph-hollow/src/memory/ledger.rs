@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::PAGE_BYTES;
 use super::chunks::{Chunks, UNIT_BYTES};
 use super::pool::Pools;
-use super::space::Space;
+use super::space::{Own, Space};
 use super::virtual_memory::VirtualMemory;
 use crate::card;
 use crate::fault::{Fault, Outcome};
@@ -62,6 +62,7 @@ pub(crate) struct Device {
     has_context: bool,
     taken_bytes: u64,
     peak_bytes: u64,
+    own: Own,
     /// None until the first request.
     space: Option<Space>,
     small: Chunks,
@@ -92,15 +93,23 @@ impl Device {
         self.taken_bytes = self.taken_bytes.saturating_sub(bytes);
     }
 
+    fn space(&mut self) -> Outcome<&mut Space> {
+        if self.space.is_none() {
+            self.space = Some(reserve_space(self.capacity_bytes + self.context_bytes, self.own)?);
+        }
+        self.space.as_mut().ok_or(Fault::OUT_OF_MEMORY)
+    }
+
+    /// Kernels get larger stacks. They are part of what a context takes, so nothing is charged.
+    pub(super) fn grow_stacks(&mut self) -> Outcome {
+        self.space()?.grow_stacks();
+        Ok(())
+    }
+
     /// Addresses for `bytes`, and the bytes counted.
     pub(super) fn take_pages(&mut self, bytes: u64) -> Outcome<u64> {
         self.charge(bytes)?;
-        let memory_bytes = self.capacity_bytes + self.context_bytes;
-        let space = match &mut self.space {
-            Some(space) => space,
-            None => self.space.insert(reserve_space(memory_bytes)?),
-        };
-        let address = space.take(bytes);
+        let address = self.space()?.take(bytes);
         if address.is_none() {
             self.give_back(bytes);
         }
@@ -133,11 +142,11 @@ impl Device {
 }
 
 /// Reserves addresses for a device: several times its memory, so that no order of requests runs out of them.
-fn reserve_space(memory_bytes: u64) -> Outcome<Space> {
+fn reserve_space(memory_bytes: u64, own: Own) -> Outcome<Space> {
     let mut bytes = (8 * memory_bytes).max(1 << 38).next_multiple_of(PAGE_BYTES);
     while bytes >= memory_bytes {
         if let Some(start) = super::host::reserve(bytes) {
-            return Ok(Space::new(start, bytes));
+            return Ok(Space::new(start, bytes, own));
         }
         bytes = (bytes / 2).next_multiple_of(PAGE_BYTES);
     }
@@ -176,6 +185,7 @@ impl Ledger {
                 has_context: false,
                 taken_bytes: 0,
                 peak_bytes: 0,
+                own: Own::of_card(card.sms),
                 space: None,
                 small: Chunks::new(),
             }));

@@ -1,102 +1,127 @@
 //! Addresses: which ones a request gets.
 //!
-//! The rule is what recorded drivers do: addresses come in chunks of 32 MiB, each new run of chunks right below the
-//! last; a request takes the smallest gap that holds it (the lowest of several), from the gap's start, before new
-//! chunks are opened. PyTorch's allocator breaks ties between equal blocks by address, so this order shows.
+//! PyTorch's allocator breaks ties between equal blocks by address, so the order of addresses shows in the peaks. The
+//! rule is what the driver of an H200 does, found in the addresses of 150 recorded runs:
+//!
+//! - Addresses come in arenas, multiples of 32 MiB. A request takes the lowest gap of any arena that holds it, from the
+//!   gap's start; only if there is none a new arena is opened.
+//! - An arena that is empty goes back to the operating system. A new one lies at the end of the highest hole that has
+//!   32 MiB to spare, else below all others.
+//! - The first arenas are the driver's own ([`Own`]), with room for others in them.
+//!
+//! Not modelled: holes that the program's own use of the host's address space leaves above the first arena.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-/// Free stretches of addresses, found by size and by address in logarithmic time.
-#[derive(Debug, Default)]
-pub(crate) struct Gaps {
-    by_start: BTreeMap<u64, u64>,
-    by_size: BTreeSet<(u64, u64)>,
+use super::gaps::Gaps;
+
+const MIB: u64 = 1 << 20;
+
+/// What the driver opens addresses by.
+const CHUNK_BYTES: u64 = 32 * MIB;
+
+/// What the driver itself has: its first two arenas, with room for others in both.
+///
+/// On an H200 the lower one holds the stacks of kernels, 414 MiB; 2 MiB are left over. The higher one has 128 MiB, of
+/// which 30 in the middle are free. The stacks grow to 506 MiB, and so move to another arena, once a module is loaded
+/// that can call the system ([`Space::grow_stacks`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Own {
+    stacks_bytes: u64,
+    large_stacks_bytes: u64,
 }
 
-impl Gaps {
-    pub(crate) const fn new() -> Self {
-        Self { by_start: BTreeMap::new(), by_size: BTreeSet::new() }
-    }
+/// The higher of the driver's arenas, and where the gap in it begins and ends.
+const HIGHER_BYTES: u64 = 128 * MIB;
+const HIGHER_GAP: (u64, u64) = (72 * MIB, 102 * MIB);
 
-    /// Takes `bytes` from the start of the smallest gap that holds them.
-    pub(crate) fn take(&mut self, bytes: u64) -> Option<u64> {
-        let &(gap_bytes, start) = self.by_size.range((bytes, 0)..).next()?;
-        self.remove_gap(start, gap_bytes);
-        self.insert_gap(start + bytes, gap_bytes - bytes);
-        Some(start)
+impl Own {
+    /// Stacks grow with the number of multiprocessors: the sizes were measured for 132.
+    pub(crate) fn of_card(sms: u32) -> Self {
+        let scaled = |mib: u64| (mib * MIB * u64::from(sms) / 132).next_multiple_of(2 * MIB);
+        Self { stacks_bytes: scaled(414), large_stacks_bytes: scaled(506) }
     }
+}
 
-    /// Makes addresses free, joined to the gaps beside them.
-    pub(crate) fn add(&mut self, start: u64, bytes: u64) {
-        let (mut from, mut to) = (start, start + bytes);
-        if let Some((&left, &left_bytes)) = self.by_start.range(..start).next_back()
-            && left + left_bytes == start
-        {
-            self.remove_gap(left, left_bytes);
-            from = left;
-        }
-        if let Some(&right_bytes) = self.by_start.get(&to) {
-            self.remove_gap(to, right_bytes);
-            to += right_bytes;
-        }
-        self.insert_gap(from, to - from);
-    }
-
-    /// Takes away addresses that lie in one gap.
-    pub(crate) fn cut(&mut self, start: u64, bytes: u64) {
-        if let Some((&gap, &gap_bytes)) = self.by_start.range(..=start).next_back()
-            && start + bytes <= gap + gap_bytes
-        {
-            self.remove_gap(gap, gap_bytes);
-            self.insert_gap(gap, start - gap);
-            self.insert_gap(start + bytes, gap + gap_bytes - start - bytes);
-        }
-    }
-
-    fn insert_gap(&mut self, start: u64, bytes: u64) {
-        if bytes > 0 {
-            self.by_start.insert(start, bytes);
-            self.by_size.insert((bytes, start));
-        }
-    }
-
-    fn remove_gap(&mut self, start: u64, bytes: u64) {
-        self.by_start.remove(&start);
-        self.by_size.remove(&(bytes, start));
-    }
+/// Addresses reserved from the operating system together.
+#[derive(Debug)]
+struct Arena {
+    bytes: u64,
+    gaps: Gaps,
 }
 
 /// The addresses of one device, reserved from the operating system once.
 #[derive(Debug)]
 pub(crate) struct Space {
-    gaps: Gaps,
     start: u64,
     end: u64,
-    /// Where the lowest chunk opened so far begins.
+    /// Where the lowest arena begins.
     floor: u64,
+    arenas: BTreeMap<u64, Arena>,
+    /// Between arenas.
+    holes: Gaps,
+    own: Own,
+    /// Where the stacks lie until they grow.
+    stacks: Option<u64>,
 }
 
-/// What the driver opens addresses by.
-const CHUNK_BYTES: u64 = 32 << 20;
-
 impl Space {
-    pub(crate) fn new(start: u64, bytes: u64) -> Self {
-        Self { gaps: Gaps::new(), start, end: start + bytes, floor: start + bytes }
+    pub(crate) fn new(start: u64, bytes: u64, own: Own) -> Self {
+        let end = (start + bytes) / CHUNK_BYTES * CHUNK_BYTES;
+        let mut space = Self { start, end, floor: end, arenas: BTreeMap::new(), holes: Gaps::new(), own, stacks: None };
+        // A space too small for them belongs to no real card.
+        if let Some(higher) = space.open(HIGHER_BYTES, HIGHER_BYTES) {
+            space.give_back(higher + HIGHER_GAP.0, HIGHER_GAP.1 - HIGHER_GAP.0);
+        }
+        space.stacks = space.take_for_stacks(own.stacks_bytes);
+        space
     }
 
     /// An address for `bytes`, a multiple of the page size.
     pub(crate) fn take(&mut self, bytes: u64) -> Option<u64> {
-        if let Some(address) = self.gaps.take(bytes) {
+        if let Some(address) = self.arenas.values_mut().find_map(|arena| arena.gaps.take_lowest(bytes)) {
             return Some(address);
         }
-        let opened = bytes.checked_next_multiple_of(CHUNK_BYTES)?;
-        self.floor = self.floor.checked_sub(opened).filter(|&floor| floor >= self.start)?;
-        self.gaps.insert_gap(self.floor + bytes, opened - bytes);
-        Some(self.floor)
+        self.open(bytes, bytes.checked_next_multiple_of(CHUNK_BYTES)?)
+    }
+
+    /// Opens an arena and takes `bytes` from its start.
+    fn open(&mut self, bytes: u64, arena_bytes: u64) -> Option<u64> {
+        let start = if let Some(start) = self.holes.take_highest(arena_bytes, CHUNK_BYTES) {
+            start
+        } else {
+            self.floor = self.floor.checked_sub(arena_bytes).filter(|&floor| floor >= self.start)?;
+            self.floor
+        };
+        let mut gaps = Gaps::new();
+        gaps.add(start + bytes, arena_bytes - bytes);
+        self.arenas.insert(start, Arena { bytes: arena_bytes, gaps });
+        Some(start)
     }
 
     pub(crate) fn give_back(&mut self, address: u64, bytes: u64) {
-        self.gaps.add(address, bytes);
+        let Some((&start, arena)) = self.arenas.range_mut(..=address).next_back() else { return };
+        arena.gaps.add(address, bytes);
+        let arena_bytes = arena.bytes;
+        if !arena.gaps.is_all(start, arena_bytes) {
+            return;
+        }
+        self.arenas.remove(&start);
+        self.holes.add(start, arena_bytes);
+        if let Some(hole_bytes) = self.holes.take_at(self.floor) {
+            self.floor += hole_bytes;
+        }
+    }
+
+    fn take_for_stacks(&mut self, bytes: u64) -> Option<u64> {
+        self.open(bytes, bytes.next_multiple_of(CHUNK_BYTES))
+    }
+
+    /// Stacks grow, once: they move, and leave room where they were.
+    pub(crate) fn grow_stacks(&mut self) {
+        let Some(address) = self.stacks.take() else { return };
+        self.take_for_stacks(self.own.large_stacks_bytes);
+        self.give_back(address, self.own.stacks_bytes);
     }
 
     pub(crate) fn holds(&self, address: u64) -> bool {
@@ -108,44 +133,68 @@ impl Space {
 mod tests {
     use super::*;
 
-    const MIB: u64 = 1 << 20;
-
-    #[test]
-    fn small_requests_fill_a_chunk_and_chunks_go_down() {
-        let mut space = Space::new(0, 1 << 40);
-        let first = space.take(2 * MIB).unwrap();
-        assert_eq!(first, (1 << 40) - 32 * MIB);
-        assert_eq!(space.take(20 * MIB).unwrap(), first + 2 * MIB);
-        assert_eq!(space.take(40 * MIB).unwrap(), first - 64 * MIB);
-        // 24 MiB are left above the 40, 10 MiB above the 22.
-        assert_eq!(space.take(2 * MIB).unwrap(), first + 22 * MIB);
-        assert_eq!(space.take(20 * MIB).unwrap(), first - 24 * MIB);
+    /// An H200 whose driver has no room left, and where its arenas begin.
+    fn full() -> (Space, u64) {
+        let mut space = Space::new(0, 1 << 40, Own::of_card(132));
+        space.take(2 * MIB).unwrap();
+        space.take(30 * MIB).unwrap();
+        let base = space.floor;
+        (space, base)
     }
 
     #[test]
-    fn freed_neighbours_become_one_gap() {
-        let mut gaps = Gaps::new();
-        gaps.add(0, 10);
-        gaps.add(20, 10);
-        assert_eq!(gaps.take(30), None);
-        gaps.add(10, 10);
-        assert_eq!(gaps.take(30), Some(0));
-        assert_eq!(gaps.take(1), None);
+    fn the_lowest_gap_is_filled_and_arenas_go_down() {
+        let (mut space, base) = full();
+        let mut at = |mib: u64| (space.take(mib * MIB).unwrap() as i64 - base as i64) / MIB as i64;
+        assert_eq!(at(20), -32);
+        assert_eq!(at(148), -192);
+        assert_eq!(at(20), -224);
+        // Not the gap of 12 MiB that is exact: the lowest.
+        assert_eq!(at(2), -204);
+        assert_eq!(at(12), -44);
+        assert_eq!(at(10), -202);
+    }
+
+    /// From runs on an H200: a block beside what moves out keeps the arena, so that its room is filled from its start.
+    #[test]
+    fn the_driver_leaves_room_in_its_arenas() {
+        let mut space = Space::new(0, 1 << 40, Own::of_card(132));
+        let base = space.floor;
+        let at = |space: &mut Space, mib: u64| (space.take(mib * MIB).unwrap() as i64 - base as i64) / MIB as i64;
+        let before = [40, 20, 2, 2, 20, 2, 20].map(|mib| at(&mut space, mib));
+        assert_eq!(before, [-64, -24, -4, -2, 488, 414, -96]);
+        space.grow_stacks();
+        let after = [20, 64, 32, 20].map(|mib| at(&mut space, mib));
+        assert_eq!(after, [0, 20, 84, 116]);
+    }
+
+    /// From runs on an H200: else the arena goes back whole, and new ones are opened in its place, from its end.
+    #[test]
+    fn what_the_driver_leaves_can_go_back_whole() {
+        let mut space = Space::new(0, 1 << 40, Own::of_card(132));
+        let base = space.floor;
+        let at = |space: &mut Space, mib: u64| (space.take(mib * MIB).unwrap() as i64 - base as i64) / MIB as i64;
+        let before = [148, 20, 2].map(|mib| at(&mut space, mib));
+        assert_eq!(before, [-160, 488, -12]);
+        space.grow_stacks();
+        let after = [18, 64, 32, 20].map(|mib| at(&mut space, mib));
+        assert_eq!(after, [384, 320, 288, 256]);
     }
 
     #[test]
-    fn a_stretch_can_be_cut_out() {
-        let mut gaps = Gaps::new();
-        gaps.add(0, 100);
-        gaps.cut(40, 20);
-        assert_eq!(gaps.take(41), None);
-        assert_eq!(gaps.take(40), Some(0));
-        assert_eq!(gaps.take(40), Some(60));
+    fn an_empty_arena_is_a_hole_which_one_with_room_to_spare_may_reuse() {
+        let (mut space, base) = full();
+        let [first, second, _third] = [20, 90, 20].map(|mib| space.take(mib * MIB).unwrap());
+        space.give_back(first, 20 * MIB);
+        space.give_back(second, 90 * MIB);
+        // A hole of 128 MiB is left at the top: not for 128, but for 96, at its end.
+        assert_eq!(space.take(128 * MIB), Some(base - 288 * MIB));
+        assert_eq!(space.take(70 * MIB), Some(base - 96 * MIB));
     }
 
     #[test]
     fn a_space_ends() {
-        let mut space = Space::new(0, 64 * MIB);
+        let mut space = Space::new(0, 64 * MIB, Own::of_card(132));
         assert!(space.take(40 * MIB).is_some());
         assert_eq!(space.take(40 * MIB), None);
         assert_eq!(space.take(u64::MAX), None);
