@@ -234,6 +234,31 @@ impl<'a> Walker<'a, '_> {
         }
     }
 
+    /// Whether the names of a loop say that it goes over batches: `for x, y in test_data`, `for batch in batches(...)`.
+    fn names_batches(&self, target: &'a Expr, iter: &'a Expr) -> bool {
+        let named = match unwrapped(iter) {
+            Expr::Call(call) => &*call.func,
+            other => other,
+        };
+        let name = match named {
+            Expr::Name(node) => node.id.as_str(),
+            Expr::Attribute(node) => node.attr.as_str(),
+            _ => return false,
+        };
+        let name = name.to_ascii_lowercase();
+        let batches = ["batches", "data_iter", "dataiter", "loader", "dataset", "minibatch"]
+            .iter()
+            .any(|word| name.contains(word))
+            || ["_data", "_set", "testset", "trainset", "valset", "_iter", "_iterator", "iterator"]
+                .iter()
+                .any(|word| name.ends_with(word))
+            || name == "data";
+        let target = self.source.slice(target.range()).to_ascii_lowercase();
+        let items = ["batch", "data", "image", "img", "input", "sample", "x", "feat", "src"];
+        let first = target.trim_start_matches(['(', '[']).split(',').next().unwrap_or_default().trim();
+        batches && (target.contains(',') || items.iter().any(|word| first.contains(word)))
+    }
+
     /// What a loop over this goes over.
     pub(super) fn loop_kind(&self, target: &'a Expr, iter: &'a Expr, iterated: &Value) -> LoopKind {
         let target_text = self.source.slice(target.range()).to_ascii_lowercase();
@@ -242,6 +267,9 @@ impl<'a> Walker<'a, '_> {
         }
         if iterated.has(Flags::LEAF) {
             return LoopKind::Parameters;
+        }
+        if matches!(iterated.kind, Kind::Unknown | Kind::Dataset) && self.names_batches(target, iter) {
+            return LoopKind::Loader;
         }
         let epochs = ["epoch", "fold", "trial", "round", "episode"];
         if epochs.iter().any(|word| target_text.contains(word)) {

@@ -1,7 +1,7 @@
 //! Where something is: blocks, loops, handlers, what comes before what.
 
 use super::{Effect, Facts, Loop};
-use crate::analysis::events::{At, Bind, Block, BlockKind, Delete, LoopKind, Statement, StmtId};
+use crate::analysis::events::{At, Bind, Block, BlockKind, Call, Delete, LoopKind, Statement, StmtId};
 use crate::analysis::value::{BlockId, Value};
 use crate::python::{Expr, Ranged};
 
@@ -45,15 +45,18 @@ impl<'a> Facts<'a> {
         })
     }
 
-    /// The innermost loop over batches or training steps around a point.
+    /// The innermost loop around a point that runs once a batch: over a loader, or one that steps an optimizer itself.
     #[must_use]
     pub fn batch_loop(&self, at: &At) -> Option<Loop<'a>> {
-        self.loops(at).find(|found| match found.kind {
-            LoopKind::Loader => true,
-            // `for step in range(n)` is a loop of training steps if it trains.
-            LoopKind::Steps => self.effects_in(Effect::Step, found.block).next().is_some(),
-            _ => false,
-        })
+        self.loops(at).find(|found| found.kind == LoopKind::Loader || self.trains(found))
+    }
+
+    /// Whether a loop steps an optimizer once a turn: in its own body, not in a loop inside it.
+    #[must_use]
+    pub fn trains(&self, turns: &Loop<'_>) -> bool {
+        let own = |call: &Call<'_>| self.loops(&call.at).next().is_some_and(|innermost| innermost.block == turns.block);
+        let comprehension = matches!(turns.node, BlockKind::Comprehension(..));
+        !comprehension && turns.kind != LoopKind::Parameters && self.effects_in(Effect::Step, turns.block).any(own)
     }
 
     /// Whether `block` is `outer` or inside it.

@@ -1,6 +1,6 @@
 //! `tensor-stored-in-container-with-graph`: a list collects outputs with their graphs.
 
-use crate::analysis::events::{LoopKind, Store, StoreKind};
+use crate::analysis::events::{Store, StoreKind};
 use crate::analysis::value::Kind;
 use crate::facts::{Effect, Facts, FunctionKind};
 use crate::finding::{Level, Safety};
@@ -111,7 +111,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         if !grows(store) || !store.value.holds_graph() || facts.kind_at(&store.at) == FunctionKind::Forward {
             continue;
         }
-        let Some(batches) = facts.loops(&store.at).find(|found| found.kind == LoopKind::Loader) else { continue };
+        let Some(batches) = facts.batch_loop(&store.at) else { continue };
         let kept =
             facts.outlives(&store.holder, &batches) && !facts.is_emptied_in(store.target, batches.block, store.at.stmt);
         if !kept {
