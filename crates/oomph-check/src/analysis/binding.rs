@@ -78,7 +78,7 @@ impl<'a> Walker<'a, '_> {
             let part = match (&value.parts, value.kind) {
                 (Some(parts), Kind::Tuple) if parts.len() == targets.len() => parts[index].clone(),
                 (_, Kind::Unknown) => Value { sources: value.sources, ..Value::unknown() },
-                (_, Kind::Tensor) if value.has(Flags::RAW) => raw_part(value, target),
+                (_, Kind::Tensor) => raw_part(value, target),
                 _ => value.element(),
             };
             self.assign(target, part, exprs.map(|exprs| &exprs[index]), range);
@@ -325,8 +325,8 @@ fn iterates_loader(value: &Value) -> bool {
 /// One of several things a module returned: what is called a length or a metric is seldom an activation.
 fn raw_part(value: &Value, target: &Expr) -> Value {
     const PLAIN: &[&str] = &[
-        "metric", "acc", "len", "mask", "ind", "idx", "count", "num", "size", "info", "stat", "label", "target", "ids",
-        "names", "meta", "correct", "time", "lr", "log_dict", "shape", "box",
+        "metric", "acc", "len", "ind", "idx", "count", "num", "size", "info", "stats", "label", "target", "ids",
+        "names", "meta", "correct", "time", "lr", "log_", "logs", "logging", "shape",
     ];
     let name = match target {
         Expr::Name(node) => node.id.as_str().to_ascii_lowercase(),

@@ -62,3 +62,38 @@ def mixed_precision(model, optimizer, loader, criterion):
         optimizer.zero_grad()
         losses.append(loss)  # <- tensor-stored-in-container-with-graph
         losses.append(loss.detach())
+
+
+def tuple_of_plain_things(model, criterion, loader, optimizer):
+    model.train()
+    size = 0
+    for sample in loader:
+        loss, sample_size, logging_output = criterion(model, sample)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        size += sample_size
+
+
+def any_loop_that_steps(model, optimizer, graphs):
+    model.train()
+    total = 0
+    kept = []
+    for graph in graphs:
+        optimizer.zero_grad()
+        loss = model(graph).mean()
+        loss.backward()
+        optimizer.step()
+        total += loss  # <- loss-accumulated-with-graph
+    for epoch in range(10):
+        loss = model(graphs[0]).mean()
+        loss.backward()
+        optimizer.step()
+        kept.append(loss)  # <- tensor-stored-in-container-with-graph
+
+
+def managed(model, loader, stack):
+    model.eval()
+    stack.enter_context(torch.no_grad())
+    for batch in loader:
+        print(model(batch))
