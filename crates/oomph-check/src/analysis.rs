@@ -10,7 +10,7 @@ mod calls;
 mod env;
 pub mod events;
 mod exprs;
-mod known;
+pub(crate) mod known;
 mod methods;
 pub mod names;
 pub mod outline;

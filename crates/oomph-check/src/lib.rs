@@ -24,6 +24,7 @@ mod selection;
 pub mod settings;
 pub mod source;
 mod suppress;
+pub mod uses;
 
 pub use envelope::Envelope;
 pub use error::Error;

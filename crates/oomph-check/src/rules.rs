@@ -61,11 +61,20 @@
 use crate::rule::Rule;
 
 mod cat_in_loop;
+mod checkpoint_dict_kept;
+mod checkpoint_reentrant_unset;
+mod cuda_in_getitem_or_collate;
+mod ddp_without_set_device;
 mod empty_cache_in_inner_loop;
 mod eval_loop_without_no_grad;
 mod hidden_state_carried_across_batches;
+mod itertools_cycle_over_loader;
+mod list_of_loader;
+mod load_without_map_location;
 mod loss_accumulated_with_graph;
 mod losses_summed_then_one_backward;
+mod mha_need_weights;
+mod notebook_output_history;
 mod retry_inside_except;
 mod tensor_stored_in_container_with_graph;
 mod unknown_memory_api;
@@ -89,6 +98,18 @@ pub static ALL: &[&Rule] = &[
     &retry_inside_except::RULE,
     // Data, loading, transfer.
     &cat_in_loop::RULE,
+    &checkpoint_dict_kept::RULE,
+    &cuda_in_getitem_or_collate::RULE,
+    &itertools_cycle_over_loader::RULE,
+    &list_of_loader::RULE,
+    &load_without_map_location::RULE,
+    // Several processes or cards.
+    &ddp_without_set_device::RULE,
+    // Operations and shapes.
+    &checkpoint_reentrant_unset::RULE,
+    &mha_need_weights::RULE,
+    // Frameworks and notebooks.
+    &notebook_output_history::RULE,
 ];
 
 /// The rule of that name.

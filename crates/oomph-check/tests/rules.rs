@@ -5,8 +5,19 @@ use std::path::Path;
 
 use oomph_check::{Choice, Finding, Project, Rule, RuleSet, Selection, Source, check, rules};
 
+/// Examples of notebooks begin with `# %%`, which also parts their cells.
+fn parse(text: &str) -> Source {
+    if !text.starts_with("# %%\n") {
+        return Source::parse("example.py", text.to_owned());
+    }
+    let cell = |code: &str| serde_json::json!({"cell_type": "code", "id": "c", "metadata": {}, "outputs": [], "execution_count": null, "source": code.trim_end()});
+    let cells: Vec<_> = text.split("# %%\n").skip(1).map(cell).collect();
+    let notebook = serde_json::json!({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5});
+    Source::parse_notebook("example.ipynb", &notebook.to_string()).expect("a notebook")
+}
+
 fn run(set: RuleSet, text: &str) -> Vec<Finding> {
-    let source = Source::parse("example.py", text.to_owned());
+    let source = parse(text);
     assert!(source.syntax_errors().is_empty(), "{:?} in:\n{text}", source.syntax_errors());
     check(&Project::new(vec![source]), &Selection::same(set)).remove(0)
 }

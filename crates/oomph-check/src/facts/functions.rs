@@ -50,6 +50,13 @@ impl<'a> Facts<'a> {
         at.function.map_or(FunctionKind::Plain, |index| self.function_kind(index))
     }
 
+    /// The class the method a point is in belongs to.
+    #[must_use]
+    pub fn class_at(&self, at: &At) -> Option<ClassId> {
+        let index = self.function(at)?.class?;
+        Some(ClassId { file: self.file, index })
+    }
+
     /// What kind of class the method a point is in belongs to.
     #[must_use]
     pub fn class_kind(&self, at: &At) -> ClassKind {

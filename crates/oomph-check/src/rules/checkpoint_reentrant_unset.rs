@@ -1,0 +1,104 @@
+//! `checkpoint-reentrant-unset`: activation checkpointing without choosing how.
+
+use crate::facts::Facts;
+use crate::finding::{Level, Safety};
+use crate::report::Report;
+use crate::rule::{Example, Group, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    name: "checkpoint-reentrant-unset",
+    group: Group::Operations,
+    level: Level::Warning,
+    fix: Some(Safety::Unsafe),
+    summary: "Activation checkpointing is used without `use_reentrant`.",
+    why: "Unset, torch takes the reentrant way and warns. That way records nothing when no input needs a gradient, so \
+          the first checkpointed block trains nothing or keeps everything, and it does not work with `torch.autograd.grad`, \
+          keyword arguments and several hooks. The default is to change, and `checkpoint` will raise without it.",
+    cost: "The activations that checkpointing was to save, wherever the reentrant way falls back.",
+    instead: "`checkpoint(block, x, use_reentrant=False)`.",
+    when_not: "The code must run on torch before 1.11, which does not know the argument.",
+    examples: &[
+        Example {
+            bad: "\
+from torch.utils.checkpoint import checkpoint
+
+def forward(self, x):
+    for block in self.blocks:
+        x = checkpoint(block, x)
+    return x
+",
+            good: "\
+from torch.utils.checkpoint import checkpoint
+
+def forward(self, x):
+    for block in self.blocks:
+        x = checkpoint(block, x, use_reentrant=False)
+    return x
+",
+        },
+        Example {
+            bad: "\
+import torch.utils.checkpoint as cp
+
+def forward(self, x):
+    if self.with_cp and x.requires_grad:
+        out = cp.checkpoint(self.inner, x)
+    else:
+        out = self.inner(x)
+    return cp.checkpoint_sequential(self.tail, 4, out)
+",
+            good: "\
+import torch.utils.checkpoint as cp
+
+def forward(self, x):
+    if self.with_cp and x.requires_grad:
+        out = cp.checkpoint(self.inner, x, use_reentrant=False)
+    else:
+        out = self.inner(x)
+    return cp.checkpoint_sequential(self.tail, 4, out, use_reentrant=False)
+",
+        },
+    ],
+    silent_on: &[
+        "\
+from torch.utils.checkpoint import checkpoint
+
+def forward(self, x, **options):
+    return checkpoint(self.block, x, **options)
+",
+        "\
+from my_parallel import checkpoint
+
+def forward(self, x):
+    return checkpoint(self.block, x)
+",
+        "\
+from fairscale.nn.checkpoint import checkpoint_wrapper as checkpoint
+
+layer = checkpoint(layer)
+",
+    ],
+    check,
+};
+
+const CHECKPOINTS: &[&str] = &["torch.utils.checkpoint.checkpoint", "torch.utils.checkpoint.checkpoint_sequential"];
+
+fn check(facts: &Facts<'_>, report: &mut Report) {
+    for call in CHECKPOINTS.iter().flat_map(|name| facts.calls_to(name)) {
+        let hidden = call.node.arguments.keywords.iter().any(|keyword| keyword.arg.is_none());
+        if hidden || call.keyword("use_reentrant").is_some() || call.args.is_empty() {
+            continue;
+        }
+        let block = call.arg(0).map_or("", |block| facts.written(block));
+        let block = if block.len() > 60 || block.contains('\n') { "the block" } else { block };
+        report
+            .add(
+                call,
+                format!(
+                    "`{block}` is checkpointed the reentrant way: it saves nothing where no input needs a gradient"
+                ),
+            )
+            .because(&call.node.arguments, "`use_reentrant` is not given")
+            .unsafe_fix("Use the non-reentrant way", facts.add_argument(call, "use_reentrant=False"));
+    }
+}

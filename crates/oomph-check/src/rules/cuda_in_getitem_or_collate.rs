@@ -1,0 +1,176 @@
+//! `cuda-in-getitem-or-collate`: loader workers touch the GPU.
+
+use crate::analysis::events::Call;
+use crate::facts::{Facts, FunctionKind};
+use crate::finding::Level;
+use crate::python::Ranged;
+use crate::report::Report;
+use crate::rule::{Example, Group, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    name: "cuda-in-getitem-or-collate",
+    group: Group::Data,
+    level: Level::Error,
+    fix: None,
+    summary: "A dataset or a collate function puts tensors on the GPU.",
+    why: "Loader workers are processes of their own. Each one that touches the GPU opens a CUDA context there, and with \
+          forked workers CUDA refuses to start at all. Finished batches then wait on the GPU in the loader's queue.",
+    cost: "About half a gigabyte of GPU memory a worker for its context, and `num_workers x prefetch_factor` batches.",
+    instead: "Return CPU tensors, give the loader `pin_memory=True`, and move each batch in the loop with \
+              `batch.to(device, non_blocking=True)`.",
+    when_not: "The loader has `num_workers=0`: everything then runs in the main process.",
+    examples: &[
+        Example {
+            bad: "\
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+class Images(Dataset):
+    def __getitem__(self, index):
+        image = torch.load(self.paths[index])
+        return image.cuda(), self.labels[index]
+
+loader = DataLoader(Images(), batch_size=64, num_workers=8)
+",
+            good: "\
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+class Images(Dataset):
+    def __getitem__(self, index):
+        image = torch.load(self.paths[index])
+        return image, self.labels[index]
+
+loader = DataLoader(Images(), batch_size=64, num_workers=8, pin_memory=True)
+for image, label in loader:
+    image = image.cuda(non_blocking=True)
+",
+        },
+        Example {
+            bad: "\
+import torch
+from torch.nn.utils.rnn import pad_sequence
+from torch.utils.data import DataLoader
+
+device = torch.device('cuda' if torch.cuda.is_available() else 'cpu')
+
+def pad(batch):
+    texts = pad_sequence([torch.tensor(text) for text, _ in batch], batch_first=True)
+    return texts.to(device), torch.tensor([label for _, label in batch], device=device)
+
+loader = DataLoader(dataset, batch_size=32, collate_fn=pad, num_workers=args.workers)
+",
+            good: "\
+import torch
+from torch.nn.utils.rnn import pad_sequence
+from torch.utils.data import DataLoader
+
+device = torch.device('cuda' if torch.cuda.is_available() else 'cpu')
+
+def pad(batch):
+    texts = pad_sequence([torch.tensor(text) for text, _ in batch], batch_first=True)
+    return texts, torch.tensor([label for _, label in batch])
+
+loader = DataLoader(dataset, batch_size=32, collate_fn=pad, num_workers=args.workers)
+for texts, labels in loader:
+    texts, labels = texts.to(device), labels.to(device)
+",
+        },
+    ],
+    silent_on: &[
+        "\
+import torch
+from torch.utils.data import DataLoader
+
+device = torch.device('cuda')
+
+def collate_batch(batch):
+    return torch.stack(batch).to(device)
+
+loader = DataLoader(dataset, batch_size=8, collate_fn=collate_batch)
+",
+        "\
+import torch
+from torch.utils.data import Dataset
+
+class Images(Dataset):
+    def __getitem__(self, index):
+        return self.images[index].to(torch.float32)
+",
+        "\
+import torch
+from torch.utils.data import DataLoader
+
+num_workers = 0
+
+def collate(batch):
+    return torch.stack(batch).cuda()
+
+loader = DataLoader(dataset, collate_fn=collate, num_workers=num_workers)
+",
+    ],
+    check,
+};
+
+fn check(facts: &Facts<'_>, report: &mut Report) {
+    let loaders: Vec<&Call<'_>> = facts.calls_named("DataLoader").collect();
+    for call in facts.calls() {
+        let Some(part) = worker_part(facts, call) else { continue };
+        let helper = facts.callee_summary(call).is_some_and(|summary| summary.moves_to_cuda);
+        if !(facts.moves_to_gpu(call) || facts.makes_on_gpu(call) || helper) || only_main_process(facts, call) {
+            continue;
+        }
+        let tied: Vec<&&Call<'_>> = loaders.iter().filter(|loader| is_for(facts, loader, call)).collect();
+        let asked = if tied.is_empty() { loaders.iter().collect() } else { tied.clone() };
+        let with_workers = asked.iter().find(|loader| has_workers(facts, loader));
+        if !asked.is_empty() && with_workers.is_none() {
+            continue;
+        }
+        // No loader of it in sight: only what certainly means the GPU.
+        let literal = call.name == "cuda" || facts.written(&call.node.arguments).contains("cuda");
+        if tied.is_empty() && (!literal || helper) {
+            continue;
+        }
+        let with_workers = with_workers.filter(|_| !tied.is_empty());
+        report
+            .add(call, format!("`{part}` runs in the loader's workers: each of them opens a CUDA context here"))
+            .level(if with_workers.is_some() { Level::Error } else { Level::Warning })
+            .because(call, "this puts data on the GPU")
+            .because_if(with_workers.map(|loader| loader.range()), "this loader has workers");
+    }
+}
+
+/// Whether a loader is known to run the function a call is in.
+fn is_for(facts: &Facts<'_>, loader: &Call<'_>, call: &Call<'_>) -> bool {
+    let dataset = loader.keyword_value("dataset").or_else(|| loader.args.first()).and_then(|value| value.class);
+    let by_class = dataset.is_some() && dataset == facts.class_at(&call.at);
+    let collate = loader.keyword("collate_fn").map_or("", |expr| facts.written(expr));
+    by_class || collate.contains(facts.function_name(&call.at)) && !collate.is_empty()
+}
+
+/// The name of the function a call is in, when that runs in workers.
+fn worker_part<'a>(facts: &Facts<'a>, call: &Call<'a>) -> Option<&'a str> {
+    let name = facts.function_name(&call.at);
+    let by_kind = matches!(facts.kind_at(&call.at), FunctionKind::GetItem | FunctionKind::Collate);
+    let by_name = matches!(name, "collate_fn" | "collate_batch" | "custom_collate_fn" | "my_collate" | "collate");
+    (by_kind || by_name).then_some(name)
+}
+
+fn has_workers(facts: &Facts<'_>, loader: &Call<'_>) -> bool {
+    match loader.keyword("num_workers").or_else(|| loader.arg(5)) {
+        Some(workers) => !facts.is_always(workers, 0),
+        None => loader.has_star(),
+    }
+}
+
+/// Whether the call stands under a test of which process this is.
+fn only_main_process(facts: &Facts<'_>, call: &Call<'_>) -> bool {
+    use crate::analysis::events::BlockKind;
+    facts.blocks_around(&call.at).any(|(_, block)| match block.kind {
+        BlockKind::If(Some(test)) => {
+            let asked = facts.written(test);
+            asked.contains("worker_info") || asked.contains("num_workers")
+        }
+        _ => false,
+    })
+}

@@ -1,0 +1,161 @@
+//! `ddp-without-set-device`: every rank opens a context on GPU 0.
+
+use crate::analysis::events::Call;
+use crate::analysis::outline::Usage;
+use crate::facts::Facts;
+use crate::finding::Level;
+use crate::python::{Expr, Ranged};
+use crate::report::Report;
+use crate::rule::{Example, Group, Rule};
+use crate::uses::string_of;
+
+pub(super) static RULE: Rule = Rule {
+    name: "ddp-without-set-device",
+    group: Group::Distributed,
+    level: Level::Warning,
+    fix: None,
+    summary: "Processes use \"the GPU\" without having chosen one each.",
+    why: "`.cuda()` and `device=\"cuda\"` mean the current device, which is GPU 0 in every process until \
+          `torch.cuda.set_device` says otherwise. All ranks put their tensors and their context on it.",
+    cost: "A CUDA context, about half a gigabyte, on GPU 0 for every other rank, and whatever they allocate there.",
+    instead: "`torch.cuda.set_device(local_rank)` as the first line of each process, before anything touches CUDA.",
+    when_not: "A launcher gives each process one GPU through `CUDA_VISIBLE_DEVICES`.",
+    examples: &[
+        Example {
+            bad: "\
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+def worker(rank, world_size):
+    dist.init_process_group('nccl', rank=rank, world_size=world_size)
+    model = build_model().cuda()
+    model = DistributedDataParallel(model, device_ids=[rank])
+",
+            good: "\
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+def worker(rank, world_size):
+    torch.cuda.set_device(rank)
+    dist.init_process_group('nccl', rank=rank, world_size=world_size)
+    model = build_model().cuda()
+    model = DistributedDataParallel(model, device_ids=[rank])
+",
+        },
+        Example {
+            bad: "\
+import torch
+from torch.distributed import all_gather_object, init_process_group
+
+def main(scores):
+    init_process_group(backend='nccl', init_method='env://')
+    gathered = [None] * 8
+    all_gather_object(gathered, scores)
+    return gathered
+",
+            good: "\
+import os
+import torch
+from torch.distributed import all_gather_object, init_process_group
+
+def main(scores):
+    torch.cuda.set_device(int(os.environ['LOCAL_RANK']))
+    init_process_group(backend='nccl', init_method='env://')
+    gathered = [None] * 8
+    all_gather_object(gathered, scores)
+    return gathered
+",
+        },
+    ],
+    silent_on: &[
+        "\
+import torch
+import torch.distributed as dist
+
+def worker(rank, world_size):
+    dist.init_process_group('gloo', rank=rank, world_size=world_size)
+    model = build_model().cuda()
+",
+        "\
+import os
+import torch
+import torch.distributed as dist
+
+def worker(rank, world_size):
+    os.environ['CUDA_VISIBLE_DEVICES'] = str(rank)
+    dist.init_process_group('nccl', rank=rank, world_size=world_size)
+    model = build_model().cuda()
+",
+        "\
+import torch
+import torch.distributed as dist
+
+def worker(rank, world_size):
+    dist.init_process_group('nccl', rank=rank, world_size=world_size)
+    device = torch.device('cuda', rank)
+    model = build_model().to(device)
+",
+        "\
+import torch
+import torch.distributed as dist
+
+def worker(rank, world_size):
+    dist.init_process_group('nccl', rank=rank, world_size=world_size)
+    with torch.cuda.device(rank):
+        model = build_model().cuda()
+",
+    ],
+    check,
+};
+
+fn check(facts: &Facts<'_>, report: &mut Report) {
+    let mut starts = facts.calls_named("init_process_group").filter(|call| is_nccl(facts, call)).peekable();
+    if starts.peek().is_none() || chooses_device(facts) {
+        return;
+    }
+    let Some(touch) = facts.calls().iter().find(|call| means_current_device(facts, call)) else { return };
+    let Some(start) = starts.next() else { return };
+    let text = facts.written(touch);
+    let text = text.lines().next().unwrap_or(text);
+    report
+        .add(touch, format!("`{text}` uses GPU 0 in every process: none of them has chosen its own"))
+        .because(start, "one process a GPU starts here")
+        .because(&start.range(), "`torch.cuda.set_device` is called nowhere in the project");
+}
+
+/// Whether the group is one of GPUs.
+fn is_nccl(facts: &Facts<'_>, call: &Call<'_>) -> bool {
+    let backend = call.keyword("backend").or_else(|| call.arg(0));
+    let of_torch = facts.full_name(call).is_some_and(|name| name.starts_with("torch.distributed"));
+    let given = call.keyword("device_id").is_some() || call.has_star();
+    of_torch && !given && backend.and_then(string_of).is_some_and(|name| name.contains("nccl"))
+}
+
+/// Whether any file of the project chooses a device, or leaves that to the environment.
+fn chooses_device(facts: &Facts<'_>) -> bool {
+    let sets = |name: &str| facts.tables().outlines.iter().any(|outline| outline.usage(name).any(Usage::CALLED));
+    let text = &facts.source.text;
+    let context = facts.withs().iter().any(|item| facts.written(item.expr).contains("cuda.device("));
+    sets("set_device") || sets("set_default_device") || text.contains("CUDA_VISIBLE_DEVICES") || context
+}
+
+/// Whether a call uses the current device, whatever that is.
+fn means_current_device(facts: &Facts<'_>, call: &Call<'_>) -> bool {
+    let bare = |device: &Expr| string_of(device) == Some("cuda");
+    let receiver_is_value = call.receiver.is_some() && facts.full_name(call).is_none();
+    match call.name {
+        "cuda" => {
+            receiver_is_value
+                && call.node.arguments.is_empty() | call.keyword("non_blocking").is_some()
+                && call.args.is_empty()
+        }
+        "to" => receiver_is_value && call.arg(0).is_some_and(bare),
+        "all_gather_object" | "broadcast_object_list" | "gather_object" => {
+            facts.full_name(call).is_some_and(|name| name.starts_with("torch.distributed"))
+                && call.keyword("device").is_none()
+        }
+        _ => facts.makes_on_gpu(call) && call.keyword("device").is_some_and(bare),
+    }
+}

@@ -1,0 +1,112 @@
+//! `itertools-cycle-over-loader`: `cycle` keeps every batch of the first pass.
+
+use crate::facts::Facts;
+use crate::finding::{Edit, Level, Safety};
+use crate::python::{Expr, Ranged};
+use crate::report::Report;
+use crate::rule::{Example, Group, Rule};
+use crate::uses::last_name;
+
+pub(super) static RULE: Rule = Rule {
+    name: "itertools-cycle-over-loader",
+    group: Group::Data,
+    level: Level::Error,
+    fix: Some(Safety::Unsafe),
+    summary: "`itertools.cycle` goes over a data loader.",
+    why: "`cycle` keeps a copy of every item of the first pass and replays those. For a loader these are all batches of \
+          an epoch. It also means that data is never shuffled or augmented anew.",
+    cost: "The whole dataset as tensors, after one epoch; on the GPU if the loader's batches are there.",
+    instead: "A generator that starts the loader again: `while True: yield from loader`.",
+    when_not: "What is cycled is a short list of settings, not a loader.",
+    examples: &[
+        Example {
+            bad: "\
+import itertools
+import torch
+
+batches = itertools.cycle(train_loader)
+for step in range(10_000):
+    x, y = next(batches)
+",
+            good: "\
+import torch
+
+def endless(loader):
+    while True:
+        yield from loader
+
+batches = endless(train_loader)
+for step in range(10_000):
+    x, y = next(batches)
+",
+        },
+        Example {
+            bad: "\
+from itertools import cycle
+from torch.utils.data import DataLoader
+
+labelled = DataLoader(small, batch_size=16, shuffle=True)
+unlabelled = DataLoader(large, batch_size=64, shuffle=True)
+for (x, y), u in zip(cycle(labelled), unlabelled):
+    print(x, y, u)
+",
+            good: "\
+import itertools
+from torch.utils.data import DataLoader
+
+labelled = DataLoader(small, batch_size=16, shuffle=True)
+unlabelled = DataLoader(large, batch_size=64, shuffle=True)
+again = itertools.chain.from_iterable(itertools.repeat(labelled))
+for (x, y), u in zip(again, unlabelled):
+    print(x, y, u)
+",
+        },
+    ],
+    silent_on: &[
+        "\
+import itertools
+import torch
+
+colours = itertools.cycle(['red', 'green', 'blue'])
+",
+        "\
+import torch
+
+def cycle(loader):
+    while True:
+        for batch in loader:
+            yield batch
+
+batches = cycle(train_loader)
+",
+        "\
+import itertools
+import torch
+
+turns = itertools.cycle(train_loaders)
+",
+    ],
+    check,
+};
+
+fn check(facts: &Facts<'_>, report: &mut Report) {
+    for call in facts.calls_to("itertools.cycle") {
+        let Some(argument) = call.arg(0) else { continue };
+        let plural = last_name(argument).is_some_and(|name| name.to_ascii_lowercase().ends_with("loaders"));
+        if !facts.goes_over_loader(argument, call) || plural {
+            continue;
+        }
+        let text = facts.written(argument);
+        let finding =
+            report.add(call, format!("`cycle` keeps every batch of `{text}` after the first pass and replays them"));
+        finding.because(argument, "a data loader: its batches are copied into a list that is never freed");
+        if let Expr::Attribute(callee) = &*call.node.func {
+            let module = facts.written(&*callee.value).to_owned();
+            let edits = vec![
+                Edit::replace(callee.attr.range(), format!("chain.from_iterable({module}.repeat")),
+                Edit::insert(call.node.range().end(), ")"),
+            ];
+            finding.unsafe_fix("Start the loader again instead", edits);
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! `notebook-output-history`: a cell's value is kept by the notebook.
+
+use crate::analysis::events::Callee;
+use crate::analysis::value::{Device, Flags, Value};
+use crate::facts::Facts;
+use crate::finding::{Edit, Level, Safety};
+use crate::python::{Expr, Ranged, Stmt};
+use crate::report::Report;
+use crate::rule::{Example, Group, Rule};
+use crate::uses::last_name;
+
+pub(super) static RULE: Rule = Rule {
+    name: "notebook-output-history",
+    group: Group::Frameworks,
+    level: Level::Warning,
+    fix: Some(Safety::Unsafe),
+    summary: "A notebook cell ends in a tensor that lives on the GPU or has a graph.",
+    why: "IPython keeps the value of every cell that ends in an expression: in `Out[n]` for good, and in `_`, `__` and \
+          `___`. The tensor, and the graph with all activations behind it, can then not be freed by `del`.",
+    cost: "The tensor and the activations of its forward pass, once for every time the cell is run, until the kernel \
+           restarts.",
+    instead: "End the line with `;`, bind the result to a name, or show what is wanted: `out.shape`, `out.mean().item()`.",
+    when_not: "The value is small and has no graph.",
+    examples: &[Example {
+        bad: "\
+# %%
+import torch
+from torchvision.models import resnet18
+model = resnet18().cuda()
+x = torch.randn(64, 3, 224, 224, device='cuda')
+# %%
+model(x)
+",
+        good: "\
+# %%
+import torch
+from torchvision.models import resnet18
+model = resnet18().cuda()
+x = torch.randn(64, 3, 224, 224, device='cuda')
+# %%
+with torch.no_grad():
+    out = model(x)
+out.shape
+",
+    }],
+    silent_on: &[
+        "\
+# %%
+import torch
+from torch import nn
+model = nn.Linear(8, 2).cuda()
+# %%
+model(torch.ones(4, 8).cuda());
+# %%
+model(torch.ones(4, 8).cuda()).sum().item()
+# %%
+model(torch.ones(4, 8).cuda()).shape
+# %%
+model
+",
+        "\
+import torch
+from torch import nn
+model = nn.Linear(8, 2)
+model(torch.ones(4, 8))
+",
+        "\
+# %%
+import torch
+x = torch.ones(4, 8)
+x
+# %%
+(x + 1).sum()
+# %%
+print(x.cuda())
+",
+    ],
+    check,
+};
+
+fn check(facts: &Facts<'_>, report: &mut Report) {
+    for cell in &facts.source.cells {
+        let last = facts.statements().iter().filter(|found| {
+            found.block == crate::analysis::value::BlockId::MODULE && cell.range.contains_range(found.node.range())
+        });
+        let Some(Stmt::Expr(shown)) = last.max_by_key(|found| found.node.start()).map(|found| found.node) else {
+            continue;
+        };
+        let after = facts.source.slice(crate::python::TextRange::new(shown.end(), cell.range.end()));
+        let Some(value) = value_of(facts, &shown.value) else { continue };
+        if after.trim_start().starts_with(';') || !is_heavy(facts, value, &shown.value) {
+            continue;
+        }
+        let text = facts.written(&*shown.value);
+        let text = text.lines().next().unwrap_or(text);
+        let what = if value.keeps_graph() { "a tensor with its graph" } else { "a tensor on the GPU" };
+        report
+            .add(shown, format!("The notebook keeps `{text}` in `Out`: {what} that no `del` can free"))
+            .because(shown, format!("the last line of the cell, and {what}"))
+            .unsafe_fix("Do not keep the value", vec![Edit::insert(shown.end(), ";")]);
+    }
+}
+
+/// What a shown expression is, where that is known for sure: results of unknown methods may be anything.
+fn value_of<'f>(facts: &'f Facts<'_>, expr: &Expr) -> Option<&'f Value> {
+    const TENSOR_METHODS: &[&str] = &[
+        "cuda",
+        "to",
+        "float",
+        "half",
+        "softmax",
+        "log_softmax",
+        "sigmoid",
+        "view",
+        "reshape",
+        "permute",
+        "transpose",
+        "squeeze",
+        "unsqueeze",
+        "clone",
+        "forward",
+        "encode",
+        "decode",
+        "relu",
+        "flatten",
+        "contiguous",
+    ];
+    match expr {
+        Expr::Call(_) => {
+            let call = facts.call_at(expr)?;
+            let torch = facts.full_name(call).is_some_and(|name| name.starts_with("torch."));
+            let known = call.callee == Callee::Module || torch || TENSOR_METHODS.contains(&call.name);
+            known.then_some(&call.result)
+        }
+        _ => facts.bares().iter().find(|bare| bare.expr.range() == expr.range()).map(|bare| &bare.value),
+    }
+}
+
+/// Whether it is worth a word: more than one number on the GPU, or a forward pass there.
+fn is_heavy<'a>(facts: &Facts<'a>, value: &Value, shown: &Expr) -> bool {
+    if !value.is_tensor() || value.has(Flags::SCALAR) || value.has(Flags::LOSS) {
+        return false;
+    }
+    value.device == Device::Cuda || value.keeps_graph() && comes_from_gpu(facts, shown)
+}
+
+/// Whether something in the expression is moved to the GPU, or was before.
+fn comes_from_gpu(facts: &Facts<'_>, shown: &Expr) -> bool {
+    facts.calls().iter().any(|call| {
+        let within = shown.range().contains_range(call.node.range());
+        let earlier = call.at.function.is_none() && call.node.end() <= shown.start();
+        let same = call.receiver_expr().and_then(last_name).is_some_and(|name| is_called_in(facts, shown, name));
+        facts.moves_to_gpu(call) && (within || earlier && same)
+    })
+}
+
+/// Whether an expression is a call of what has this name.
+fn is_called_in(facts: &Facts<'_>, shown: &Expr, name: &str) -> bool {
+    facts.written(shown).starts_with(&format!("{name}("))
+}

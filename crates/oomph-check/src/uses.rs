@@ -1,0 +1,258 @@
+//! Where a name is read and what stands around an expression: questions about text that no event answers.
+
+use crate::analysis::events::{At, Call};
+use crate::analysis::value::{Flags, Kind, Value};
+use crate::facts::Facts;
+use crate::python::ast::visitor::source_order::{SourceOrderVisitor, walk_expr, walk_stmt};
+use crate::python::ast::{ExprName, Number};
+use crate::python::{Expr, Ranged, Stmt, TextRange};
+
+/// A place where a name is read.
+#[derive(Debug)]
+pub struct Use<'a> {
+    /// The name.
+    pub name: &'a ExprName,
+    /// The statement it is in, the innermost.
+    pub stmt: &'a Stmt,
+    /// The expressions around it within that statement, innermost first.
+    pub around: Vec<&'a Expr>,
+}
+
+impl<'a> Use<'a> {
+    /// The call whose arguments the name is somewhere in: `f` of `g(f(name["x"]))`.
+    pub fn calls(&self) -> impl Iterator<Item = &'a crate::python::ExprCall> {
+        let read = self.name.range();
+        self.around.iter().filter_map(move |expr| match expr {
+            Expr::Call(call) if call.arguments.range().contains_range(read) => Some(call),
+            _ => None,
+        })
+    }
+}
+
+struct Finder<'a, 'n> {
+    name: Option<&'n str>,
+    target: TextRange,
+    stmts: Vec<&'a Stmt>,
+    exprs: Vec<&'a Expr>,
+    found: Vec<Use<'a>>,
+    around: Vec<&'a Expr>,
+}
+
+impl<'a> SourceOrderVisitor<'a> for Finder<'a, '_> {
+    fn visit_stmt(&mut self, stmt: &'a Stmt) {
+        let outer = std::mem::take(&mut self.exprs);
+        self.stmts.push(stmt);
+        walk_stmt(self, stmt);
+        self.stmts.pop();
+        self.exprs = outer;
+    }
+
+    fn visit_expr(&mut self, expr: &'a Expr) {
+        if let (Some(wanted), Expr::Name(name), Some(stmt)) = (self.name, expr, self.stmts.last()) {
+            if name.id.as_str() == wanted && name.ctx.is_load() {
+                let around = self.exprs.iter().rev().copied().collect();
+                self.found.push(Use { name, stmt, around });
+            }
+        }
+        if self.name.is_none() && expr.range() == self.target && self.around.is_empty() {
+            self.around = self.exprs.iter().rev().copied().collect();
+        }
+        self.exprs.push(expr);
+        walk_expr(self, expr);
+        self.exprs.pop();
+    }
+}
+
+/// Every read of a name within statements, in the order of the text.
+#[must_use]
+pub fn uses_in<'a>(body: &'a [Stmt], name: &str) -> Vec<Use<'a>> {
+    let finder = Finder {
+        name: Some(name),
+        target: TextRange::default(),
+        stmts: Vec::new(),
+        exprs: Vec::new(),
+        found: Vec::new(),
+        around: Vec::new(),
+    };
+    let mut finder = finder;
+    for stmt in body {
+        finder.visit_stmt(stmt);
+    }
+    finder.found
+}
+
+/// The expressions around an expression within its statement, innermost first.
+#[must_use]
+pub fn expressions_around<'a>(stmt: &'a Stmt, inner: TextRange) -> Vec<&'a Expr> {
+    let mut finder = Finder {
+        name: None,
+        target: inner,
+        stmts: Vec::new(),
+        exprs: Vec::new(),
+        found: Vec::new(),
+        around: Vec::new(),
+    };
+    finder.visit_stmt(stmt);
+    finder.around
+}
+
+/// The whole number an expression is: `1_000_000`, `10**6`, `1e6`, `64 * 1024`.
+#[must_use]
+pub fn whole_number(expr: &Expr) -> Option<u64> {
+    match expr {
+        Expr::NumberLiteral(node) => match &node.value {
+            Number::Int(int) => int.as_u64(),
+            Number::Float(float) if float.fract() == 0.0 && (0.0..1e18).contains(float) => Some(*float as u64),
+            _ => None,
+        },
+        Expr::BinOp(node) => {
+            let (left, right) = (whole_number(&node.left)?, whole_number(&node.right)?);
+            match node.op {
+                crate::python::ast::Operator::Mult => left.checked_mul(right),
+                crate::python::ast::Operator::Pow => left.checked_pow(u32::try_from(right).ok()?),
+                crate::python::ast::Operator::Add => left.checked_add(right),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+/// Whether an expression is the whole number `number`, with or without a minus.
+#[must_use]
+pub fn is_number(expr: &Expr, number: i64) -> bool {
+    match expr {
+        Expr::UnaryOp(node) if node.op.is_u_sub() => number < 0 && is_number(&node.operand, -number),
+        _ => u64::try_from(number).is_ok_and(|number| whole_number(expr) == Some(number)),
+    }
+}
+
+/// The text of a string literal.
+#[must_use]
+pub fn string_of(expr: &Expr) -> Option<&str> {
+    match expr {
+        Expr::StringLiteral(node) => Some(node.value.to_str()),
+        _ => None,
+    }
+}
+
+/// The last name of a dotted expression: `attn` of `self.attn`.
+#[must_use]
+pub fn last_name(expr: &Expr) -> Option<&str> {
+    match expr {
+        Expr::Name(node) => Some(node.id.as_str()),
+        Expr::Attribute(node) => Some(node.attr.as_str()),
+        _ => None,
+    }
+}
+
+impl<'a> Facts<'a> {
+    /// The text of something.
+    #[must_use]
+    pub fn written(&self, node: &impl Ranged) -> &str {
+        self.source.slice(node.range())
+    }
+
+    /// The statements of the function a point is in, or of the file.
+    #[must_use]
+    pub fn body_around(&self, at: &At) -> &'a [Stmt] {
+        self.function(at).map_or_else(|| self.source.body(), |function| &function.node.body)
+    }
+
+    /// The expressions around a call within its statement, innermost first.
+    #[must_use]
+    pub fn around(&self, call: &Call<'a>) -> Vec<&'a Expr> {
+        self.statement(call.at.stmt).map_or_else(Vec::new, |found| expressions_around(found.node, call.node.range()))
+    }
+
+    /// The one name a call's result is bound to, when the call is all of the right-hand side.
+    #[must_use]
+    pub fn bound_name(&self, call: &Call<'a>) -> Option<&'a str> {
+        match self.statement(call.at.stmt)?.node {
+            Stmt::Assign(assign) if assign.value.range() == call.node.range() => match assign.targets.as_slice() {
+                [Expr::Name(name)] => Some(name.id.as_str()),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Whether an expression names a GPU: `"cuda:0"`, `torch.device("cuda")`, or a name this file gives such a value,
+    /// if only where one is available.
+    #[must_use]
+    pub fn is_gpu(&self, device: &Expr) -> bool {
+        let names_gpu =
+            |text: &str| text.contains("cuda") && !text.contains(".parameters(") || text.contains("get_device(");
+        match device {
+            Expr::StringLiteral(node) => node.value.to_str().starts_with("cuda"),
+            Expr::Name(_) | Expr::Attribute(_) => last_name(device).is_some_and(|name| {
+                self.binds_of(name).filter_map(|bind| bind.value_expr).any(|expr| names_gpu(self.written(expr)))
+            }),
+            _ => names_gpu(self.written(device)),
+        }
+    }
+
+    /// Whether a call moves its receiver to a GPU: `x.cuda()`, `x.to("cuda")`, `x.to(device)` where that is one.
+    #[must_use]
+    pub fn moves_to_gpu(&self, call: &Call<'a>) -> bool {
+        if call.receiver.is_none() || matches!(call.receiver.as_ref().map(|value| value.kind), Some(Kind::External(_)))
+        {
+            return false;
+        }
+        match call.name {
+            "cuda" => call.node.arguments.args.len() < 2,
+            "to" => call.arg(0).or_else(|| call.keyword("device")).is_some_and(|device| self.is_gpu(device)),
+            _ => false,
+        }
+    }
+
+    /// Whether a call makes a tensor on a GPU: `torch.zeros(8, device="cuda")`.
+    #[must_use]
+    pub fn makes_on_gpu(&self, call: &Call<'a>) -> bool {
+        let by_torch = self.full_name(call).is_some_and(|name| name.starts_with("torch."));
+        by_torch && call.result.is_tensor() && call.keyword("device").is_some_and(|device| self.is_gpu(device))
+    }
+
+    /// Whether the argument of a call is a loader, or `enumerate(...)`, `iter(...)`, `tqdm(...)` around one.
+    #[must_use]
+    pub fn goes_over_loader(&self, argument: &Expr, call: &Call<'a>) -> bool {
+        let index = call.node.arguments.args.iter().position(|arg| arg.range() == argument.range());
+        let named =
+            last_name(argument).is_some_and(|name| crate::analysis::known::is_loader_name(&name.to_ascii_lowercase()));
+        let is_loader = |value: &Value| value.kind == Kind::Loader && (named || !value.has(Flags::GUESSED));
+        if index.and_then(|index| call.args.get(index)).is_some_and(is_loader) {
+            return true;
+        }
+        let Some(inner) = self.call_at(argument) else { return false };
+        matches!(inner.name, "enumerate" | "iter" | "tqdm" | "track" | "trange")
+            && inner.arg(0).is_some_and(|expr| self.goes_over_loader(expr, inner))
+    }
+
+    /// Whether an expression is the whole number `number`, or a name only ever bound to it in this file.
+    #[must_use]
+    pub fn is_always(&self, expr: &Expr, number: i64) -> bool {
+        let bound = |name: &str| {
+            let mut binds = self.binds_of(name).peekable();
+            binds.peek().is_some() && binds.all(|bind| bind.value_expr.is_some_and(|value| is_number(value, number)))
+        };
+        is_number(expr, number) || last_name(expr).is_some_and(bound)
+    }
+
+    /// Whether the file is a test: its loaders and models are tiny on purpose.
+    #[must_use]
+    pub fn is_test_file(&self) -> bool {
+        let mut parts = self.source.name.rsplit(['/', '\\']);
+        let file = parts.next().unwrap_or_default();
+        file.starts_with("test_")
+            || file.ends_with("_test.py")
+            || file == "conftest.py"
+            || parts.any(|part| matches!(part, "test" | "tests" | "testing" | "unittests"))
+    }
+
+    /// Whether a name, or an attribute of that name, is bound in this file, and always to what this class or function made.
+    #[must_use]
+    pub fn is_made_by(&self, name: &str, full_name: &str) -> bool {
+        let mut binds = self.binds_of(name).peekable();
+        binds.peek().is_some() && binds.all(|bind| self.name_of(&bind.value) == Some(full_name))
+    }
+}
