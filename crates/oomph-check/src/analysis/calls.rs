@@ -169,7 +169,26 @@ impl<'a> Walker<'a, '_> {
     /// A tensor computed from the arguments.
     pub(super) fn of_args(&mut self, given: &Given<'a>) -> Value {
         let inputs: Vec<&Value> = given.all().collect();
-        self.combined(&inputs, given.node.range())
+        let mut value = self.combined(&inputs, given.node.range());
+        let runs_module = inputs.iter().any(|input| input.is_module() && !input.has(Flags::CRITERION));
+        if runs_module && !self.f.grad.is_off() {
+            // `checkpoint(block, x)`, `criterion(model, batch)`: the forward pass is in there.
+            value.sources = value.sources.with(self.site(given.node.range()));
+        }
+        value
+    }
+
+    /// Whether this point is in a loop over batches.
+    fn is_per_batch(&self) -> bool {
+        let mut block = self.f.block;
+        loop {
+            let found = &self.log.blocks[block.0 as usize];
+            match found.kind {
+                super::events::BlockKind::Loop(super::events::LoopKind::Loader, _) => return true,
+                super::events::BlockKind::Function(_) | super::events::BlockKind::Module => return false,
+                _ => block = found.parent,
+            }
+        }
     }
 
     fn construct(&mut self, id: ClassId, given: &Given<'a>) -> Outcome {
@@ -318,8 +337,11 @@ impl<'a> Walker<'a, '_> {
         }
         let arguments = self.by_parameter(Some(id), receiver, given);
         let arguments = arguments.iter().map(|value| value.as_ref().map(Value::as_argument)).collect();
-        let mut sites = super::tables::CallSites { arguments, ..Default::default() };
-        sites.modes.count(self.f.grad);
+        let per_batch = self.is_per_batch();
+        let sites = super::tables::CallSites { arguments, per_batch, ..Default::default() };
+        let caller = self.f.function.map(|index| FunctionId { file: self.file, index });
+        let mode = (self.f.grad != self.f.first_grad).then_some(self.f.grad);
+        self.learnt.edges.push(super::tables::Edge { callee: id, caller, mode });
         self.learnt.call_sites.entry(id).or_default().add(&sites);
     }
 

@@ -233,6 +233,12 @@ impl<'a> Walker<'a, '_> {
                 return if base.kind == Kind::Module { as_part(value) } else { value };
             }
             if let Some(id) = self.tables.method(class, name) {
+                let node = self.tables.outlines[id.file as usize].functions[id.index as usize].node;
+                let is_property = node.decorator_list.iter().any(|decorator| is_property(&decorator.expression));
+                if is_property && !matches!(base.kind, Kind::Class(_)) {
+                    let summary = self.summary(id);
+                    return summary.map_or_else(Value::unknown, |summary| summary.returns.as_argument());
+                }
                 return Value::of(Kind::Function(id));
             }
         }
@@ -469,6 +475,14 @@ pub(super) fn mixed(a: &Value, b: &Value) -> Value {
         (Kind::Tensor, _) => a.clone(),
         (_, Kind::Tensor) => b.clone(),
         _ => a.join(b),
+    }
+}
+
+fn is_property(decorator: &Expr) -> bool {
+    match decorator {
+        Expr::Name(name) => name.id.as_str().ends_with("property"),
+        Expr::Attribute(attribute) => attribute.attr.as_str().ends_with("property"),
+        _ => false,
     }
 }
 

@@ -129,6 +129,15 @@ impl Modes {
         }
     }
 
+    /// The one mode, if there is one.
+    pub(crate) fn summed_up(self) -> GradMode {
+        match (self.on, self.off, self.depends) {
+            (_, 0, 0) => GradMode::On,
+            (0, _, 0) => GradMode::NoGrad,
+            _ => GradMode::Depends,
+        }
+    }
+
     pub(crate) fn add(&mut self, other: Self) {
         self.on += other.on;
         self.off += other.off;
@@ -143,6 +152,18 @@ pub struct CallSites {
     pub arguments: Vec<Option<Value>>,
     /// The gradient modes it is called under.
     pub modes: Modes,
+    /// Whether it is called in a loop over batches.
+    pub per_batch: bool,
+}
+
+/// One call of a function of the project.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Edge {
+    pub(crate) callee: FunctionId,
+    /// The function that calls; `None` for a module's body.
+    pub(crate) caller: Option<FunctionId>,
+    /// The mode at the call; `None` when it is the mode the caller itself is called under.
+    pub(crate) mode: Option<GradMode>,
 }
 
 impl CallSites {
@@ -157,6 +178,7 @@ impl CallSites {
             };
         }
         self.modes.add(other.modes);
+        self.per_batch |= other.per_batch;
     }
 }
 
@@ -167,6 +189,7 @@ pub(crate) struct Learnt<'a> {
     pub(crate) attributes: Vec<FxHashMap<&'a str, Value>>,
     pub(crate) globals: FxHashMap<&'a str, Value>,
     pub(crate) call_sites: FxHashMap<FunctionId, CallSites>,
+    pub(crate) edges: Vec<Edge>,
     /// Calls of methods whose object is unknown, by the method's name.
     pub(crate) method_modes: FxHashMap<&'a str, Modes>,
 }
@@ -375,5 +398,38 @@ impl<'a> Tables<'a> {
             }
         }
         self.learnt = learnt;
+        self.spread_modes();
+    }
+
+    /// Works out the modes functions are called under, through callers that only pass theirs on.
+    fn spread_modes(&mut self) {
+        const ROUNDS: usize = 4;
+        let edges: Vec<Edge> = self.learnt.iter().flat_map(|file| file.edges.iter().copied()).collect();
+        for _ in 0..ROUNDS {
+            let mut modes: FxHashMap<FunctionId, Modes> = FxHashMap::default();
+            for edge in &edges {
+                let mode = edge.mode.or_else(|| edge.caller.map(|caller| self.mode_of_caller(caller)));
+                modes.entry(edge.callee).or_default().count(mode.unwrap_or(GradMode::On));
+            }
+            let mut changed = false;
+            #[expect(clippy::iter_over_hash_type, reason = "each entry goes to its own function")]
+            for (id, modes) in modes {
+                let sites = self.call_sites.entry(id).or_default();
+                changed |= sites.modes != modes;
+                sites.modes = modes;
+            }
+            if !changed {
+                break;
+            }
+        }
+    }
+
+    /// The mode a function's body begins in: what it declares, or what its callers give it.
+    fn mode_of_caller(&self, id: FunctionId) -> GradMode {
+        let declared = self.summary(id).map_or(GradMode::On, |summary| summary.grad);
+        if declared != GradMode::On {
+            return declared;
+        }
+        self.call_sites.get(&id).map_or(GradMode::On, |sites| sites.modes.summed_up())
     }
 }

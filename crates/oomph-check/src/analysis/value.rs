@@ -352,6 +352,7 @@ impl Value {
             (Some(parts), _) => parts.iter().cloned().reduce(|a, b| a.join(&b)).unwrap_or_else(Value::unknown),
             (None, Kind::Tensor) => self.clone().flagged(Flags::VIEW),
             (None, Kind::Array) => self.clone(),
+            (None, Kind::Module) => Self { graph: self.graph, ..Self::of(Kind::Module) },
             (None, Kind::Loader | Kind::Dataset) => Value::data().flagged(Flags::RAW.with(Flags::DATA)),
             _ => Value::unknown(),
         }

@@ -47,6 +47,8 @@ pub(super) struct Frame<'a> {
     pub(super) block: BlockId,
     pub(super) stmt: u32,
     pub(super) grad: GradMode,
+    /// The mode the body began in.
+    pub(super) first_grad: GradMode,
     /// Whether it is called with gradients recorded and without: rules are then told less than callers are.
     pub(super) called_both_ways: bool,
     pub(super) function: Option<u32>,
@@ -214,6 +216,7 @@ impl<'a, 't> Walker<'a, 't> {
             self.f.grad = GradMode::On;
             self.f.called_both_ways = true;
         }
+        self.f.first_grad = self.f.grad;
         self.f.summary.grad = self.f.grad;
         self.bind_parameters(index, node);
         self.walk_suite(&node.body);
@@ -276,6 +279,10 @@ impl<'a, 't> Walker<'a, 't> {
                 "torch.set_grad_enabled" => return GradMode::Depends,
                 _ => {}
             }
+            let text = self.source.slice(target.range());
+            if ["grad", "inference", "eval_mode"].iter().any(|word| text.contains(word)) {
+                return GradMode::Depends;
+            }
         }
         let name = node.name.as_str();
         if let Some(class) = self.f.class {
@@ -307,11 +314,7 @@ impl<'a, 't> Walker<'a, 't> {
         if self.f.class.is_some() {
             modes.add(self.tables.method_modes.get(name).copied().unwrap_or_default());
         }
-        match (modes.on, modes.off, modes.depends) {
-            (_, 0, 0) => GradMode::On,
-            (0, _, 0) => GradMode::NoGrad,
-            _ => GradMode::Depends,
-        }
+        modes.summed_up()
     }
 
     fn bind_parameters(&mut self, index: u32, node: &'a StmtFunctionDef) {

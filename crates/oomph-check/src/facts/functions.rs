@@ -91,6 +91,13 @@ impl<'a> Facts<'a> {
         self.tables.call_sites.contains_key(&FunctionId { file: self.file, index: function })
     }
 
+    /// Whether the function a point is in is called in a loop over batches somewhere in the project.
+    #[must_use]
+    pub fn is_called_per_batch(&self, at: &At) -> bool {
+        let id = at.function.map(|index| FunctionId { file: self.file, index });
+        id.and_then(|id| self.tables.call_sites.get(&id)).is_some_and(|sites| sites.per_batch)
+    }
+
     /// What the file defines and imports.
     #[must_use]
     pub fn outline(&self) -> &Outline<'a> {

@@ -1,9 +1,9 @@
 //! Where something is: blocks, loops, handlers, what comes before what.
 
 use super::{Effect, Facts, Loop};
-use crate::analysis::events::{At, Bind, Block, BlockKind, Call, Delete, LoopKind, Statement, StmtId};
+use crate::analysis::events::{At, Bind, Block, BlockKind, Call, Delete, LoopKind, Root, Statement, StmtId, StoreKind};
 use crate::analysis::value::{BlockId, Value};
-use crate::python::{Expr, Ranged};
+use crate::python::{Expr, Ranged, count_reads_in};
 
 impl<'a> Facts<'a> {
     /// A statement.
@@ -137,6 +137,18 @@ impl<'a> Facts<'a> {
                 && self.source.slice(bind.target.range()) == text
                 && self.is_inside(bind.at.block, block)
         })
+    }
+
+    /// Whether an expression reads a name that a block binds: a loop's variable, a counter.
+    #[must_use]
+    pub fn varies_in(&self, expr: &Expr, block: BlockId) -> bool {
+        let bound = self.log.binds.iter().filter(|bind| self.is_inside(bind.at.block, block)).map(|bind| bind.name);
+        let counted = self.log.stores.iter().filter(|store| self.is_inside(store.at.block, block));
+        let counted = counted.filter_map(|store| match store.root {
+            Root::Local(name) | Root::Outer(name) if store.kind == StoreKind::AugAssign => Some(name),
+            _ => None,
+        });
+        bound.chain(counted).any(|name| count_reads_in(expr, name) > 0)
     }
 
     /// Whether a holder is bound anew, cleared, popped from or deleted within a block.

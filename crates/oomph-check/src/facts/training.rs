@@ -17,9 +17,21 @@ impl<'a> Facts<'a> {
         self.effects(effect).filter(move |call| self.is_inside(call.at.block, block))
     }
 
-    /// The same within a function; `None` is the module's body.
+    /// The same within a function and those nested in it; `None` is the module's body.
     pub fn effects_of(&self, effect: Effect, function: Option<u32>) -> impl Iterator<Item = &Call<'a>> {
-        self.effects(effect).filter(move |call| call.at.function == function)
+        self.effects(effect).filter(move |call| self.is_part_of(call.at.function, function))
+    }
+
+    /// Whether `inner` is `outer` or a function nested in it.
+    fn is_part_of(&self, inner: Option<u32>, outer: Option<u32>) -> bool {
+        let mut now = inner;
+        while now != outer {
+            match now.and_then(|index| self.outline().functions.get(index as usize)) {
+                Some(function) if function.parent.is_some() => now = function.parent,
+                _ => return false,
+            }
+        }
+        true
     }
 
     /// What a call of `backward` goes back through.

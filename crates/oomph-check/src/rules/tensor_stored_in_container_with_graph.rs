@@ -4,7 +4,7 @@ use crate::analysis::events::{Store, StoreKind};
 use crate::analysis::value::Kind;
 use crate::facts::{Effect, Facts, FunctionKind};
 use crate::finding::{Level, Safety};
-use crate::python::{Expr, Ranged};
+use crate::python::{Expr, Ranged, Stmt};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
 
@@ -108,7 +108,7 @@ for x, y in loader:
 
 fn check(facts: &Facts<'_>, report: &mut Report) {
     for store in facts.stores() {
-        if !grows(store) || !store.value.holds_graph() || facts.kind_at(&store.at) == FunctionKind::Forward {
+        if !grows(facts, store) || !store.value.holds_graph() || facts.kind_at(&store.at) == FunctionKind::Forward {
             continue;
         }
         let Some(batches) = facts.batch_loop(&store.at) else { continue };
@@ -140,12 +140,21 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
     }
 }
 
-/// Whether each turn adds something: a literal key is overwritten.
-fn grows(store: &Store<'_>) -> bool {
+/// Whether each turn adds something: what has the same key each time is overwritten.
+fn grows(facts: &Facts<'_>, store: &Store<'_>) -> bool {
     let growing = store.holder.is_growing_holder() || store.via.is_some();
     match store.kind {
         StoreKind::Append => growing || store.holder.kind == Kind::Unknown,
         StoreKind::Extend => growing,
+        StoreKind::Item => {
+            let Some(Stmt::Assign(assign)) = facts.statement(store.at.stmt).map(|statement| statement.node) else {
+                return false;
+            };
+            let keys = assign.targets.iter().filter_map(Expr::as_subscript_expr).map(|target| &*target.slice);
+            let batches = facts.batch_loop(&store.at);
+            let varies = |key: &Expr| batches.is_some_and(|batches| facts.varies_in(key, batches.block));
+            matches!(store.holder.kind, Kind::Dict | Kind::List) && keys.into_iter().any(varies)
+        }
         _ => false,
     }
 }

@@ -131,3 +131,35 @@ async def asynchronous():
     kept = []
     async for batch in loader:
         kept.append(net(batch))  # <- tensor-stored-in-container-with-graph
+
+
+def by_key(names):
+    results = {}
+    last = {}
+    for i, batch in enumerate(loader):
+        results[i] = net(batch)  # <- tensor-stored-in-container-with-graph
+        last["out"] = net(batch)
+    return results.keys(), last.keys()
+
+
+def added_lists():
+    outs, more = [], []
+    for batch in loader:
+        outs += [net(batch)]  # <- tensor-stored-in-container-with-graph
+        more.extend([net(batch)])  # <- tensor-stored-in-container-with-graph
+    print(outs, more)
+
+
+def evaluate_inner():
+    net.eval()
+    for batch in loader:
+        print(net(batch))
+
+
+def evaluate_outer():
+    evaluate_inner()
+
+
+def evaluate_top():
+    with torch.no_grad():
+        evaluate_outer()
