@@ -51,7 +51,7 @@ class Editor:
             ),
         )
         params = types.InitializeParams(capabilities=capabilities, root_uri=self.root.as_uri())
-        self.server = (await self.client.initialize_async(params)).capabilities
+        self.server = (await asyncio.wait_for(self.client.initialize_async(params), 30)).capabilities
         self.client.initialized(types.InitializedParams())
         return self
 
@@ -85,7 +85,7 @@ class Editor:
         params = types.CodeActionParams(
             types.TextDocumentIdentifier(uri), span, types.CodeActionContext(diagnostics=[], only=only)
         )
-        return await self.client.text_document_code_action_async(params)
+        return await asyncio.wait_for(self.client.text_document_code_action_async(params), 10)
 
 
 def names(diagnostics):
@@ -279,3 +279,51 @@ def test_odd_documents_are_served(oomph, text):
     )
     assert answers[None]["method"] == "textDocument/publishDiagnostics"
     assert code == 0 and "panicked" not in err, err
+
+
+def test_notebooks_are_checked_cell_by_cell(oomph, tmp_path):
+    notebook = (tmp_path / "a.ipynb").as_uri()
+    texts = ["%matplotlib inline\nimport torch", "# words", "x = '🙂'; torch.empty_cache()"]
+    cells = [f"vscode-notebook-cell:{tmp_path}/a.ipynb#{index}" for index in range(3)]
+    kinds = [types.NotebookCellKind.Code, types.NotebookCellKind.Markup, types.NotebookCellKind.Code]
+    code = [(uri, text) for uri, text, kind in zip(cells, texts, kinds) if kind is types.NotebookCellKind.Code]
+
+    async def session():
+        async with Editor(oomph, tmp_path) as editor:
+            document = types.NotebookDocument(
+                notebook, "jupyter-notebook", 1, [types.NotebookCell(kind, uri) for kind, uri in zip(kinds, cells)]
+            )
+            items = [types.TextDocumentItem(uri, "python", 1, text) for uri, text in code]
+            editor.client.notebook_document_did_open(types.DidOpenNotebookDocumentParams(document, items))
+            assert names((await editor.report(cells[0])).diagnostics) == []
+            [found] = (await editor.report(cells[2])).diagnostics
+            assert (found.code, found.range.start.line, found.range.start.character) == ("unknown-memory-api", 0, 10)
+            fix = (await editor.actions(cells[2], found.range, QUICK_FIXES))[0]
+            assert apply(texts[2], fix) == texts[2].replace("torch.empty", "torch.cuda.empty")
+
+            # Without the cell that imports torch nobody knows what torch is.
+            gone = types.NotebookDocumentCellChangeStructure(
+                types.NotebookCellArrayChange(0, 1), did_close=[types.TextDocumentIdentifier(cells[0])]
+            )
+            event = types.NotebookDocumentChangeEvent(cells=types.NotebookDocumentCellChanges(structure=gone))
+            version = types.VersionedNotebookDocumentIdentifier(2, notebook)
+            editor.client.notebook_document_did_change(types.DidChangeNotebookDocumentParams(version, event))
+            assert names((await editor.report(cells[2])).diagnostics) == []
+
+            change = types.NotebookDocumentCellContentChanges(
+                types.VersionedTextDocumentIdentifier(2, cells[2]),
+                [types.TextDocumentContentChangeWholeDocument("import torch\ntorch.empty_cache()")],
+            )
+            event = types.NotebookDocumentChangeEvent(cells=types.NotebookDocumentCellChanges(text_content=[change]))
+            version = types.VersionedNotebookDocumentIdentifier(3, notebook)
+            editor.client.notebook_document_did_change(types.DidChangeNotebookDocumentParams(version, event))
+            [found] = (await editor.report(cells[2])).diagnostics
+            assert found.range.start.line == 1
+
+            closed = types.DidCloseNotebookDocumentParams(
+                types.NotebookDocumentIdentifier(notebook), [types.TextDocumentIdentifier(cells[2])]
+            )
+            editor.client.notebook_document_did_close(closed)
+            assert names((await editor.report(cells[2])).diagnostics) == []
+
+    asyncio.run(session())

@@ -23,8 +23,8 @@ impl Envelope {
     /// The bytes are not UTF-8, or not a notebook where one was expected.
     pub fn open(name: &str, bytes: Vec<u8>, kind: Kind) -> Result<(Self, Source), Error> {
         let text = String::from_utf8(bytes).map_err(|error| {
-            let valid = error.utf8_error().valid_up_to();
-            let line = error.as_bytes()[..valid].iter().filter(|byte| **byte == b'\n').count() + 1;
+            let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+            let line = valid.split(|byte| *byte == b'\n').count();
             Error::NotUtf8 { name: name.to_owned(), line }
         })?;
         let (byte_order_mark, text) = match text.strip_prefix(BYTE_ORDER_MARK) {

@@ -73,7 +73,7 @@ pub(crate) static UNUSED_IGNORE: Rule = Rule {
 
 /// Adds one of the file rules' findings, as the user chose to see it.
 pub(crate) fn report(
-    choices: &FileChoices,
+    choices: FileChoices,
     rule: &'static Rule,
     findings: &mut Vec<Finding>,
     say: impl FnOnce(&mut Report),
@@ -86,7 +86,7 @@ pub(crate) fn report(
 }
 
 /// Every place the parser complained about.
-pub(crate) fn syntax_errors(source: &Source, choices: &FileChoices, findings: &mut Vec<Finding>) {
+pub(crate) fn syntax_errors(source: &Source, choices: FileChoices, findings: &mut Vec<Finding>) {
     report(choices, &SYNTAX_ERROR, findings, |report| {
         for error in source.syntax_errors() {
             report.add(&error.range, format!("Not valid Python: {}", error.message));

@@ -54,8 +54,8 @@ pub fn lint(project: &Project, choices: &Choices) -> Vec<Checked> {
         let Some((rules, own)) = choices.of_file.get(index).and_then(|set| choices.sets.get(*set)) else {
             return Checked { findings, silenced: 0 };
         };
-        file_rules::syntax_errors(source, own, &mut findings);
-        let silenced = suppress::apply(source, rules, own, &mut findings);
+        file_rules::syntax_errors(source, *own, &mut findings);
+        let silenced = suppress::apply(source, rules, *own, &mut findings);
         findings.sort_by_key(|finding| (finding.range.start(), finding.range.end(), finding.rule));
         Checked { findings, silenced }
     };

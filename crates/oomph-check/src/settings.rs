@@ -145,8 +145,8 @@ impl Settings {
     /// What is to be done about a rule in a file.
     #[must_use]
     pub fn choice(&self, rule: &Rule, file: &Path) -> Choice {
-        let spares = |index: &usize| self.per_file_ignores[*index].1.iter().any(|selector| selector.covers(rule));
-        let spared = self.sparing(file).iter().any(spares);
+        let covers = |index: &usize| self.per_file_ignores[*index].1.iter().any(|selector| selector.covers(rule));
+        let spared = self.sparing(file).iter().any(covers);
         let known = self.switches.iter().find(|(name, _)| *name == rule.name);
         known.filter(|_| !spared).map_or(Choice::Off, |(_, switch)| switch.choice())
     }

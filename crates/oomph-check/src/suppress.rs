@@ -31,7 +31,7 @@ struct Ignore<'a> {
 
 /// Takes out of `findings` what comments silence, and adds what is wrong with the comments themselves. Says how many
 /// were silenced.
-pub(crate) fn apply(source: &Source, rules: &RuleSet, choices: &FileChoices, findings: &mut Vec<Finding>) -> usize {
+pub(crate) fn apply(source: &Source, rules: &RuleSet, choices: FileChoices, findings: &mut Vec<Finding>) -> usize {
     if !source.text.contains("oomph:") {
         return 0;
     }
@@ -118,7 +118,7 @@ impl Ignore<'_> {
     }
 }
 
-fn report_unknown(ignore: &Ignore, choices: &FileChoices, findings: &mut Vec<Finding>) {
+fn report_unknown(ignore: &Ignore, choices: FileChoices, findings: &mut Vec<Finding>) {
     file_rules::report(choices, &UNKNOWN_IGNORE, findings, |report| {
         if ignore.malformed {
             let message = "This comment ignores nothing: write it like '# oomph: ignore[retain-graph-true] why'";
@@ -139,7 +139,7 @@ fn report_unused(
     source: &Source,
     ignore: &Ignore,
     rules: &RuleSet,
-    choices: &FileChoices,
+    choices: FileChoices,
     known: &[&'static Rule],
     findings: &mut Vec<Finding>,
 ) {

@@ -1,5 +1,7 @@
 //! SARIF 2.1.0, for code scanning services: results with their facts, rules with their pages, fixes as replacements.
 
+use std::fmt::Write as _;
+
 use serde_json::{Map, Value, json};
 
 use super::{Entry, Results, Span, span};
@@ -135,7 +137,9 @@ fn uri(path: &str) -> String {
         match byte {
             b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => uri.push(byte as char),
             b'\\' => uri.push('/'),
-            _ => uri.push_str(&format!("%{byte:02X}")),
+            _ => {
+                let _ = write!(uri, "%{byte:02X}");
+            }
         }
     }
     uri

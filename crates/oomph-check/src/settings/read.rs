@@ -20,7 +20,7 @@ const SEVERITIES: [&str; 4] = ["error", "warning", "info", "off"];
 #[must_use]
 pub fn find_table(text: &str) -> bool {
     // Most projects never heard of oomph: a table cannot be there without its name.
-    text.contains("oomph") && DeTable::parse(text).is_ok_and(|table| section(table.get_ref()).is_some())
+    text.contains("oomph") && DeTable::parse(text).is_ok_and(|table| own_table(table.get_ref()).is_some())
 }
 
 /// What the `[tool.oomph.check]` table of a file says; nothing where there is none.
@@ -33,11 +33,21 @@ pub fn read(path: &Path, text: &str, rules: &[&'static Rule]) -> Result<Options,
         let place = error.span().map_or(0, |span| span.start);
         reader.fault(place, error.message().to_owned(), "write it as TOML: https://toml.io")
     })?;
-    section(table.get_ref()).map_or(Ok(Options::default()), |section| reader.options(section))
+    let Some(own) = own_table(table.get_ref()) else { return Ok(Options::default()) };
+    if let Some(unknown) = own.keys().find(|key| key.get_ref() != SECTION) {
+        let name = unknown.get_ref();
+        let hint = did_you_mean(&near(name, [SECTION].into_iter()), "the table is named tool.oomph.check");
+        return Err(reader.fault(unknown.span().start, format!("unknown table 'tool.oomph.{name}'"), &hint));
+    }
+    let section = own.get(SECTION).map(Spanned::get_ref);
+    section.and_then(DeValue::as_table).map_or(Ok(Options::default()), |section| reader.options(section))
 }
 
-fn section<'a, 'i>(table: &'a DeTable<'i>) -> Option<&'a DeTable<'i>> {
-    table.get("tool")?.get_ref().get("oomph")?.get_ref().get("check")?.get_ref().as_table()
+/// Where the settings are, within `tool.oomph`.
+const SECTION: &str = "check";
+
+fn own_table<'a, 'i>(table: &'a DeTable<'i>) -> Option<&'a DeTable<'i>> {
+    table.get("tool")?.get_ref().get("oomph")?.get_ref().as_table()
 }
 
 /// A file with what is needed to complain about it.

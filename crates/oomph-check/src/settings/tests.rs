@@ -113,6 +113,7 @@ fn mistakes_are_named_with_their_place_and_the_way_out() {
         ("exclude = ['a[b']", "p.toml:2:12: 'a[b' is no pattern: ", "tests/*.py"),
         ("per-file-ignores = { 'a[b' = ['all'] }", "p.toml:2:22: 'a[b' is no pattern: ", "tests/*.py"),
         ("select = [", "p.toml:2:", "toml.io"),
+        ("[tool.oomph.chekc]", "p.toml:2:13: unknown table 'tool.oomph.chekc'", "did you mean check?"),
     ] {
         let error = read(Path::new("p.toml"), &format!("[tool.oomph.check]\n{table}"), &RULES).expect_err(table);
         assert!(error.to_string().starts_with(wanted), "{table}: {error}");

@@ -24,7 +24,7 @@ fn apply_to(text: &str, choice: Choice) -> (Source, Vec<Finding>) {
     let source = Source::parse("a.py", text.to_owned());
     let mut found = findings(text);
     let before = found.len();
-    let silenced = apply(&source, &RuleSet::all(), &FILE_RULES.map(|_| choice), &mut found);
+    let silenced = apply(&source, &RuleSet::all(), FILE_RULES.map(|_| choice), &mut found);
     assert_eq!(found.iter().filter(|finding| finding.rule == RULE).count() + silenced, before);
     found.sort_by_key(|finding| finding.range.start());
     (source, found)

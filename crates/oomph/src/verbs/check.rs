@@ -189,8 +189,8 @@ fn run_once(args: &Args) -> Result<(Verdict, Vec<File>), Error> {
         let mut files = discover(&args.roots(), &resolver)?;
         files.retain(|file| !args.force_exclude || !file.settings.excludes_anywhere(&file.path));
         if args.show_files {
-            let list: String = files.iter().map(|file| format!("{}\n", file.name)).collect();
-            return output::data(&list).map(|()| (Verdict::Yes, files));
+            let names: Vec<&str> = files.iter().flat_map(|file| [file.name.as_str(), "\n"]).collect();
+            return output::data(&names.concat()).map(|()| (Verdict::Yes, files));
         }
         if files.is_empty() {
             output::warning("there are no Python files under the given paths");

@@ -74,11 +74,11 @@ fn list(all: &[Page], width: usize) -> String {
 /// Markdown reads well as it is: headings are made bold, paragraphs and lists wrapped, code and tables left alone.
 fn styled(markdown: &str, width: usize) -> String {
     let mut blocks: Vec<String> = Vec::new();
-    let mut in_code = false;
+    let mut fence_open = false;
     for block in markdown.trim_end().split("\n\n") {
         // Code may hold empty lines: it goes on until its fence closes.
-        let is_code = in_code || block.starts_with("```");
-        in_code ^= block.lines().filter(|line| line.starts_with("```")).count() % 2 == 1;
+        let is_code = fence_open || block.starts_with("```");
+        fence_open ^= block.lines().filter(|line| line.starts_with("```")).count() % 2 == 1;
         blocks.push(if is_code { block.to_owned() } else { styled_block(block, width) });
     }
     blocks.join("\n\n") + "\n"

@@ -2,6 +2,7 @@
 
 mod actions;
 mod document;
+mod notebook;
 mod position;
 mod server;
 

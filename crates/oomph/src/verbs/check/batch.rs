@@ -22,6 +22,9 @@ pub(crate) struct Batch {
     pub(crate) failures: Vec<Failure>,
 }
 
+/// A file taken apart, or why it could not be.
+type Opened = Result<(Envelope, Source), Error>;
+
 /// What fixing came to.
 #[derive(Default)]
 pub(crate) struct Mended {
@@ -51,7 +54,7 @@ impl Batch {
         Self::assemble(vec![(file, opened)])
     }
 
-    fn assemble(opened: Vec<(File, Result<(Envelope, Source), Error>)>) -> Self {
+    fn assemble(opened: Vec<(File, Opened)>) -> Self {
         let (mut files, mut envelopes, mut sources, mut failures) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for (file, opened) in opened {
             match opened {

@@ -25,7 +25,7 @@ const CLEAR: &str = "\x1b[2J\x1b[3J\x1b[H";
 pub(super) fn run(args: &Args) -> Result<Verdict, Error> {
     let (sender, changes) = mpsc::channel();
     let mut watcher = notify::recommended_watcher(sender)?;
-    let mut watched = BTreeSet::new();
+    let mut known = BTreeSet::new();
     loop {
         if std::io::stdout().is_terminal() {
             output::data(CLEAR)?;
@@ -39,9 +39,9 @@ pub(super) fn run(args: &Args) -> Result<Verdict, Error> {
                 Vec::new()
             }
         };
-        for folder in folders(args, &files).difference(&watched.clone()) {
+        for folder in folders(args, &files).difference(&known.clone()) {
             watcher.watch(folder, RecursiveMode::NonRecursive)?;
-            watched.insert(folder.clone());
+            known.insert(folder.clone());
         }
         output::note("watching for changes; interrupt to stop");
         wait(&changes);

@@ -99,7 +99,9 @@ fn mended(document: &Document, settings: &Arc<Settings>) -> Option<String> {
     let envelope = Envelope::default();
     let mut text = None;
     let mut round = fixes::round(document.source(), &envelope, &document.findings, false);
-    for _ in 0..ROUNDS_MAX {
+    // What other cells say about a cell is known only to the notebook: one round has to do.
+    let rounds_max = if document.notebook.is_some() { 1 } else { ROUNDS_MAX };
+    for _ in 0..rounds_max {
         let Some(fixed) = round.fixed else { break };
         let mut next =
             Document::new(document.uri.clone(), document.version, fixed.source.text, document.lines.encoding());
@@ -121,7 +123,6 @@ fn difference(before: &str, after: &str) -> Edit {
     Edit::replace(range, &after[start..after.len() - end])
 }
 
-#[expect(clippy::mutable_key_type, reason = "the protocol's own type has a URI for a key, and it is never changed")]
 fn workspace_edit<'a>(document: &Document, edits: impl Iterator<Item = &'a Edit>, style: EditStyle) -> WorkspaceEdit {
     let edit = |edit: &Edit| TextEdit {
         range: document.lines.range(document.text(), edit.range),

@@ -17,6 +17,8 @@ pub(super) struct Document {
     pub(super) uri: Uri,
     pub(super) version: i32,
     pub(super) lines: Lines,
+    /// The notebook it is a cell of, which has its findings.
+    pub(super) notebook: Option<Uri>,
     /// One file, parsed.
     project: Project,
     pub(super) findings: Vec<Finding>,
@@ -27,7 +29,7 @@ impl Document {
         let lines = Lines::of(&text, encoding);
         let name = path_of(&uri).map_or_else(|| uri.as_str().to_owned(), |path| path.to_string_lossy().into_owned());
         let project = Project::new(vec![Source::parse(&name, text)]);
-        Self { uri, version, lines, project, findings: Vec::new() }
+        Self { uri, version, lines, notebook: None, project, findings: Vec::new() }
     }
 
     /// The same document after the editor's changes, which build upon one another.
@@ -47,7 +49,7 @@ impl Document {
                 None => text = change.text,
             }
         }
-        Self::new(self.uri.clone(), version, text, encoding)
+        Self { notebook: self.notebook.clone(), ..Self::new(self.uri.clone(), version, text, encoding) }
     }
 
     pub(super) fn source(&self) -> &Source {
@@ -58,8 +60,9 @@ impl Document {
         &self.source().text
     }
 
+    /// The file it is, or is a part of.
     pub(super) fn path(&self) -> Option<PathBuf> {
-        path_of(&self.uri)
+        path_of(self.notebook.as_ref().unwrap_or(&self.uri))
     }
 
     /// Works out what there is to say.

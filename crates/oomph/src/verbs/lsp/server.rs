@@ -7,16 +7,18 @@ use std::sync::Arc;
 
 use lsp_server::{ErrorCode, Message, Notification, Request, RequestId, Response};
 use lsp_types::notification::{
-    DidChangeTextDocument, DidChangeWatchedFiles, DidCloseTextDocument, DidOpenTextDocument, DidSaveTextDocument,
+    DidChangeNotebookDocument, DidChangeTextDocument, DidChangeWatchedFiles, DidCloseNotebookDocument,
+    DidCloseTextDocument, DidOpenNotebookDocument, DidOpenTextDocument, DidSaveNotebookDocument, DidSaveTextDocument,
     Notification as _, PublishDiagnostics, ShowMessage,
 };
 use lsp_types::request::{CodeActionRequest, HoverRequest, Initialize, RegisterCapability, Request as _, Shutdown};
 use lsp_types::{
-    CodeActionKind, CodeActionOptions, CodeActionParams, DidChangeTextDocumentParams, DidCloseTextDocumentParams,
-    DidOpenTextDocumentParams, DidSaveTextDocumentParams, Hover, HoverContents, HoverParams, HoverProviderCapability,
-    InitializeParams, InitializeResult, MarkupContent, MarkupKind, MessageType, PublishDiagnosticsParams,
-    ServerCapabilities, ServerInfo, ShowMessageParams, TextDocumentSyncCapability, TextDocumentSyncKind,
-    TextDocumentSyncOptions, Uri,
+    CodeActionKind, CodeActionOptions, CodeActionParams, DidChangeNotebookDocumentParams, DidChangeTextDocumentParams,
+    DidCloseNotebookDocumentParams, DidCloseTextDocumentParams, DidOpenNotebookDocumentParams,
+    DidOpenTextDocumentParams, Hover, HoverContents, HoverParams, HoverProviderCapability, InitializeParams,
+    InitializeResult, MarkupContent, MarkupKind, MessageType, NotebookCellSelector, NotebookDocumentSyncOptions,
+    NotebookSelector, OneOf, PublishDiagnosticsParams, ServerCapabilities, ServerInfo, ShowMessageParams,
+    TextDocumentItem, TextDocumentSyncCapability, TextDocumentSyncKind, TextDocumentSyncOptions, Uri,
 };
 use oomph_check::settings::{Options, Settings};
 use serde::Serialize;
@@ -24,7 +26,8 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::actions::{self, EditStyle, FIX_ALL};
-use super::document::Document;
+use super::document::{Document, path_of};
+use super::notebook::Notebook;
 use super::position::Encoding;
 use crate::settings::{FILE_NAME, Origin, Resolver};
 
@@ -47,8 +50,8 @@ pub(super) struct Server {
     encoding: Encoding,
     edit_style: EditStyle,
     can_watch: bool,
-    #[expect(clippy::mutable_key_type, reason = "URIs are never changed")]
     documents: HashMap<Uri, Document>,
+    notebooks: Vec<Notebook>,
     /// `None` until it is needed, and again when a settings file may have changed.
     resolver: Option<Resolver>,
     outbox: Vec<Message>,
@@ -114,17 +117,23 @@ impl Server {
                     self.put(document);
                 }
             }
-            DidSaveTextDocument::METHOD => {
-                let _: DidSaveTextDocumentParams = read(notification.params)?;
-                self.check_all();
-            }
-            DidChangeWatchedFiles::METHOD | "workspace/didChangeConfiguration" => self.check_all(),
             DidCloseTextDocument::METHOD => {
                 let closed: DidCloseTextDocumentParams = read(notification.params)?;
-                if let Some(document) = self.documents.remove(&closed.text_document.uri) {
-                    self.notify::<PublishDiagnostics>(&PublishDiagnosticsParams::new(document.uri, Vec::new(), None));
+                self.close(&closed.text_document.uri);
+            }
+            DidOpenNotebookDocument::METHOD => self.open_notebook(read(notification.params)?),
+            DidChangeNotebookDocument::METHOD => self.change_notebook(read(notification.params)?),
+            DidCloseNotebookDocument::METHOD => {
+                let closed: DidCloseNotebookDocumentParams = read(notification.params)?;
+                self.notebooks.retain(|notebook| notebook.uri != closed.notebook_document.uri);
+                for cell in closed.cell_text_documents {
+                    self.close(&cell.uri);
                 }
             }
+            DidSaveTextDocument::METHOD
+            | DidSaveNotebookDocument::METHOD
+            | DidChangeWatchedFiles::METHOD
+            | "workspace/didChangeConfiguration" => self.check_all(),
             // What servers may pass over begins with `$/`; the rest is not for oomph either.
             _ => {}
         }
@@ -148,6 +157,13 @@ impl Server {
                     change: Some(TextDocumentSyncKind::INCREMENTAL),
                     save: Some(true.into()),
                     ..TextDocumentSyncOptions::default()
+                })),
+                notebook_document_sync: Some(OneOf::Left(NotebookDocumentSyncOptions {
+                    notebook_selector: vec![NotebookSelector::ByNotebook {
+                        notebook: lsp_types::Notebook::String("*".to_owned()),
+                        cells: Some(vec![NotebookCellSelector { language: "python".to_owned() }]),
+                    }],
+                    save: Some(true),
                 })),
                 hover_provider: Some(HoverProviderCapability::Simple(true)),
                 code_action_provider: Some(
@@ -183,6 +199,64 @@ impl Server {
         }
     }
 
+    fn open_notebook(&mut self, opened: DidOpenNotebookDocumentParams) {
+        let notebook = opened.notebook_document;
+        self.notebooks.retain(|known| known.uri != notebook.uri);
+        self.open_cells(&notebook.uri, opened.cell_text_documents);
+        self.resolver = None;
+        self.put_notebook(Notebook { uri: notebook.uri, cells: notebook.cells });
+    }
+
+    fn change_notebook(&mut self, changed: DidChangeNotebookDocumentParams) {
+        let uri = changed.notebook_document.uri;
+        let Some(index) = self.notebooks.iter().position(|notebook| notebook.uri == uri) else { return };
+        let mut notebook = self.notebooks.swap_remove(index);
+        if let Some(change) = changed.change.cells {
+            if let Some(structure) = change.structure {
+                notebook.splice(structure.array);
+                self.open_cells(&uri, structure.did_open.unwrap_or_default());
+                for closed in structure.did_close.unwrap_or_default() {
+                    self.close(&closed.uri);
+                }
+            }
+            for content in change.text_content.unwrap_or_default() {
+                if let Some(cell) = self.documents.get(&content.document.uri) {
+                    let cell = cell.changed(content.document.version, content.changes, self.encoding);
+                    self.documents.insert(cell.uri.clone(), cell);
+                }
+            }
+        }
+        self.put_notebook(notebook);
+    }
+
+    fn open_cells(&mut self, notebook: &Uri, cells: Vec<TextDocumentItem>) {
+        for cell in cells {
+            let mut document = Document::new(cell.uri, cell.version, cell.text, self.encoding);
+            document.notebook = Some(notebook.clone());
+            self.documents.insert(document.uri.clone(), document);
+        }
+    }
+
+    /// Checks a notebook, keeps it, and shows what was found in each cell.
+    fn put_notebook(&mut self, notebook: Notebook) {
+        let settings = self.settings(path_of(&notebook.uri).as_deref());
+        let found = notebook.check(|uri| self.documents.get(uri).map(Document::text), &settings);
+        for (uri, findings) in found {
+            if let Some(cell) = self.documents.get_mut(&uri) {
+                cell.findings = findings;
+                let diagnostics = PublishDiagnosticsParams::new(uri, cell.diagnostics(), Some(cell.version));
+                self.notify::<PublishDiagnostics>(&diagnostics);
+            }
+        }
+        self.notebooks.push(notebook);
+    }
+
+    fn close(&mut self, uri: &Uri) {
+        if let Some(document) = self.documents.remove(uri) {
+            self.notify::<PublishDiagnostics>(&PublishDiagnosticsParams::new(document.uri, Vec::new(), None));
+        }
+    }
+
     /// Checks a document, keeps it, and shows what was found.
     fn put(&mut self, mut document: Document) {
         document.check(&self.settings(document.path().as_deref()));
@@ -195,10 +269,14 @@ impl Server {
     /// Checks every open document again: settings may have changed.
     fn check_all(&mut self) {
         self.resolver = None;
-        let mut documents: Vec<Document> = std::mem::take(&mut self.documents).into_values().collect();
+        let alone = |_: &Uri, document: &mut Document| document.notebook.is_none();
+        let mut documents: Vec<Document> = self.documents.extract_if(alone).map(|(_, document)| document).collect();
         documents.sort_by(|a, b| a.uri.as_str().cmp(b.uri.as_str()));
         for document in documents {
             self.put(document);
+        }
+        for notebook in std::mem::take(&mut self.notebooks) {
+            self.put_notebook(notebook);
         }
     }
 
