@@ -16,6 +16,7 @@ mod lint;
 mod page;
 mod project;
 pub mod python;
+pub mod questions;
 pub mod render;
 mod report;
 pub mod rule;

@@ -60,25 +60,57 @@
 
 use crate::rule::Rule;
 
+mod accumulation_walks_whole_loader;
+mod alloc_conf_set_too_late;
+mod alloc_conf_unknown_key;
+mod backward_inside_autocast;
+mod bare_except_swallows_oom;
 mod cat_in_loop;
 mod checkpoint_dict_kept;
 mod checkpoint_reentrant_unset;
 mod cuda_in_getitem_or_collate;
+mod cudagraph_without_shared_pool;
 mod ddp_without_set_device;
+mod deepcopy_of_model_on_gpu;
+mod del_of_one_alias;
+mod deprecated_amp_api;
+mod deprecated_memory_api;
+mod empty_cache_before_del;
 mod empty_cache_in_inner_loop;
 mod eval_loop_without_no_grad;
+mod exception_object_kept;
+mod flatten_all_parameters;
+mod foreach_peak;
+mod gc_collect_every_step;
+mod gc_disabled;
+mod grad_norm_history_kept;
 mod hidden_state_carried_across_batches;
+mod infinite_batch_halving;
 mod itertools_cycle_over_loader;
+mod last_micro_batches_not_stepped;
+mod lbfgs_history;
 mod list_of_loader;
 mod load_without_map_location;
 mod loss_accumulated_with_graph;
 mod losses_summed_then_one_backward;
+mod manual_grad_zeroing;
+mod memory_history_unbounded;
 mod mha_need_weights;
 mod notebook_output_history;
+mod oom_by_string;
+mod optimizer_before_to_device;
+mod optimizer_created_in_loop;
+mod profiler_without_schedule;
+mod record_stream_in_loop;
 mod retry_inside_except;
+mod scaler_misuse;
+mod set_to_none_false;
+mod stream_created_in_loop;
 mod tensor_stored_in_container_with_graph;
 mod unknown_memory_api;
+mod zero_grad_after_forward;
 mod zero_grad_inside_accumulation;
+mod zero_grad_missing;
 
 /// All rules, by group and then by name.
 pub static ALL: &[&Rule] = &[
@@ -90,11 +122,43 @@ pub static ALL: &[&Rule] = &[
     // Evaluation and gradient mode.
     &eval_loop_without_no_grad::RULE,
     // Gradients and optimizers.
+    &accumulation_walks_whole_loader::RULE,
+    &backward_inside_autocast::RULE,
+    &deepcopy_of_model_on_gpu::RULE,
+    &deprecated_amp_api::RULE,
+    &flatten_all_parameters::RULE,
+    &foreach_peak::RULE,
+    &grad_norm_history_kept::RULE,
+    &last_micro_batches_not_stepped::RULE,
+    &lbfgs_history::RULE,
+    &manual_grad_zeroing::RULE,
+    &optimizer_before_to_device::RULE,
+    &optimizer_created_in_loop::RULE,
+    &scaler_misuse::RULE,
+    &set_to_none_false::RULE,
+    &zero_grad_after_forward::RULE,
     &zero_grad_inside_accumulation::RULE,
+    &zero_grad_missing::RULE,
     // The allocator and its API.
+    &alloc_conf_set_too_late::RULE,
+    &alloc_conf_unknown_key::RULE,
+    &cudagraph_without_shared_pool::RULE,
+    &del_of_one_alias::RULE,
+    &deprecated_memory_api::RULE,
+    &empty_cache_before_del::RULE,
     &empty_cache_in_inner_loop::RULE,
+    &gc_collect_every_step::RULE,
+    &gc_disabled::RULE,
+    &memory_history_unbounded::RULE,
+    &profiler_without_schedule::RULE,
+    &record_stream_in_loop::RULE,
+    &stream_created_in_loop::RULE,
     &unknown_memory_api::RULE,
     // Handling running out of memory.
+    &bare_except_swallows_oom::RULE,
+    &exception_object_kept::RULE,
+    &infinite_batch_halving::RULE,
+    &oom_by_string::RULE,
     &retry_inside_except::RULE,
     // Data, loading, transfer.
     &cat_in_loop::RULE,

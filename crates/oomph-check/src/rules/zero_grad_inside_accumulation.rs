@@ -39,7 +39,7 @@ def train(model, loader, optimizer, criterion, every):
     for i, (x, y) in enumerate(loader):
         loss = criterion(model(x), y) / every
         loss.backward()
-        if (i + 1) % every == 0:
+        if (i + 1) % every == 0 or i + 1 == len(loader):
             optimizer.step()
             optimizer.zero_grad()
 ",

@@ -1,0 +1,122 @@
+//! Questions about a file that several rules ask: guards, handlers, steps every few batches.
+
+use crate::analysis::events::{At, BlockKind, Call};
+use crate::analysis::value::{BlockId, Kind};
+use crate::facts::{Facts, Loop};
+use crate::python::ast::ExceptHandlerExceptHandler;
+use crate::python::{Expr, Ranged, Stmt, TextRange, TextSize};
+use crate::uses::uses_in;
+
+impl<'a> Facts<'a> {
+    /// Whether the code looks before it leaps: under a test of versions or of what exists, or after an import failed.
+    #[must_use]
+    pub fn is_guarded(&self, at: &At) -> bool {
+        const TESTS: &[&str] = &["hasattr", "version", "getattr", "callable("];
+        let tests = |test: &Expr| {
+            let text = self.source.slice(test.range()).to_ascii_lowercase();
+            TESTS.iter().any(|word| text.contains(word))
+        };
+        let fallback = |handler: &ExceptHandlerExceptHandler| match handler.type_.as_deref() {
+            None => true,
+            Some(kind) => {
+                let text = self.source.slice(kind.range());
+                ["ImportError", "ModuleNotFoundError", "AttributeError", "TypeError"]
+                    .iter()
+                    .any(|name| text.contains(name))
+            }
+        };
+        self.blocks_around(at).any(|(_, block)| match block.kind {
+            BlockKind::If(Some(test)) | BlockKind::Else(test) => tests(test),
+            BlockKind::Handler(handler) => fallback(handler),
+            _ => false,
+        })
+    }
+
+    /// Every `except`.
+    pub fn handlers(&self) -> impl Iterator<Item = (BlockId, &'a ExceptHandlerExceptHandler)> {
+        self.blocks().filter_map(|(id, block)| match block.kind {
+            BlockKind::Handler(handler) => Some((id, handler)),
+            _ => None,
+        })
+    }
+
+    /// The head of a handler that catches running out of memory: by class, or by the words of the error.
+    #[must_use]
+    pub fn oom_caught(&self, handler: &ExceptHandlerExceptHandler) -> Option<TextRange> {
+        let kind = handler.type_.as_deref()?;
+        let text = self.source.slice(kind.range());
+        let general = text.contains("RuntimeError") || text == "Exception";
+        let by_words = general && self.source.slice(handler.range()).contains("out of memory");
+        (text.contains("OutOfMemoryError") || by_words).then(|| kind.range())
+    }
+
+    /// The body of the `try` a handler belongs to.
+    #[must_use]
+    pub fn tried(&self, handler: BlockId) -> Option<BlockId> {
+        let (parent, start) = (self.block(handler).parent, self.block(handler).range.start());
+        let bodies = self.blocks().filter(move |(_, block)| {
+            matches!(block.kind, BlockKind::Try) && block.parent == parent && block.range.end() <= start
+        });
+        bodies.last().map(|(id, _)| id)
+    }
+
+    /// Whether a call runs a forward or backward pass, itself or in a function of the project.
+    #[must_use]
+    pub fn is_heavy(&self, call: &Call<'_>) -> bool {
+        let through = self.callee_summary(call).is_some_and(|summary| summary.forwards || summary.calls_backward);
+        call.callee == crate::analysis::events::Callee::Module || through || call.name == "backward"
+    }
+
+    /// The optimizer a step is for, as written: `opt` of `opt.step()` and of `scaler.step(opt)`.
+    #[must_use]
+    pub fn stepped(&self, step: &Call<'_>) -> Option<&str> {
+        let scaled = step.receiver.as_ref().is_some_and(|value| value.kind == Kind::Scaler);
+        let expr = if scaled { step.arg(0) } else { step.receiver_expr() };
+        expr.map(|expr| self.source.slice(expr.range()))
+    }
+
+    /// The tests around a point, inside a block, innermost first; `None` for one that is not known.
+    pub fn tests_within(&self, at: &At, outer: BlockId) -> impl Iterator<Item = Option<&'a Expr>> {
+        let inside = self.blocks_around(at).take_while(move |(id, _)| *id != outer);
+        inside.filter_map(|(_, block)| match block.kind {
+            BlockKind::If(test) => Some(test),
+            BlockKind::Else(_) | BlockKind::Handler(_) | BlockKind::Case => Some(None),
+            _ => None,
+        })
+    }
+
+    /// The body of a loop.
+    #[must_use]
+    pub fn body_of(&self, turns: &Loop<'a>) -> &'a [Stmt] {
+        match turns.node {
+            BlockKind::Loop(_, Stmt::For(node)) => &node.body,
+            BlockKind::Loop(_, Stmt::While(node)) => &node.body,
+            _ => &[],
+        }
+    }
+
+    /// The body of the loop a block is.
+    #[must_use]
+    pub fn body_of_block(&self, id: BlockId) -> &'a [Stmt] {
+        let block = self.block(id);
+        block
+            .kind
+            .loop_kind()
+            .map_or(&[][..], |kind| self.body_of(&Loop { block: id, kind, range: block.range, node: block.kind }))
+    }
+
+    /// Whether a name is read after a place, in the function a point is in.
+    #[must_use]
+    pub fn is_read_after(&self, at: &At, name: &str, place: TextSize) -> bool {
+        uses_in(self.body_around(at), name).iter().any(|found| found.name.start() > place)
+    }
+}
+
+/// The text of a string literal.
+#[must_use]
+pub fn string_literal(expr: &Expr) -> Option<&str> {
+    match expr {
+        Expr::StringLiteral(literal) => Some(literal.value.to_str()),
+        _ => None,
+    }
+}

@@ -1,0 +1,201 @@
+//! `accumulation-walks-whole-loader`: every accumulation step runs a whole epoch.
+
+use crate::analysis::events::{BlockKind, LoopKind};
+use crate::analysis::value::BlockId;
+use crate::facts::{Effect, Facts, Loop};
+use crate::finding::Level;
+use crate::python::{Expr, Ranged, Stmt};
+use crate::report::Report;
+use crate::rule::{Example, Group, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    name: "accumulation-walks-whole-loader",
+    group: Group::Optimizer,
+    level: Level::Error,
+    fix: None,
+    summary: "The loop over accumulation steps walks the whole data loader on every turn.",
+    why: "Gradient accumulation takes a few micro-batches and steps, so that a big batch fits in the memory of a small \
+          one. Here each accumulation step goes through all of the data: the optimizer sees the gradients of whole \
+          epochs added up and hardly ever steps. Whoever then raises the batch to make it learn runs out of memory.",
+    cost: "As many epochs of work as there are accumulation steps for one step of the optimizer, and none of the memory \
+           that accumulation was to save.",
+    instead: "Walk the loader once and step every few batches: `if (i + 1) % accumulation == 0`.",
+    when_not: "The gradient of the whole data set is wanted for each step.",
+    examples: &[
+        Example {
+            bad: "\
+import torch
+
+def train(model, loader, optimizer, criterion, accumulation_steps):
+    optimizer.zero_grad()
+    for i in range(accumulation_steps):
+        for x, y in loader:
+            loss = criterion(model(x), y) / accumulation_steps
+            loss.backward()
+    optimizer.step()
+",
+            good: "\
+import torch
+
+def train(model, loader, optimizer, criterion, accumulation_steps):
+    optimizer.zero_grad()
+    for i, (x, y) in enumerate(loader):
+        loss = criterion(model(x), y) / accumulation_steps
+        loss.backward()
+        if (i + 1) % accumulation_steps == 0 or i + 1 == len(loader):
+            optimizer.step()
+            optimizer.zero_grad()
+",
+        },
+        Example {
+            bad: "\
+import torch
+
+for epoch in range(10):
+    for micro in range(4):
+        for batch_idx, (x, y) in enumerate(train_loader):
+            out = model(x)
+            loss = loss_fn(out, y) / 4
+            loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+",
+            good: "\
+import torch
+
+for epoch in range(10):
+    for batch_idx, (x, y) in enumerate(train_loader):
+        out = model(x)
+        loss = loss_fn(out, y) / 4
+        loss.backward()
+        if batch_idx % 4 == 3 or batch_idx + 1 == len(train_loader):
+            optimizer.step()
+            optimizer.zero_grad()
+",
+        },
+    ],
+    silent_on: &[
+        "\
+import torch
+
+for epoch in range(10):
+    for x, y in train_loader:
+        loss = criterion(model(x), y)
+        loss.backward()
+    optimizer.step()
+    optimizer.zero_grad()
+",
+        "\
+import torch
+
+for i in range(accumulation_steps):
+    for x, y in train_loader:
+        loss = criterion(model(x), y) / accumulation_steps
+        loss.backward()
+        break
+optimizer.step()
+",
+        "\
+import torch
+
+data = iter(train_loader)
+for i in range(accumulation_steps):
+    x, y = next(data)
+    loss = criterion(model(x), y) / accumulation_steps
+    loss.backward()
+optimizer.step()
+",
+        "\
+import torch
+
+for i in range(10):
+    for x, y in train_loader:
+        optimizer.zero_grad()
+        criterion(model(x), y).backward()
+        optimizer.step()
+",
+    ],
+    check,
+};
+
+fn check(facts: &Facts<'_>, report: &mut Report) {
+    let mut seen = Vec::new();
+    for backward in facts.effects(Effect::Backward) {
+        let mut loops = facts.loops(&backward.at);
+        let Some(inner) = loops.find(|turns| turns.kind == LoopKind::Loader) else { continue };
+        let Some(outer) = loops.next() else { continue };
+        if seen.contains(&outer.block)
+            || leaves_early(facts, &inner)
+            || !facts.is_unconditional_in(&backward.at, inner.block)
+        {
+            continue;
+        }
+        let Some(why) = accumulates(facts, &outer, &inner) else { continue };
+        seen.push(outer.block);
+        report
+            .add(&inner.head(), "This walks the whole loader once for every accumulation step")
+            .because(&outer.head(), why)
+            .because(backward, "every batch of the loader adds its gradients before the optimizer steps");
+    }
+}
+
+/// What shows that the outer loop counts accumulation steps.
+fn accumulates(facts: &Facts<'_>, outer: &Loop<'_>, inner: &Loop<'_>) -> Option<&'static str> {
+    let BlockKind::Loop(_, Stmt::For(node)) = outer.node else { return None };
+    let steps_inside = facts.effects_in(Effect::Step, inner.block).next().is_some();
+    let bound = range_bound(&node.iter)?;
+    let head = facts.source.slice(outer.head()).to_ascii_lowercase();
+    if head.contains("epoch") || steps_inside {
+        return None;
+    }
+    if ["accum", "micro"].iter().any(|word| head.contains(word)) {
+        return Some("this loop counts accumulation steps");
+    }
+    let divided = divides_by(facts, inner.block, facts.source.slice(bound.range()));
+    if divided {
+        return Some("this loop runs as often as the loss is divided: it counts accumulation steps");
+    }
+    let function = facts.block(outer.block).function;
+    let end = outer.range.end();
+    let steps = |block: BlockId| facts.effects_in(Effect::Step, block).next().is_some();
+    let after = facts.effects_of(Effect::Step, function).any(|call| {
+        let same_turn = facts.loops(&call.at).all(|turns| facts.is_inside(outer.block, turns.block));
+        call.range().start() > end && same_turn
+    });
+    (after && !steps(outer.block)).then_some("the optimizer steps only after this loop: it counts accumulation steps")
+}
+
+/// `n` of `range(n)`, through `tqdm`.
+fn range_bound(iter: &Expr) -> Option<&Expr> {
+    let Expr::Call(call) = iter else { return None };
+    let Expr::Name(name) = &*call.func else { return None };
+    match name.id.as_str() {
+        "range" | "trange" => call.arguments.args.last(),
+        "tqdm" => range_bound(call.arguments.args.first()?),
+        _ => None,
+    }
+}
+
+/// Whether a loop is left after its first batches.
+fn leaves_early(facts: &Facts<'_>, turns: &Loop<'_>) -> bool {
+    let statements = facts.statements().iter();
+    let inside = statements.filter(|statement| facts.is_inside(statement.block, turns.block));
+    inside.into_iter().any(|statement| matches!(statement.node, Stmt::Break(_) | Stmt::Return(_)))
+}
+
+/// Whether something in a block is divided by an expression with this text.
+fn divides_by(facts: &Facts<'_>, block: BlockId, divisor: &str) -> bool {
+    let within = facts.source.slice(facts.block(block).range);
+    let spaced = within.split('\n').filter(|line| line.contains("loss"));
+    spaced.into_iter().any(|line| {
+        let line: String = line.chars().filter(|c| !c.is_whitespace()).collect();
+        let (short, long) = (format!("/{divisor}"), format!("/={divisor}"));
+        let ends = |found: &str| {
+            line.find(found).is_some_and(|at| {
+                let next = line[at + found.len()..].chars().next();
+                !next.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == '.')
+            })
+        };
+        ends(&short) || ends(&long)
+    })
+}

@@ -1,0 +1,287 @@
+//! `alloc-conf-set-too-late`: the allocator's settings change after it has read them.
+
+use crate::analysis::events::{At, Call, StoreKind};
+use crate::analysis::value::{Device, Kind};
+use crate::facts::Facts;
+use crate::finding::{Edit, Level, Safety};
+use crate::python::{Expr, Ranged, Stmt, TextRange};
+use crate::questions::string_literal;
+use crate::report::Report;
+use crate::rule::{Example, Group, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    name: "alloc-conf-set-too-late",
+    group: Group::Allocator,
+    level: Level::Error,
+    fix: Some(Safety::Unsafe),
+    summary: "The allocator's environment variable is set after CUDA has started.",
+    why: "PyTorch reads `PYTORCH_CUDA_ALLOC_CONF` once, when CUDA starts in the process. A later assignment changes the \
+          environment of child processes and nothing else.",
+    cost: "The setting is ignored: the fragmentation it was to cure goes on.",
+    instead: "Set the variable in the shell or the launcher, or at the top of the script before `import torch`.",
+    when_not: "The variable is meant for processes started afterwards.",
+    examples: &[
+        Example {
+            bad: "\
+import os
+import torch
+
+model = torch.nn.Linear(4096, 4096).cuda()
+os.environ['PYTORCH_CUDA_ALLOC_CONF'] = 'expandable_segments:True'
+",
+            good: "\
+import os
+os.environ['PYTORCH_CUDA_ALLOC_CONF'] = 'expandable_segments:True'
+import torch
+
+model = torch.nn.Linear(4096, 4096).cuda()
+",
+        },
+        Example {
+            bad: "\
+import os
+import torch
+
+def step(model, batch):
+    try:
+        return model(batch)
+    except torch.OutOfMemoryError:
+        os.environ['PYTORCH_CUDA_ALLOC_CONF'] = 'max_split_size_mb:128'
+        torch.cuda.empty_cache()
+",
+            good: "\
+import torch
+
+def step(model, batch):
+    try:
+        return model(batch)
+    except torch.OutOfMemoryError:
+        torch.cuda.empty_cache()
+",
+        },
+        Example {
+            bad: "\
+import os
+import torch
+
+def main():
+    device = torch.device('cuda' if torch.cuda.is_available() else 'cpu')
+    print(torch.cuda.get_device_name(0))
+    os.environ.setdefault('PYTORCH_CUDA_ALLOC_CONF', 'expandable_segments:True')
+    train(device)
+",
+            good: "\
+import os
+import torch
+
+def main():
+    os.environ.setdefault('PYTORCH_CUDA_ALLOC_CONF', 'expandable_segments:True')
+    device = torch.device('cuda' if torch.cuda.is_available() else 'cpu')
+    print(torch.cuda.get_device_name(0))
+    train(device)
+",
+        },
+    ],
+    silent_on: &[
+        "\
+import os
+import torch
+
+if torch.cuda.is_available() and torch.cuda.device_count() > 1:
+    os.environ['PYTORCH_CUDA_ALLOC_CONF'] = 'expandable_segments:True'
+",
+        "\
+import os
+import subprocess
+import torch
+
+x = torch.zeros(1).cuda()
+os.environ['PYTORCH_CUDA_ALLOC_CONF'] = 'expandable_segments:True'
+subprocess.run(['python', 'train.py'], check=True)
+",
+        "\
+import os
+import torch
+
+x = torch.zeros(1).cuda()
+os.environ['CUDA_LAUNCH_BLOCKING'] = '1'
+",
+        "\
+import os
+import torch
+
+def configure():
+    os.environ['PYTORCH_CUDA_ALLOC_CONF'] = 'expandable_segments:True'
+
+def build(model):
+    return model.cuda()
+",
+        "\
+import os
+import torch
+
+x = torch.zeros(1)
+if x.numel() > 1:
+    x = x.cuda()
+os.environ['PYTORCH_CUDA_ALLOC_CONF'] = 'expandable_segments:True'
+",
+    ],
+    check,
+};
+
+/// The names the variable has had.
+pub(super) const VARIABLES: &[&str] = &["PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF", "PYTORCH_HIP_ALLOC_CONF"];
+
+/// Where the variable is set: the text to blame, the value, the point.
+pub(super) struct Setting<'f, 'a> {
+    pub(super) range: TextRange,
+    pub(super) value: &'a Expr,
+    pub(super) at: &'f At,
+}
+
+fn check(facts: &Facts<'_>, report: &mut Report) {
+    let settings = settings(facts);
+    if settings.is_empty() || hands_on_environment(facts) {
+        return;
+    }
+    for setting in settings {
+        let place = setting.range;
+        let message = "The allocator has read its settings already: this one is ignored";
+        if let Some(first) = first_use(facts, setting.at) {
+            report
+                .add(&place, message)
+                .because(first, "CUDA starts here at the latest, and reads the variable then")
+                .unsafe_fix("Set it before torch is imported", moved_to_top(facts, &setting));
+        } else if let Some(caught) = facts.handler(setting.at).and_then(|handler| facts.oom_caught(handler)) {
+            report.add(&place, message).because(&caught, "memory has run out, so CUDA has long started");
+        } else if let Some(import) = backend_after_import(facts, &setting) {
+            let message = "torch has chosen its allocator already: asking for another `backend` now fails";
+            report.add(&place, message).because(&import, "the backend is chosen when torch is imported");
+        }
+    }
+}
+
+/// Every place that sets the variable.
+pub(super) fn settings<'f, 'a>(facts: &'f Facts<'a>) -> Vec<Setting<'f, 'a>> {
+    let is_variable = |expr: &Expr| string_literal(expr).is_some_and(|name| VARIABLES.contains(&name));
+    let mut found = Vec::new();
+    for store in facts.stores().iter().filter(|store| store.kind == StoreKind::Item) {
+        let environment = facts.source.slice(store.target.range()).ends_with("environ");
+        let Some(Stmt::Assign(node)) = facts.statement(store.at.stmt).map(|statement| statement.node) else { continue };
+        let keyed =
+            node.targets.iter().any(|target| matches!(target, Expr::Subscript(item) if is_variable(&item.slice)));
+        if environment && keyed {
+            found.push(Setting { range: store.range, value: store.value_expr, at: &store.at });
+        }
+    }
+    let calls = ["os.environ.setdefault", "os.putenv"].into_iter().flat_map(|name| facts.calls_to(name));
+    for call in calls.filter(|call| call.arg(0).is_some_and(is_variable)) {
+        let Some(value) = call.arg(1) else { continue };
+        found.push(Setting { range: call.range(), value, at: &call.at });
+    }
+    for call in facts.calls_to("os.environ.update") {
+        let Some(Expr::Dict(dict)) = call.arg(0) else { continue };
+        for item in dict.items.iter().filter(|item| item.key.as_ref().is_some_and(is_variable)) {
+            found.push(Setting { range: call.range(), value: &item.value, at: &call.at });
+        }
+    }
+    found
+}
+
+/// Whether the file starts other processes, for which the variable may be meant, or tells the allocator directly.
+fn hands_on_environment(facts: &Facts<'_>) -> bool {
+    const STARTS: &[&str] =
+        &["subprocess.", "os.system", "os.exec", "os.spawn", "multiprocessing.", "torch.multiprocessing."];
+    let starts = |prefix: &&str| facts.calls_under(prefix).next().is_some();
+    let by_name = ["spawn", "Popen", "Process", "launch", "_set_allocator_settings", "notebook_launcher"];
+    STARTS.iter().any(starts) || by_name.iter().any(|name| facts.calls_named(name).next().is_some())
+}
+
+/// A call that starts CUDA before a point, on every path.
+fn first_use<'f, 'a>(facts: &'f Facts<'a>, at: &At) -> Option<&'f Call<'a>> {
+    let before = |call: &&Call<'a>| {
+        let same = facts.is_always_before(&call.at, at);
+        let function = facts.function(at).map(|function| function.node.range().start());
+        let at_import = call.at.function.is_none()
+            && function.is_some_and(|start| call.range().end() < start)
+            && facts.blocks_around(&call.at).all(|(_, block)| block.kind.is_unconditional() && !is_main(&block.kind));
+        same || at_import
+    };
+    facts.calls().iter().filter(|call| starts_cuda(facts, call)).find(before)
+}
+
+fn is_main(kind: &crate::analysis::events::BlockKind<'_>) -> bool {
+    matches!(kind, crate::analysis::events::BlockKind::Main)
+}
+
+const STARTERS: &[&str] = &[
+    "torch.cuda.init",
+    "torch.cuda.current_device",
+    "torch.cuda.get_device_capability",
+    "torch.cuda.get_device_name",
+    "torch.cuda.get_device_properties",
+    "torch.cuda.mem_get_info",
+    "torch.cuda.reset_peak_memory_stats",
+    "torch.cuda.set_device",
+    "torch.cuda.synchronize",
+    "torch.cuda.Stream",
+];
+
+fn starts_cuda(facts: &Facts<'_>, call: &Call<'_>) -> bool {
+    if let Some(full) = facts.full_name(call) {
+        return STARTERS.contains(&full)
+            || full.starts_with("torch.") && call.result.is_tensor() && call.result.device == Device::Cuda;
+    }
+    let moved = call.receiver.as_ref().is_some_and(|value| matches!(value.kind, Kind::Tensor | Kind::Module));
+    match call.name {
+        "cuda" => moved,
+        "to" => {
+            moved && (call.result.device == Device::Cuda || call.arg(0).is_some_and(|device| names_cuda(facts, device)))
+        }
+        _ => false,
+    }
+}
+
+/// Whether a name stands for a device that is `cuda` where there is one.
+fn names_cuda(facts: &Facts<'_>, device: &Expr) -> bool {
+    let Expr::Name(name) = device else { return false };
+    let mut binds = facts.binds_of(name.id.as_str());
+    binds.any(|bind| bind.value_expr.is_some_and(|expr| facts.source.slice(expr.range()).contains("cuda")))
+}
+
+/// The import of torch before a setting of the backend, which is read at that import.
+fn backend_after_import(facts: &Facts<'_>, setting: &Setting<'_, '_>) -> Option<TextRange> {
+    let asks = string_literal(setting.value).is_some_and(|text| text.contains("backend:cudaMallocAsync"));
+    let import = torch_import(facts)?;
+    (asks && setting.at.function.is_none() && import.end() < setting.range.start()).then_some(import)
+}
+
+/// The first import of torch at the top of the file.
+fn torch_import(facts: &Facts<'_>) -> Option<TextRange> {
+    let mut top = facts.source.body().iter();
+    top.find(|stmt| is_torch_import(stmt)).map(Ranged::range)
+}
+
+fn is_torch_import(stmt: &Stmt) -> bool {
+    let is_torch = |name: &str| name == "torch" || name.starts_with("torch.");
+    match stmt {
+        Stmt::Import(node) => node.names.iter().any(|alias| is_torch(alias.name.as_str())),
+        Stmt::ImportFrom(node) => node.module.as_ref().is_some_and(|module| is_torch(module.as_str())),
+        _ => false,
+    }
+}
+
+/// Takes the statement out and puts it before the first import of torch.
+fn moved_to_top(facts: &Facts<'_>, setting: &Setting<'_, '_>) -> Vec<Edit> {
+    let constant = string_literal(setting.value).is_some();
+    let text = facts.source.slice(setting.range);
+    let (Some(import), true, true) = (torch_import(facts), constant, text.starts_with("os.")) else {
+        return Vec::new();
+    };
+    let mut edits = facts.delete_statement(setting.at.stmt);
+    if edits.is_empty() || text.contains('\n') {
+        return Vec::new();
+    }
+    edits.push(Edit::insert(facts.lines_of(import).start(), format!("import os\n{text}\n")));
+    edits
+}

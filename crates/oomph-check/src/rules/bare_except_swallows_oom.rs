@@ -1,0 +1,199 @@
+//! `bare-except-swallows-oom`: a training step that failed half-way is passed over.
+
+use crate::analysis::value::BlockId;
+use crate::facts::{Effect, Facts};
+use crate::finding::Level;
+use crate::python::ast::ExceptHandlerExceptHandler;
+use crate::python::{Ranged, Stmt, TextRange};
+use crate::report::Report;
+use crate::rule::{Example, Group, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    name: "bare-except-swallows-oom",
+    group: Group::Recovery,
+    level: Level::Warning,
+    fix: None,
+    summary: "A training loop catches every error of its step and goes on.",
+    why: "Running out of memory is among those errors. The step may have stopped in the midst of `backward()`: some \
+          gradients are there, some are not, and the next step adds to them. The names of the failed step still hold its \
+          tensors when the next one begins, so it runs out of memory too, and the loop runs to its end having trained \
+          nothing.",
+    cost: "Part of the gradients and the activations of the failed step at the start of the next one.",
+    instead: "Catch what is expected. For running out of memory: `except torch.OutOfMemoryError`, then clear gradients.",
+    when_not: "Only reading the data stands in the `try`.",
+    examples: &[
+        Example {
+            bad: "\
+import torch
+
+def train(model, train_loader, optimizer, criterion):
+    for x, y in train_loader:
+        try:
+            loss = criterion(model(x), y)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        except Exception:
+            continue
+",
+            good: "\
+import torch
+
+def train(model, train_loader, optimizer, criterion):
+    for x, y in train_loader:
+        try:
+            loss = criterion(model(x), y)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        except torch.OutOfMemoryError:
+            optimizer.zero_grad()
+",
+        },
+        Example {
+            bad: "\
+import torch
+
+def train_step(model, batch, optimizer):
+    loss = model(**batch).loss
+    loss.backward()
+    optimizer.step()
+    optimizer.zero_grad()
+
+def train(model, train_loader, optimizer):
+    for i, batch in enumerate(train_loader):
+        try:
+            train_step(model, batch, optimizer)
+        except:
+            print('skipped', i)
+",
+            good: "\
+import torch
+
+def train_step(model, batch, optimizer):
+    loss = model(**batch).loss
+    loss.backward()
+    optimizer.step()
+    optimizer.zero_grad()
+
+def train(model, train_loader, optimizer):
+    for i, batch in enumerate(train_loader):
+        train_step(model, batch, optimizer)
+",
+        },
+    ],
+    silent_on: &[
+        "\
+import torch
+
+def train(model, train_loader, optimizer):
+    batches = iter(train_loader)
+    for i in range(1000):
+        try:
+            x, y = next(batches)
+        except Exception:
+            continue
+        optimizer.zero_grad()
+        model(x).sum().backward()
+        optimizer.step()
+",
+        "\
+import torch
+
+def train(model, train_loader, optimizer):
+    for x, y in train_loader:
+        try:
+            optimizer.zero_grad()
+            model(x).sum().backward()
+            optimizer.step()
+        except Exception as error:
+            save(model)
+            raise
+",
+        "\
+import torch
+
+def train(model, train_loader, optimizer):
+    for x, y in train_loader:
+        try:
+            optimizer.zero_grad()
+            model(x).sum().backward()
+            optimizer.step()
+        except Exception as error:
+            print(error)
+            optimizer.zero_grad()
+",
+        "\
+import torch
+
+def train(model, train_loader, optimizer):
+    for x, y in train_loader:
+        try:
+            optimizer.zero_grad()
+            model(x).sum().backward()
+            optimizer.step()
+        except KeyboardInterrupt:
+            break
+",
+    ],
+    check,
+};
+
+fn check(facts: &Facts<'_>, report: &mut Report) {
+    for (block, handler) in facts.handlers() {
+        let Some(caught) = catches_all(facts, handler) else { continue };
+        let Some(tried) = facts.tried(block) else { continue };
+        let Some(backward) = facts.effects_in(Effect::Backward, tried).next() else { continue };
+        let Some(batches) = facts.batch_loop(&backward.at).filter(|turns| facts.is_inside(block, turns.block)) else {
+            continue;
+        };
+        if !goes_on(facts, block, handler) {
+            continue;
+        }
+        report
+            .add(
+                &caught,
+                "This passes over running out of memory too: the next step begins with half of this one's gradients",
+            )
+            .because(backward, "this may have stopped half-way")
+            .because(&batches.head(), "the loop goes on with the next batch");
+    }
+}
+
+/// The head of a handler that catches everything.
+fn catches_all(facts: &Facts<'_>, handler: &ExceptHandlerExceptHandler) -> Option<TextRange> {
+    match handler.type_.as_deref() {
+        None => Some(TextRange::at(handler.range().start(), crate::python::TextSize::from(6))),
+        Some(kind) => matches!(facts.source.slice(kind.range()), "Exception" | "BaseException" | "RuntimeError")
+            .then(|| kind.range()),
+    }
+}
+
+/// Whether the handler only reports and goes on: nothing is cleared, freed, raised or left.
+fn goes_on(facts: &Facts<'_>, block: BlockId, handler: &ExceptHandlerExceptHandler) -> bool {
+    let text = facts.source.slice(handler.range());
+    let mends = [
+        "zero_grad",
+        "raise",
+        "exit(",
+        "del ",
+        "abort",
+        "kill",
+        "out of memory",
+        "grad = None",
+        "return",
+        "fail",
+        "break",
+        "recover",
+        "restore",
+        "load",
+        "set_trace",
+        "breakpoint",
+        "embed(",
+    ];
+    let leaves = facts.statements().iter().any(|statement| {
+        matches!(statement.node, Stmt::Raise(_) | Stmt::Return(_) | Stmt::Break(_))
+            && facts.is_inside(statement.block, block)
+    });
+    !leaves && !mends.iter().any(|word| text.contains(word))
+}

@@ -1,0 +1,68 @@
+//! `cudagraph-without-shared-pool`: every graph keeps a pool of its own.
+
+use crate::analysis::events::Call;
+use crate::facts::Facts;
+use crate::finding::Level;
+use crate::python::Ranged;
+use crate::report::Report;
+use crate::rule::{Example, Group, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    name: "cudagraph-without-shared-pool",
+    group: Group::Allocator,
+    level: Level::Info,
+    fix: None,
+    summary: "Several CUDA graphs are captured, each with a private memory pool.",
+    why: "A captured graph needs its memory at the same addresses for ever, so capture takes it from a pool that nothing \
+          else may use. Without `pool=` each graph gets its own.",
+    cost: "One pool a graph, as large as the most it ever held.",
+    instead: "Pass `pool=` the handle of the first graph, or `torch.cuda.graph_pool_handle()`.",
+    when_not: "The graphs may run at the same time, or the output of one is read after another has run.",
+    examples: &[Example {
+        bad: "\
+import torch
+
+graphs = {}
+for length in lengths:
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        outputs[length] = model(inputs[length])
+    graphs[length] = graph
+",
+        good: "\
+import torch
+
+graphs = {}
+pool = torch.cuda.graph_pool_handle()
+for length in lengths:
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, pool=pool):
+        outputs[length] = model(inputs[length])
+    graphs[length] = graph
+",
+    }],
+    silent_on: &["\
+import torch
+
+graph = torch.cuda.CUDAGraph()
+with torch.cuda.graph(graph):
+    output = model(x)
+"],
+    check,
+};
+
+fn check(facts: &Facts<'_>, report: &mut Report) {
+    let captures: Vec<&Call<'_>> = facts.calls_to("torch.cuda.graph").collect();
+    let alone = |call: &Call<'_>| call.keyword("pool").is_none() && call.arg(1).is_none() && !call.has_star();
+    for call in captures.iter().copied().filter(|call| alone(call)) {
+        let turns = facts.loops(&call.at).next();
+        let other =
+            captures.iter().find(|other| other.range() != call.range() && other.at.function == call.at.function);
+        let Some(several) = turns.map(|turns| turns.head()).or_else(|| other.map(Ranged::range)) else {
+            continue;
+        };
+        report
+            .add(call, "This graph gets a memory pool of its own: share one with `pool=`")
+            .because(&several, "more than one graph is captured");
+    }
+}

@@ -1,0 +1,216 @@
+//! `deepcopy-of-model-on-gpu`: the best weights so far are kept as a second model on the GPU.
+
+use crate::analysis::events::{Call, LoopKind};
+use crate::analysis::value::Kind;
+use crate::facts::{Effect, Facts, Loop};
+use crate::finding::{Edit, Level, Safety};
+use crate::python::{Expr, Ranged, Stmt, count_reads};
+use crate::report::Report;
+use crate::rule::{Example, Group, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    name: "deepcopy-of-model-on-gpu",
+    group: Group::Optimizer,
+    level: Level::Warning,
+    fix: Some(Safety::Unsafe),
+    summary: "A training loop keeps the best weights as a deep copy, where the model is: on the GPU.",
+    why: "`deepcopy` puts every copied tensor on the device of the original. The copy lies there for the rest of the \
+          training, and while a new one is made the old one is still alive.",
+    cost: "The parameters once more for as long as training runs, twice more while a better copy is made.",
+    instead: "Copy to main memory: `{k: v.detach().to(\"cpu\", copy=True) for k, v in model.state_dict().items()}`, or \
+              save to a file.",
+    when_not: "The copy is used on the GPU, as averaged or target networks are, or the model lives on the CPU.",
+    examples: &[
+        Example {
+            bad: "\
+import copy
+import torch
+
+def fit(model, loader, val_loader, epochs, device):
+    model = model.to(device)
+    best, best_loss = None, float('inf')
+    for epoch in range(epochs):
+        train(model, loader)
+        loss = evaluate(model, val_loader)
+        if loss < best_loss:
+            best_loss = loss
+            best = copy.deepcopy(model.state_dict())
+    model.load_state_dict(best)
+",
+            good: "\
+import copy
+import torch
+
+def fit(model, loader, val_loader, epochs, device):
+    model = model.to(device)
+    best, best_loss = None, float('inf')
+    for epoch in range(epochs):
+        train(model, loader)
+        loss = evaluate(model, val_loader)
+        if loss < best_loss:
+            best_loss = loss
+            best = {k: v.detach().to('cpu', copy=True) for k, v in model.state_dict().items()}
+    model.load_state_dict(best)
+",
+        },
+        Example {
+            bad: "\
+import torch
+from copy import deepcopy
+
+net = torch.nn.Linear(8, 2).cuda()
+top = 0.0
+for epoch in range(100):
+    score = run_epoch(net)
+    if score > top:
+        top = score
+        best_net = deepcopy(net)
+torch.save(best_net.state_dict(), 'best.pt')
+",
+            good: "\
+import torch
+
+net = torch.nn.Linear(8, 2).cuda()
+top = 0.0
+for epoch in range(100):
+    score = run_epoch(net)
+    if score > top:
+        top = score
+        torch.save(net.state_dict(), 'best.pt')
+",
+        },
+    ],
+    silent_on: &[
+        "\
+import copy
+import torch
+
+def make_target(net):
+    target = copy.deepcopy(net.cuda())
+    return target.eval(), net.state_dict()
+",
+        "\
+import copy
+import torch
+
+def federated(model, clients, rounds):
+    model.cuda()
+    for round in range(rounds):
+        for client in clients:
+            local = copy.deepcopy(model)
+            client.train(local)
+            client.send(local.state_dict())
+",
+        "\
+import copy
+import torch
+
+def fit(epochs):
+    model = torch.nn.Linear(8, 2)
+    for epoch in range(epochs):
+        if train(model) < 0.1:
+            best = copy.deepcopy(model.state_dict())
+    return best
+",
+        "\
+import copy
+import torch
+
+def search(model, epochs):
+    model.cuda()
+    for epoch in range(epochs):
+        trial = copy.deepcopy(model)
+        trial(torch.zeros(1, 8).cuda()).sum().backward()
+        print(model.state_dict())
+",
+        "\
+import copy
+import torch
+
+def fit(model, epochs):
+    model.cuda()
+    for epoch in range(epochs):
+        if train(model) < 0.1:
+            best = copy.deepcopy(model).cpu()
+    return best, model.state_dict()
+",
+    ],
+    check,
+};
+
+fn check(facts: &Facts<'_>, report: &mut Report) {
+    for call in facts.calls_to("copy.deepcopy") {
+        let Some(copied) = call.arg(0) else { continue };
+        let trains = |turns: &Loop<'_>| facts.effects_in(Effect::Step, turns.block).next().is_some();
+        let epochs = facts.loops(&call.at).find(|turns| turns.kind == LoopKind::Epochs || trains(turns));
+        let Some(turns) = epochs.or_else(|| facts.batch_loop(&call.at)) else { continue };
+        let Some((module, is_state)) = module_copied(facts, call, copied) else { continue };
+        let Some(target) = only_kept(facts, call, &turns, is_state) else { continue };
+        let Some(moved) = moves_to_gpu(facts, module) else { continue };
+        let name = facts.source.slice(target.range());
+        let text = facts.source.slice(module.range());
+        report
+            .add(
+                call,
+                format!("`{name}` is a second copy of `{text}` on the GPU, kept through the rest of the training"),
+            )
+            .because(&turns.head(), "this loop trains on, with the copy beside it")
+            .because(&moved, "the model is moved to the GPU")
+            .unsafe_fix("Copy to main memory", copy_to_cpu(call, copied, text, is_state));
+    }
+}
+
+/// The module whose weights are copied, and whether it is its `state_dict()`.
+fn module_copied<'a>(facts: &Facts<'a>, call: &Call<'a>, copied: &'a Expr) -> Option<(&'a Expr, bool)> {
+    if let Some(state) =
+        facts.call_at(copied).filter(|state| state.name == "state_dict" && state.node.arguments.is_empty())
+    {
+        let text = facts.source.slice(copied.range()).to_ascii_lowercase();
+        let other = ["opt", "sched", "scaler", "ema"].iter().any(|word| text.contains(word));
+        let module = state.receiver.as_ref().is_some_and(|value| matches!(value.kind, Kind::Module | Kind::Unknown));
+        return state.receiver_expr().filter(|_| module && !other).map(|expr| (expr, true));
+    }
+    let module = call.args.first().is_some_and(crate::analysis::value::Value::is_module);
+    (module && matches!(copied, Expr::Name(_) | Expr::Attribute(_))).then_some((copied, false))
+}
+
+/// What the copy is bound to, if the loop only keeps it there.
+fn only_kept<'a>(facts: &Facts<'a>, call: &Call<'_>, turns: &Loop<'a>, is_state: bool) -> Option<&'a Expr> {
+    let Some(Stmt::Assign(assign)) = facts.statement(call.at.stmt).map(|statement| statement.node) else { return None };
+    let target = assign.targets.first().filter(|_| assign.value.range() == call.node.range())?;
+    let name = match target {
+        Expr::Name(name) => name.id.as_str(),
+        Expr::Attribute(attribute) => attribute.attr.as_str(),
+        _ => return None,
+    };
+    let body = facts.body_of(turns);
+    let used = match target {
+        Expr::Name(_) => count_reads(body, name) > usize::from(is_state),
+        _ => false,
+    };
+    let conditional = !facts.is_unconditional_in(&call.at, turns.block);
+    (!used && conditional).then_some(target)
+}
+
+/// Where the file moves a module to the GPU, or to a device that may be one.
+fn moves_to_gpu(facts: &Facts<'_>, copied: &Expr) -> Option<crate::python::TextRange> {
+    let text = facts.source.slice(copied.range());
+    let module = |call: &&Call<'_>| {
+        let same = call.receiver_expr().is_some_and(|expr| facts.source.slice(expr.range()) == text);
+        same || call.receiver.as_ref().is_some_and(crate::analysis::value::Value::is_module)
+    };
+    let to_cuda = facts.calls_named("cuda").find(module);
+    let to_device = facts.calls_named("to").filter(module).find(|call| {
+        let text = facts.source.slice(call.node.arguments.range()).to_ascii_lowercase();
+        text.contains("cuda") || text.contains("device") || text.contains("rank")
+    });
+    to_cuda.or(to_device).map(Ranged::range)
+}
+
+fn copy_to_cpu(call: &Call<'_>, copied: &Expr, module: &str, is_state: bool) -> Vec<Edit> {
+    if !is_state || !matches!(copied, Expr::Call(_)) {
+        return Vec::new();
+    }
+    let copy = format!("{{k: v.detach().to(\"cpu\", copy=True) for k, v in {module}.state_dict().items()}}");
+    vec![Edit::replace(call.node.range(), copy)]
+}

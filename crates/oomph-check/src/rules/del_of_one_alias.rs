@@ -1,0 +1,362 @@
+//! `del-of-one-alias`: a name is deleted, what it named lives on.
+
+use crate::analysis::events::{Bind, Delete, StoreKind};
+use crate::analysis::value::Kind;
+use crate::facts::Facts;
+use crate::finding::Level;
+use crate::python::{Expr, Ranged, Stmt, TextRange};
+use crate::report::Report;
+use crate::rule::{Example, Group, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    name: "del-of-one-alias",
+    group: Group::Allocator,
+    level: Level::Warning,
+    fix: None,
+    summary: "A `del` removes one name of something that another name, a list, an optimizer or the caller still holds.",
+    why: "`del` removes a name, not an object. A tensor is freed when the last reference to it goes: a second name, a view \
+          of it, a list it was put in, the optimizer that has its parameters, or the caller's own variable keep it.",
+    cost: "All of what was to be freed stays.",
+    instead: "Delete every name, or let the scope end: what only a function's locals hold goes when it returns.",
+    when_not: "The other reference goes a line later.",
+    examples: &[
+        Example {
+            bad: "\
+import torch
+
+def unload(model):
+    del model
+    torch.cuda.empty_cache()
+",
+            good: "\
+import torch
+
+class Server:
+    def unload(self):
+        self.model = None
+        torch.cuda.empty_cache()
+",
+        },
+        Example {
+            bad: "\
+import torch
+
+model = torch.nn.Linear(4096, 4096).cuda()
+optimizer = torch.optim.Adam(model.parameters())
+fit(model, optimizer)
+del model
+torch.cuda.empty_cache()
+",
+            good: "\
+import torch
+
+model = torch.nn.Linear(4096, 4096).cuda()
+optimizer = torch.optim.Adam(model.parameters())
+fit(model, optimizer)
+del model, optimizer
+torch.cuda.empty_cache()
+",
+        },
+        Example {
+            bad: "\
+import torch
+
+def features(net, loader):
+    kept = []
+    with torch.no_grad():
+        for x, _ in loader:
+            out = net(x.cuda())
+            kept.append(out)
+            del out
+    return torch.cat(kept)
+",
+            good: "\
+import torch
+
+def features(net, loader):
+    kept = []
+    with torch.no_grad():
+        for x, _ in loader:
+            out = net(x.cuda())
+            kept.append(out.cpu())
+            del out
+    return torch.cat(kept)
+",
+        },
+        Example {
+            bad: "\
+import torch
+
+def run(net, x):
+    hidden = net(x)
+    state = hidden
+    del hidden
+    torch.cuda.empty_cache()
+    return net(state)
+",
+            good: "\
+import torch
+
+def run(net, x):
+    state = net(x)
+    return net(state)
+",
+        },
+    ],
+    silent_on: &[
+        "\
+import torch
+
+def step(net, loader):
+    for batch in loader:
+        inputs = batch['x']
+        del batch
+        net(inputs).sum().backward()
+",
+        "\
+import torch
+
+def step(net, x):
+    hidden = net(x)
+    out = hidden * 2
+    del hidden
+    torch.cuda.empty_cache()
+    return net(out)
+",
+        "\
+import torch
+
+def free(names, scope):
+    for name in names:
+        del scope[name]
+    torch.cuda.empty_cache()
+",
+        "\
+import torch
+
+model = torch.nn.Linear(4096, 4096).cuda()
+optimizer = torch.optim.Adam(model.parameters())
+fit(model, optimizer)
+del optimizer
+del model
+torch.cuda.empty_cache()
+",
+        "\
+import torch
+
+def load(path, model):
+    state = torch.load(path)
+    model.load_state_dict(state)
+    del state
+    torch.cuda.empty_cache()
+    return model
+",
+        "\
+import torch
+
+def convert(weights):
+    out = {}
+    for name in list(weights):
+        value = weights.pop(name)
+        out[name] = value.half()
+        del value
+    return out
+",
+        "\
+import torch
+
+def consume(x, net):
+    y = net(x)
+    del x
+    return net(y)
+",
+    ],
+    check,
+};
+
+fn check(facts: &Facts<'_>, report: &mut Report) {
+    for delete in facts.deletes() {
+        let Expr::Name(name) = delete.target else { continue };
+        let name = name.id.as_str();
+        if !may_be_big(delete) {
+            continue;
+        }
+        let held = held_by_caller(facts, delete, name)
+            .or_else(|| held_by_optimizer(facts, delete, name))
+            .or_else(|| held_by_list(facts, delete, name))
+            .or_else(|| held_by_name(facts, delete, name));
+        let Some((place, message, why)) = held else { continue };
+        report.add(delete.target, message).because(&place, why);
+    }
+}
+
+type Held = (TextRange, String, String);
+
+fn may_be_big(delete: &Delete<'_>) -> bool {
+    matches!(delete.value.kind, Kind::Tensor | Kind::Module | Kind::Optimizer | Kind::Unknown | Kind::List | Kind::Dict)
+}
+
+/// `def free(model): del model; empty_cache()`: the caller's variable still holds it.
+fn held_by_caller(facts: &Facts<'_>, delete: &Delete<'_>, name: &str) -> Option<Held> {
+    let function = facts.function(&delete.at)?;
+    let parameter = function.node.parameters.iter().find(|parameter| parameter.name().as_str() == name)?;
+    let rebound = facts.binds_of(name).any(|bind| bind.at.function == delete.at.function);
+    let only_frees = function.node.body.iter().all(|stmt| is_freeing(facts, stmt));
+    let frees = ["empty_cache", "collect"].iter().any(|call| {
+        facts.calls_named(call).any(|found| found.at.function == delete.at.function && found.at.order > delete.at.order)
+    });
+    if rebound || !only_frees || !frees || delete.value.kind == Kind::List {
+        return None;
+    }
+    let message = format!("This frees nothing: the caller of `{}` still holds `{name}`", function.node.name);
+    Some((parameter.range(), message, format!("`{name}` is a parameter: another name for what the caller passed")))
+}
+
+/// Whether a statement does nothing but free, move away and report.
+fn is_freeing(facts: &Facts<'_>, stmt: &Stmt) -> bool {
+    let all = |body: &[Stmt]| body.iter().all(|stmt| is_freeing(facts, stmt));
+    match stmt {
+        Stmt::Delete(_) | Stmt::Pass(_) | Stmt::Return(_) | Stmt::Global(_) | Stmt::Import(_) => true,
+        Stmt::Expr(node) => {
+            let text = facts.source.slice(node.range());
+            let words = [
+                "empty_cache",
+                "gc.collect",
+                "synchronize",
+                "print(",
+                "ipc_collect",
+                ".cpu()",
+                "to('cpu')",
+                "to(\"cpu\")",
+                "log",
+                "\"",
+                "'",
+            ];
+            words.iter().any(|word| text.contains(word))
+        }
+        Stmt::Assign(node) => {
+            matches!(&*node.value, Expr::NoneLiteral(_)) || facts.source.slice(node.value.range()).contains("memory_")
+        }
+        Stmt::If(node) => all(&node.body) && node.elif_else_clauses.iter().all(|clause| all(&clause.body)),
+        Stmt::Try(node) => all(&node.body),
+        Stmt::With(node) => all(&node.body),
+        _ => false,
+    }
+}
+
+/// `del model` while an optimizer has its parameters, and the cache is emptied.
+fn held_by_optimizer(facts: &Facts<'_>, delete: &Delete<'_>, name: &str) -> Option<Held> {
+    let optimizer = facts
+        .binds()
+        .iter()
+        .filter(|bind| is_optimizer_of(facts, bind, name))
+        .find(|bind| bind.at.function == delete.at.function && facts.is_always_before(&bind.at, &delete.at))?;
+    let mut empties = facts.calls_named("empty_cache").filter(|call| call.at.function == delete.at.function);
+    let cleared = empties.find(|call| facts.is_always_before(&delete.at, &call.at))?;
+    let dropped = facts.deletes().iter().any(|other| is_name(other.target, optimizer.name));
+    let rebound = facts
+        .binds_of(optimizer.name)
+        .filter(|bind| bind.at.order > optimizer.at.order)
+        .any(|bind| bind.at.order < cleared.at.order);
+    let model_rebound =
+        facts.binds_of(name).any(|bind| bind.at.order > optimizer.at.order && bind.at.order < delete.at.order);
+    if dropped || rebound || model_rebound || !matches!(optimizer.target, Expr::Name(_) | Expr::Attribute(_)) {
+        return None;
+    }
+    let holder = facts.source.slice(optimizer.target.range());
+    let message = format!("This frees no parameter: `{holder}` still holds those of `{name}`");
+    Some((
+        optimizer.target.range(),
+        message,
+        format!("`{holder}` is made from `{name}.parameters()` and is not deleted"),
+    ))
+}
+
+fn is_optimizer_of(facts: &Facts<'_>, bind: &Bind<'_>, name: &str) -> bool {
+    let Some(Expr::Call(call)) = bind.value_expr else { return false };
+    let first = call.arguments.args.first().map_or("", |expr| facts.source.slice(expr.range()));
+    bind.value.kind == Kind::Optimizer && first == format!("{name}.parameters()")
+}
+
+/// `kept.append(out); del out`: the list holds it.
+fn held_by_list(facts: &Facts<'_>, delete: &Delete<'_>, name: &str) -> Option<Held> {
+    let store = facts.stores().iter().find(|store| {
+        let kept = matches!(store.kind, StoreKind::Append | StoreKind::Item) && store.via.is_none();
+        kept && is_name(store.value_expr, name)
+            && store.value.is_tensor()
+            && facts.is_always_before(&store.at, &delete.at)
+            && is_same_turn(facts, &store.at, &delete.at)
+    })?;
+    let Expr::Name(holder) = store.target else { return None };
+    let holder = holder.id.as_str();
+    let rebound = facts.binds_of(name).any(|bind| bind.at.order > store.at.order && bind.at.order < delete.at.order);
+    let emptied = facts.is_emptied_in(store.target, crate::analysis::value::BlockId::MODULE, store.at.stmt)
+        && facts
+            .loops(&store.at)
+            .next()
+            .is_some_and(|turns| facts.is_emptied_in(store.target, turns.block, store.at.stmt));
+    let lives =
+        store.holder.is_growing_holder() && facts.is_read_after(&delete.at, holder, delete.target.range().end());
+    if rebound || emptied || !lives {
+        return None;
+    }
+    let message = format!("This frees nothing: `{holder}` holds `{name}`");
+    Some((store.range, message, format!("the same tensor is put into `{holder}` here, and `{holder}` is read later")))
+}
+
+/// `state = hidden; del hidden`, and `state` is read later.
+fn held_by_name(facts: &Facts<'_>, delete: &Delete<'_>, name: &str) -> Option<Held> {
+    if !matches!(delete.value.kind, Kind::Tensor | Kind::Module) {
+        return None;
+    }
+    let alias = facts.binds().iter().find(|bind| {
+        matches!(bind.target, Expr::Name(_))
+            && bind.name != name
+            && bind.value_expr.is_some_and(|expr| is_same_storage(expr, name))
+            && facts.is_always_before(&bind.at, &delete.at)
+            && is_same_turn(facts, &bind.at, &delete.at)
+    })?;
+    let between = |bind: &Bind<'_>| bind.at.order > alias.at.order && bind.at.order < delete.at.order;
+    let rebound = facts.binds_of(name).chain(facts.binds_of(alias.name)).any(between);
+    let after = delete.target.range().end();
+    let first_read = facts.is_read_after(&delete.at, alias.name, after);
+    let overwritten = facts.binds_of(alias.name).any(|bind| bind.at.order > delete.at.order);
+    if rebound || !first_read || overwritten || deleted_with(facts, delete, alias.name) {
+        return None;
+    }
+    let other = alias.name;
+    let message = format!("This frees nothing: `{other}` is the same tensor, and is used later");
+    let message = if delete.value.is_module() { message.replace("tensor", "module") } else { message };
+    Some((alias.target.range(), message, format!("`{other}` names what `{name}` names")))
+}
+
+/// `name`, `name.detach()`, `name.view(...)`: the same storage.
+fn is_same_storage(expr: &Expr, name: &str) -> bool {
+    match expr {
+        Expr::Call(call) => match &*call.func {
+            Expr::Attribute(method) => {
+                matches!(
+                    method.attr.as_str(),
+                    "detach" | "view" | "squeeze" | "unsqueeze" | "flatten" | "permute" | "transpose"
+                ) && is_name(&method.value, name)
+            }
+            _ => false,
+        },
+        other => is_name(other, name),
+    }
+}
+
+/// Whether the other name is deleted too.
+fn deleted_with(facts: &Facts<'_>, delete: &Delete<'_>, name: &str) -> bool {
+    facts.deletes().iter().any(|other| other.at.function == delete.at.function && is_name(other.target, name))
+}
+
+/// Whether two points are in the same loops: a store of an outer turn says nothing about this one.
+fn is_same_turn(facts: &Facts<'_>, first: &crate::analysis::events::At, second: &crate::analysis::events::At) -> bool {
+    let innermost = |at| facts.loops(at).next().map(|turns| turns.block);
+    innermost(first) == innermost(second)
+}
+
+fn is_name(expr: &Expr, name: &str) -> bool {
+    matches!(expr, Expr::Name(found) if found.id.as_str() == name)
+}

@@ -1,0 +1,117 @@
+//! `deprecated-memory-api`: memory functions under names that will go.
+
+use crate::facts::Facts;
+use crate::finding::{Edit, Level, Safety};
+use crate::python::{Expr, Ranged};
+use crate::report::Report;
+use crate::rule::{Example, Group, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    name: "deprecated-memory-api",
+    group: Group::Allocator,
+    level: Level::Warning,
+    fix: Some(Safety::Safe),
+    summary: "A memory function is called by a deprecated name.",
+    why: "`memory_cached` counts everything the allocator has reserved from the device, live tensors included. The old \
+          name makes readers add it to `memory_allocated` or take it for memory that can be had back, and the name \
+          will be removed. `reset_max_memory_allocated` and `reset_max_memory_cached` reset every peak, not only the \
+          one they name.",
+    cost: "None by itself; wrong conclusions from the figures, and an `AttributeError` once the names are gone.",
+    instead: "`memory_reserved`, `max_memory_reserved`, `reset_peak_memory_stats`.",
+    when_not: "The code has to run on torch before 1.4.",
+    examples: &[
+        Example {
+            bad: "\
+import torch
+
+def report(step):
+    used = torch.cuda.memory_allocated() / 2**20
+    cached = torch.cuda.memory_cached() / 2**20
+    print(f'{step}: {used:.0f} MB used, {cached:.0f} MB cached')
+",
+            good: "\
+import torch
+
+def report(step):
+    used = torch.cuda.memory_allocated() / 2**20
+    reserved = torch.cuda.memory_reserved() / 2**20
+    print(f'{step}: {used:.0f} MB used, {reserved:.0f} MB reserved')
+",
+        },
+        Example {
+            bad: "\
+from torch import cuda
+
+def peak(run, batch):
+    cuda.reset_max_memory_allocated()
+    run(batch)
+    return cuda.max_memory_cached(0)
+",
+            good: "\
+from torch import cuda
+
+def peak(run, batch):
+    cuda.reset_peak_memory_stats()
+    run(batch)
+    return cuda.max_memory_reserved(0)
+",
+        },
+    ],
+    silent_on: &[
+        "\
+import torch
+
+if hasattr(torch.cuda, 'memory_reserved'):
+    reserved = torch.cuda.memory_reserved()
+else:
+    reserved = torch.cuda.memory_cached()
+",
+        "\
+import torch
+
+try:
+    reserved = torch.cuda.memory_reserved()
+except AttributeError:
+    reserved = torch.cuda.memory_cached()
+",
+        "\
+class Store:
+    def memory_cached(self):
+        return len(self.items)
+
+print(Store().memory_cached())
+",
+    ],
+    check,
+};
+
+/// Old name, new name, and whether the two do the same.
+const RENAMED: &[(&str, &str, Safety)] = &[
+    ("memory_cached", "memory_reserved", Safety::Safe),
+    ("max_memory_cached", "max_memory_reserved", Safety::Safe),
+    ("reset_max_memory_allocated", "reset_peak_memory_stats", Safety::Unsafe),
+    ("reset_max_memory_cached", "reset_peak_memory_stats", Safety::Unsafe),
+];
+
+fn check(facts: &Facts<'_>, report: &mut Report) {
+    for (old, new, safety) in RENAMED {
+        for call in facts.calls_to(&format!("torch.cuda.{old}")) {
+            if facts.is_guarded(&call.at) {
+                continue;
+            }
+            let message = format!("`torch.cuda.{old}` is deprecated: the function is called `{new}`");
+            let meaning = match safety {
+                Safety::Safe => "it counts all that the allocator has reserved, not what is cached beside live tensors",
+                Safety::Unsafe => "it resets all peaks, not only the one it names",
+            };
+            let finding = report.add(&*call.node.func, message);
+            finding.because(&*call.node.func, meaning);
+            let Expr::Attribute(attribute) = &*call.node.func else { continue };
+            let edits = vec![Edit::replace(attribute.attr.range(), *new)];
+            match safety {
+                Safety::Safe => finding.safe_fix("Use the new name", edits),
+                Safety::Unsafe => finding.unsafe_fix("Use the new name, which says what is reset", edits),
+            };
+        }
+    }
+}

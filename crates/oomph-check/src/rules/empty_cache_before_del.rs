@@ -1,0 +1,147 @@
+//! `empty-cache-before-del`: the cache is emptied while the model is still alive.
+
+use crate::analysis::events::{Call, Delete};
+use crate::analysis::value::{Device, Kind};
+use crate::facts::Facts;
+use crate::finding::{Edit, Level, Safety};
+use crate::python::{Expr, Ranged, Stmt, TextRange};
+use crate::report::Report;
+use crate::rule::{Example, Group, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    name: "empty-cache-before-del",
+    group: Group::Allocator,
+    level: Level::Warning,
+    fix: Some(Safety::Unsafe),
+    summary: "`torch.cuda.empty_cache()` runs just before the `del` of what it was to give back.",
+    why: "`empty_cache()` returns blocks that no tensor uses. At that moment everything is still in use; what `del` frees \
+          afterwards goes to the cache and stays there.",
+    cost: "All that the deleted names held stays with this process.",
+    instead: "First `del`, then `gc.collect()` where there are cycles, then `empty_cache()`.",
+    when_not: "Another `empty_cache()` follows.",
+    examples: &[
+        Example {
+            bad: "\
+import torch
+
+def run():
+    model = build()
+    model(torch.zeros(1, 8).cuda()).sum().backward()
+    torch.cuda.empty_cache()
+    del model
+    return build_next()
+",
+            good: "\
+import torch
+
+def run():
+    model = build()
+    model(torch.zeros(1, 8).cuda()).sum().backward()
+    del model
+    torch.cuda.empty_cache()
+    return build_next()
+",
+        },
+        Example {
+            bad: "\
+import gc
+import torch
+
+model = torch.nn.Linear(4096, 4096).cuda()
+run(model)
+torch.cuda.empty_cache()
+gc.collect()
+del model
+bigger = torch.nn.Linear(8192, 8192).cuda()
+",
+            good: "\
+import gc
+import torch
+
+model = torch.nn.Linear(4096, 4096).cuda()
+run(model)
+del model
+gc.collect()
+torch.cuda.empty_cache()
+bigger = torch.nn.Linear(8192, 8192).cuda()
+",
+        },
+    ],
+    silent_on: &[
+        "\
+import torch
+
+def swap(model):
+    torch.cuda.empty_cache()
+    del model
+    torch.cuda.empty_cache()
+",
+        "\
+import torch
+
+def finish(path):
+    torch.cuda.empty_cache()
+    lines = open(path).read()
+    del lines
+",
+        "\
+import torch
+
+for batch in batches:
+    out = model(batch)
+    torch.cuda.empty_cache()
+    del out
+",
+    ],
+    check,
+};
+
+fn check(facts: &Facts<'_>, report: &mut Report) {
+    for call in facts.calls_to("torch.cuda.empty_cache") {
+        let Some(delete) = deleted_next(facts, call) else { continue };
+        let again = facts.calls_to("torch.cuda.empty_cache").any(|other| {
+            other.at.function == call.at.function && other.range().start() > delete.target.range().start()
+        });
+        if again || facts.loops(&call.at).next().is_some() || !may_be_on_gpu(delete) {
+            continue;
+        }
+        let name = facts.source.slice(delete.target.range());
+        report
+            .add(call, format!("`{name}` is still alive here: `empty_cache()` gives none of it back"))
+            .because(delete.target, format!("`{name}` is deleted only afterwards"))
+            .unsafe_fix("Empty the cache after the `del`", swapped(facts, call, delete));
+    }
+}
+
+/// The `del` that follows a call in its suite, with nothing but cleaning up between.
+fn deleted_next<'f, 'a>(facts: &'f Facts<'a>, call: &Call<'_>) -> Option<&'f Delete<'a>> {
+    let statement = facts.statement(call.at.stmt)?;
+    let is_cleaning = |stmt: &&Stmt| match stmt {
+        Stmt::Expr(node) => facts.source.slice(node.range()).starts_with("gc.collect"),
+        _ => false,
+    };
+    let own = matches!(statement.node, Stmt::Expr(node) if node.value.range() == call.node.range());
+    let next = statement.suite.iter().skip(statement.index + 1).find(|stmt| !is_cleaning(stmt)).filter(|_| own)?;
+    let Stmt::Delete(node) = next else { return None };
+    let mut deletes = facts.deletes().iter();
+    deletes.find(|delete| node.range().contains_range(delete.target.range()))
+}
+
+fn may_be_on_gpu(delete: &Delete<'_>) -> bool {
+    let value = &delete.value;
+    let held =
+        matches!(value.kind, Kind::Tensor | Kind::Module | Kind::Optimizer | Kind::Unknown | Kind::List | Kind::Dict);
+    held && value.device != Device::Cpu && matches!(delete.target, Expr::Name(_) | Expr::Attribute(_))
+}
+
+fn swapped(facts: &Facts<'_>, call: &Call<'_>, delete: &Delete<'_>) -> Vec<Edit> {
+    let mut edits = facts.delete_statement(call.at.stmt);
+    let text = facts.source.slice(call.node.range());
+    let after = facts.insert_after(delete.at.stmt, text);
+    let whole = |edits: &[Edit]| edits.iter().all(|edit| edit.range != TextRange::default());
+    if edits.is_empty() || after.is_empty() || !whole(&edits) {
+        return Vec::new();
+    }
+    edits.extend(after);
+    edits
+}

@@ -1,0 +1,279 @@
+//! `exception-object-kept`: a stored exception keeps the failed step's tensors.
+
+use crate::analysis::events::{At, BlockKind, StoreKind};
+use crate::analysis::value::{BlockId, Kind, Value};
+use crate::facts::Facts;
+use crate::finding::{Edit, Level, Safety};
+use crate::python::ast::ExceptHandlerExceptHandler;
+use crate::python::{Expr, Ranged, TextRange};
+use crate::report::Report;
+use crate::rule::{Example, Group, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    name: "exception-object-kept",
+    group: Group::Recovery,
+    level: Level::Error,
+    fix: Some(Safety::Unsafe),
+    summary: "An exception from a training or inference step is kept as an object.",
+    why: "An exception refers to its traceback, the traceback to every frame of the failed step, and a frame to all its \
+          local variables. Python drops the name at the end of `except` to break exactly this chain; storing the object \
+          elsewhere ties it again.",
+    cost: "Every tensor that was local to the failed step: its activations, for as long as the exception is kept.",
+    instead: "Keep `str(error)`, or `error.with_traceback(None)`.",
+    when_not: "No frame between `try` and the place of the error holds a tensor.",
+    examples: &[
+        Example {
+            bad: "\
+import torch
+
+def run_all(model, batches):
+    errors = []
+    for batch in batches:
+        try:
+            model(batch.cuda()).sum().backward()
+        except torch.OutOfMemoryError as error:
+            errors.append(error)
+    return errors
+",
+            good: "\
+import torch
+
+def run_all(model, batches):
+    errors = []
+    for batch in batches:
+        try:
+            model(batch.cuda()).sum().backward()
+        except torch.OutOfMemoryError as error:
+            errors.append(str(error))
+    return errors
+",
+        },
+        Example {
+            bad: "\
+import torch
+
+class Worker:
+    def step(self, batch):
+        try:
+            return self.model(batch)
+        except RuntimeError as error:
+            if 'out of memory' in str(error):
+                self.last_error = error
+            raise
+",
+            good: "\
+import torch
+
+class Worker:
+    def step(self, batch):
+        try:
+            return self.model(batch)
+        except torch.OutOfMemoryError as error:
+            self.last_error = str(error)
+            raise
+",
+        },
+        Example {
+            bad: "\
+import torch
+
+def with_retries(model, batch, sizes):
+    failure = None
+    for size in sizes:
+        try:
+            return model(batch[:size])
+        except torch.cuda.OutOfMemoryError as error:
+            failure = error
+    raise failure
+",
+            good: "\
+import torch
+
+def with_retries(model, batch, sizes):
+    failure = None
+    for size in sizes:
+        try:
+            return model(batch[:size])
+        except torch.cuda.OutOfMemoryError as error:
+            failure = str(error)
+    raise MemoryError(failure)
+",
+        },
+    ],
+    silent_on: &[
+        "\
+import logging
+import torch
+
+def step(model, batch):
+    try:
+        return model(batch)
+    except torch.OutOfMemoryError as error:
+        logging.exception('out of memory: %s', error)
+",
+        "\
+import json
+import torch
+
+def read_all(paths):
+    errors = []
+    for path in paths:
+        try:
+            json.load(open(path))
+        except ValueError as error:
+            errors.append(error)
+    return errors
+",
+        "\
+import torch
+
+def run_all(model, batches):
+    errors = []
+    for batch in batches:
+        try:
+            model(batch.cuda()).sum().backward()
+        except torch.OutOfMemoryError as error:
+            errors.append(error.with_traceback(None))
+    return errors
+",
+        "\
+import torch
+
+def run_all(model, batches):
+    errors = []
+    for batch in batches:
+        try:
+            model(batch.cuda()).sum().backward()
+        except torch.OutOfMemoryError as error:
+            error.__traceback__ = None
+            errors.append(error)
+    return errors
+",
+        "\
+import torch
+
+def run(model, batch):
+    try:
+        return model(batch)
+    except torch.OutOfMemoryError as error:
+        failure = error
+    raise RuntimeError('the batch does not fit') from failure
+",
+    ],
+    check,
+};
+
+fn check(facts: &Facts<'_>, report: &mut Report) {
+    for (block, handler) in facts.handlers() {
+        let Some(source) = keeps_tensors(facts, block, handler) else { continue };
+        if is_stripped(facts, handler) {
+            continue;
+        }
+        for (place, target, expr) in kept(facts, block, handler) {
+            let holder = facts.source.slice(target.range());
+            report
+                .add(&place, format!("`{holder}` keeps the exception, and with it every tensor of the failed step"))
+                .because(&source, "the frames of this step hang on the exception's traceback")
+                .because(&place, "the exception itself is kept, not its text")
+                .unsafe_fix("Keep it without its traceback", without_traceback(expr));
+        }
+    }
+}
+
+/// What in the `try` has tensors in its frames; the caught class when that is running out of memory.
+fn keeps_tensors(facts: &Facts<'_>, block: BlockId, handler: &ExceptHandlerExceptHandler) -> Option<TextRange> {
+    if let Some(caught) = facts.oom_caught(handler) {
+        return Some(caught);
+    }
+    let kind = handler.type_.as_deref().map_or("", |kind| facts.source.slice(kind.range()));
+    let general = ["RuntimeError", "Exception", "BaseException"].contains(&kind);
+    let tried = facts.tried(block).filter(|_| general)?;
+    let mut inside = facts.calls().iter().filter(|call| facts.is_inside(call.at.block, tried));
+    inside.find(|call| facts.is_heavy(call)).map(Ranged::range)
+}
+
+/// Whether the handler cuts the traceback off itself.
+fn is_stripped(facts: &Facts<'_>, handler: &ExceptHandlerExceptHandler) -> bool {
+    let text = facts.source.slice(handler.range());
+    ["__traceback__ = None", "__traceback__=None", "with_traceback(None)", "clear_frames"]
+        .iter()
+        .any(|way| text.contains(way))
+}
+
+/// Places in a handler that keep its exception beyond it: where, in what, by which expression.
+fn kept<'a>(
+    facts: &Facts<'a>,
+    block: BlockId,
+    handler: &'a ExceptHandlerExceptHandler,
+) -> Vec<(TextRange, &'a Expr, &'a Expr)> {
+    let mut found = Vec::new();
+    for store in facts.stores() {
+        let lasting = !matches!(store.kind, StoreKind::AugAssign | StoreKind::Rebind);
+        let of_exception = matches!(store.target, Expr::Attribute(target) if is_caught(&target.value, handler));
+        if lasting
+            && !of_exception
+            && is_in(facts, &store.at, block)
+            && holds_exception(facts, &store.value, store.value_expr)
+        {
+            found.push((store.range, store.target, store.value_expr));
+        }
+    }
+    for bind in facts.binds() {
+        let Some(expr) = bind.value_expr.filter(|expr| is_caught(expr, handler)) else { continue };
+        let local = matches!(bind.target, Expr::Name(_)) && is_in(facts, &bind.at, block);
+        if local && work_follows(facts, &bind.at, block, bind.name) {
+            found.push((bind.target.range(), bind.target, expr));
+        }
+    }
+    found.sort_by_key(|(place, ..)| place.start());
+    found.dedup_by_key(|(place, ..)| place.start());
+    found
+}
+
+fn is_in(facts: &Facts<'_>, at: &At, block: BlockId) -> bool {
+    facts.blocks_around(at).any(|(id, _)| id == block)
+}
+
+fn is_caught(expr: &Expr, handler: &ExceptHandlerExceptHandler) -> bool {
+    matches!((expr, &handler.name), (Expr::Name(name), Some(caught)) if name.id.as_str() == caught.as_str())
+}
+
+/// Whether a value is the exception, a tuple or dict with it, or what `sys.exc_info()` gives.
+fn holds_exception(facts: &Facts<'_>, value: &Value, expr: &Expr) -> bool {
+    let inside = value.parts.iter().flat_map(|parts| parts.iter()).any(|part| part.kind == Kind::Exception);
+    let literal = matches!(expr, Expr::Tuple(_) | Expr::List(_) | Expr::Dict(_) | Expr::Name(_));
+    let info = facts.call_at(expr).and_then(|call| facts.full_name(call)) == Some("sys.exc_info");
+    value.kind == Kind::Exception && matches!(expr, Expr::Name(_)) || inside && literal || info
+}
+
+/// Whether a step runs again while a local name holds the exception: in a loop, or after the handler.
+fn work_follows(facts: &Facts<'_>, at: &At, block: BlockId, name: &str) -> bool {
+    let Some(tried) = facts.tried(block) else { return false };
+    let again = facts.loops(at).any(|turns| facts.is_inside(tried, turns.block) && stays_in(facts, at, turns.block));
+    let deleted =
+        facts.deletes().iter().any(|delete| matches!(delete.target, Expr::Name(target) if target.id.as_str() == name));
+    let later = facts.calls().iter().any(|call| {
+        call.at.function == at.function && call.range().start() > facts.block(block).range.end() && facts.is_heavy(call)
+    });
+    (again || later) && !deleted
+}
+
+/// Whether the loop goes on after this point: no `break`, `return` or `raise` follows in the same suite.
+fn stays_in(facts: &Facts<'_>, at: &At, turns: BlockId) -> bool {
+    use crate::python::Stmt;
+    let Some(statement) = facts.statement(at.stmt) else { return false };
+    let leaves = |stmt: &Stmt| matches!(stmt, Stmt::Break(_) | Stmt::Return(_) | Stmt::Raise(_));
+    let in_handler = facts.blocks_around(at).take_while(|(id, _)| *id != turns);
+    let handler_leaves = in_handler.into_iter().any(|(_, block)| match block.kind {
+        BlockKind::Handler(handler) => handler.body.iter().any(leaves),
+        _ => false,
+    });
+    !statement.suite.iter().skip(statement.index).any(leaves) && !handler_leaves
+}
+
+fn without_traceback(expr: &Expr) -> Vec<Edit> {
+    match expr {
+        Expr::Name(name) => vec![Edit::insert(name.range().end(), ".with_traceback(None)")],
+        _ => Vec::new(),
+    }
+}

@@ -1,0 +1,80 @@
+//! `gc-collect-every-step`: the collector runs on every batch to hide a cycle.
+
+use crate::facts::Facts;
+use crate::finding::{Level, Safety};
+use crate::report::Report;
+use crate::rule::{Example, Group, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    name: "gc-collect-every-step",
+    group: Group::Allocator,
+    level: Level::Info,
+    fix: Some(Safety::Unsafe),
+    summary: "`gc.collect()` runs once a batch.",
+    why: "It frees reference cycles only. If it helps, some cycle holds tensors, and between two collections the peak is \
+          as high as ever; if there is no cycle it does nothing.",
+    cost: "Tens of milliseconds a step, which the GPU waits for.",
+    instead: "Find the cycle: a module that stores a bound method, an exception that is kept, a hook over its own output.",
+    when_not: "A library's cycle cannot be mended, or the collector is off and this is its schedule.",
+    examples: &[Example {
+        bad: "\
+import gc
+import torch
+
+for x, y in train_loader:
+    step(x, y)
+    gc.collect()
+",
+        good: "\
+import gc
+import torch
+
+for x, y in train_loader:
+    step(x, y)
+gc.collect()
+",
+    }],
+    silent_on: &[
+        "\
+import gc
+import torch
+
+for i, (x, y) in enumerate(train_loader):
+    step(x, y)
+    if i % 500 == 0:
+        gc.collect()
+",
+        "\
+import gc
+import torch
+
+gc.disable()
+for x, y in train_loader:
+    step(x, y)
+    gc.collect(1)
+",
+        "\
+import gc
+import torch
+
+for epoch in range(10):
+    train(epoch)
+    gc.collect()
+",
+    ],
+    check,
+};
+
+fn check(facts: &Facts<'_>, report: &mut Report) {
+    let scheduled = facts.calls_to("gc.disable").next().is_some();
+    for call in facts.calls_to("gc.collect").filter(|_| !scheduled) {
+        let Some(batches) = facts.batch_loop(&call.at) else { continue };
+        if facts.handler(&call.at).is_some() || !facts.is_unconditional_in(&call.at, batches.block) {
+            continue;
+        }
+        report
+            .add(call, "The collector runs once a batch: the GPU waits, and a cycle that holds tensors stays hidden")
+            .because(&batches.head(), "this loop runs once a batch")
+            .unsafe_fix("Remove the call", facts.delete_statement(call.at.stmt));
+    }
+}

@@ -1,0 +1,86 @@
+//! `gc-disabled`: reference cycles with tensors in them are never freed.
+
+use crate::analysis::events::BlockKind;
+use crate::facts::{Effect, Facts};
+use crate::finding::Level;
+use crate::python::Ranged;
+use crate::report::Report;
+use crate::rule::{Example, Group, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    name: "gc-disabled",
+    group: Group::Allocator,
+    level: Level::Warning,
+    fix: None,
+    summary: "Training switches Python's cycle collector off and never collects.",
+    why: "Most tensors die with their last reference. Those in a reference cycle, such as a module that refers to itself \
+          through a bound method or a graph kept by a hook, wait for the collector, which now never comes.",
+    cost: "Every tensor in a cycle since the start: without bound.",
+    instead: "Leave it on, or call `gc.collect()` every few hundred steps at the same time on all ranks.",
+    when_not: "The process collects on a schedule of its own.",
+    examples: &[Example {
+        bad: "\
+import gc
+import torch
+
+gc.disable()
+
+def train(model, train_loader, optimizer):
+    for x, y in train_loader:
+        optimizer.zero_grad()
+        model(x).sum().backward()
+        optimizer.step()
+",
+        good: "\
+import gc
+import torch
+
+gc.disable()
+
+def train(model, train_loader, optimizer):
+    for i, (x, y) in enumerate(train_loader):
+        optimizer.zero_grad()
+        model(x).sum().backward()
+        optimizer.step()
+        if i % 500 == 0:
+            gc.collect()
+",
+    }],
+    silent_on: &[
+        "\
+import gc
+import time
+import torch
+
+def measure(model, x):
+    gc.disable()
+    start = time.perf_counter()
+    model(x).sum().backward()
+    gc.enable()
+    return time.perf_counter() - start
+",
+        "\
+import gc
+import json
+import torch
+
+gc.disable()
+print(json.load(open('config.json')), torch.__version__)
+",
+    ],
+    check,
+};
+
+fn check(facts: &Facts<'_>, report: &mut Report) {
+    let collects =
+        ["gc.collect", "gc.enable", "gc.callbacks.append"].iter().any(|name| facts.calls_to(name).next().is_some());
+    for call in facts.calls_to("gc.disable") {
+        let backward = facts.effects(Effect::Backward).next();
+        let loops = facts.blocks().any(|(_, block)| matches!(block.kind, BlockKind::Loop(..)));
+        let Some(backward) = backward.filter(|_| loops && !collects) else { continue };
+        report
+            .add(call, "With the collector off, tensors in reference cycles are never freed")
+            .because(&backward.range(), "this file trains")
+            .because(call, "and nothing in it collects or switches the collector on again");
+    }
+}

@@ -1,0 +1,167 @@
+//! `grad-norm-history-kept`: a list of gradient norms is a list of tensors on the GPU.
+
+use crate::analysis::events::{Store, StoreKind};
+use crate::analysis::value::Kind;
+use crate::facts::Facts;
+use crate::finding::{Edit, Level, Safety};
+use crate::python::{Expr, Ranged};
+use crate::report::Report;
+use crate::rule::{Example, Group, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    name: "grad-norm-history-kept",
+    group: Group::Optimizer,
+    level: Level::Warning,
+    fix: Some(Safety::Unsafe),
+    summary: "A list collects what `clip_grad_norm_` returns, a tensor on the GPU, on every step.",
+    why: "Each norm is a block of its own in the allocator, 512 bytes at least, in the midst of the blocks of its step. \
+          Such survivors keep whole segments from being given back or joined.",
+    cost: "512 bytes a step, and the segments they sit in.",
+    instead: "Append `norm.item()`, or keep the last few and convert them together.",
+    when_not: "The list is emptied at every step.",
+    examples: &[
+        Example {
+            bad: "\
+import torch
+
+def train(model, train_loader, optimizer, criterion):
+    norms = []
+    for x, y in train_loader:
+        optimizer.zero_grad()
+        criterion(model(x), y).backward()
+        norms.append(torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0))
+        optimizer.step()
+    return norms
+",
+            good: "\
+import torch
+
+def train(model, train_loader, optimizer, criterion):
+    norms = []
+    for x, y in train_loader:
+        optimizer.zero_grad()
+        criterion(model(x), y).backward()
+        norms.append(torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0).item())
+        optimizer.step()
+    return norms
+",
+        },
+        Example {
+            bad: "\
+from torch.nn.utils import clip_grad_norm_
+
+class Trainer:
+    def __init__(self, model):
+        self.model = model
+        self.history = {'norm': []}
+
+    def epoch(self, train_loader):
+        for x, y in train_loader:
+            self.model(x).sum().backward()
+            norm = clip_grad_norm_(self.model.parameters(), 1.0)
+            self.history['norm'].append(norm)
+",
+            good: "\
+from torch.nn.utils import clip_grad_norm_
+
+class Trainer:
+    def __init__(self, model):
+        self.model = model
+        self.history = {'norm': []}
+
+    def epoch(self, train_loader):
+        for x, y in train_loader:
+            self.model(x).sum().backward()
+            norm = clip_grad_norm_(self.model.parameters(), 1.0)
+            self.history['norm'].append(float(norm))
+",
+        },
+    ],
+    silent_on: &[
+        "\
+import torch
+
+def train(model, train_loader):
+    for x, y in train_loader:
+        norms = []
+        for part in model.children():
+            norms.append(torch.nn.utils.clip_grad_norm_(part.parameters(), 1.0))
+        print(max(norms))
+",
+        "\
+import torch
+from collections import deque
+
+def train(model, train_loader):
+    norms = deque(maxlen=100)
+    for x, y in train_loader:
+        model(x).sum().backward()
+        norms.append(torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0))
+",
+        "\
+import torch
+
+def train(model, train_loader):
+    total = 0
+    for x, y in train_loader:
+        model(x).sum().backward()
+        total += torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+",
+        "\
+import torch
+
+def train(model, train_loader):
+    norms = []
+    for i, (x, y) in enumerate(train_loader):
+        model(x).sum().backward()
+        norms.append(torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0))
+        if i % 100 == 0:
+            print(torch.stack(norms).mean().item())
+            norms.clear()
+",
+    ],
+    check,
+};
+
+fn check(facts: &Facts<'_>, report: &mut Report) {
+    for store in facts.stores() {
+        if store.kind != StoreKind::Append
+            || !matches!(store.holder.kind, Kind::List | Kind::Dict | Kind::Set | Kind::Unknown)
+        {
+            continue;
+        }
+        let Some(batches) = facts.batch_loop(&store.at) else { continue };
+        let Some(made) = norm_made(facts, store) else { continue };
+        let short_lived =
+            !facts.outlives(&store.holder, &batches) || facts.is_emptied_in(store.target, batches.block, store.at.stmt);
+        if short_lived || !store.value.is_tensor() && store.value.kind != Kind::Unknown {
+            continue;
+        }
+        let target = facts.source.slice(store.target.range());
+        report
+            .add(store, format!("`{target}` keeps one tensor on the GPU for every step"))
+            .because(&made, "this returns the norm as a tensor where the gradients are")
+            .because(&batches.head(), "once a step, and the list outlives it")
+            .unsafe_fix("Keep the number", item(facts, store));
+    }
+}
+
+/// The call that made the norm: in place, or bound to the name that is stored.
+fn norm_made(facts: &Facts<'_>, store: &Store<'_>) -> Option<crate::python::TextRange> {
+    let expr = match store.value_expr {
+        Expr::Name(name) => {
+            let binds = facts.binds_of(name.id.as_str()).filter(|bind| bind.at.function == store.at.function);
+            binds.filter(|bind| bind.at.order < store.at.order).last()?.value_expr?
+        }
+        other => other,
+    };
+    let call = facts.call_at(expr)?;
+    matches!(call.name, "clip_grad_norm_" | "clip_grad_norm" | "get_total_norm").then(|| call.range())
+}
+
+fn item(facts: &Facts<'_>, store: &Store<'_>) -> Vec<Edit> {
+    match store.value_expr {
+        Expr::Name(_) | Expr::Call(_) => facts.call_method_on(store.value_expr, "item"),
+        _ => Vec::new(),
+    }
+}

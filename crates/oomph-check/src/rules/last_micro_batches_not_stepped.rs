@@ -1,0 +1,268 @@
+//! `last-micro-batches-not-stepped`: what is left over at the end of an epoch trains nothing.
+
+use crate::analysis::events::{BlockKind, Call, LoopKind};
+use crate::facts::{Effect, Facts, Loop};
+use crate::finding::Level;
+use crate::python::ast::{CmpOp, Operator, UnaryOp};
+use crate::python::{Expr, Ranged, Stmt};
+use crate::report::Report;
+use crate::rule::{Example, Group, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    name: "last-micro-batches-not-stepped",
+    group: Group::Optimizer,
+    level: Level::Warning,
+    fix: None,
+    summary: "The optimizer steps every few batches, and the last ones of an epoch get no step.",
+    why: "Where the number of batches is no multiple of the accumulation, the gradients of the remainder are computed \
+          and kept through the rest of the program, or spill into the first step of the next epoch, which then adds up \
+          more batches than its scaling allows for.",
+    cost: "A set of gradients held with no use, and the work of up to one accumulation less one batch per epoch.",
+    instead: "Step on the last batch too: `if (i + 1) % every == 0 or i + 1 == len(loader)`.",
+    when_not: "The loader is known to give a multiple of the accumulation, for instance by its sampler.",
+    examples: &[
+        Example {
+            bad: "\
+import torch
+
+def train(model, loader, optimizer, criterion, every):
+    optimizer.zero_grad()
+    for i, (x, y) in enumerate(loader):
+        loss = criterion(model(x), y) / every
+        loss.backward()
+        if (i + 1) % every == 0:
+            optimizer.step()
+            optimizer.zero_grad()
+",
+            good: "\
+import torch
+
+def train(model, loader, optimizer, criterion, every):
+    optimizer.zero_grad()
+    for i, (x, y) in enumerate(loader):
+        loss = criterion(model(x), y) / every
+        loss.backward()
+        if (i + 1) % every == 0 or i + 1 == len(loader):
+            optimizer.step()
+            optimizer.zero_grad()
+",
+        },
+        Example {
+            bad: "\
+import torch
+from tqdm import tqdm
+
+for epoch in range(epochs):
+    for step, batch in enumerate(tqdm(train_loader)):
+        with torch.autocast('cuda'):
+            loss = model(**batch).loss / accumulation
+        scaler.scale(loss).backward()
+        update = (step + 1) % accumulation == 0
+        if update:
+            scaler.step(optimizer)
+            scaler.update()
+            optimizer.zero_grad(set_to_none=True)
+    torch.save(model.state_dict(), 'last.pt')
+",
+            good: "\
+import torch
+from tqdm import tqdm
+
+for epoch in range(epochs):
+    for step, batch in enumerate(tqdm(train_loader)):
+        with torch.autocast('cuda'):
+            loss = model(**batch).loss / accumulation
+        scaler.scale(loss).backward()
+        update = (step + 1) % accumulation == 0 or step + 1 == len(train_loader)
+        if update:
+            scaler.step(optimizer)
+            scaler.update()
+            optimizer.zero_grad(set_to_none=True)
+    torch.save(model.state_dict(), 'last.pt')
+",
+        },
+    ],
+    silent_on: &[
+        "\
+import torch
+
+def train(model, loader, optimizer, criterion, every):
+    for i, (x, y) in enumerate(loader):
+        loss = criterion(model(x), y) / every
+        loss.backward()
+        if (i + 1) % every == 0:
+            optimizer.step()
+            optimizer.zero_grad()
+    optimizer.step()
+    optimizer.zero_grad()
+",
+        "\
+import torch
+
+def train(generator, critic, opt_g, opt_d, loader, n_critic):
+    for i, (x, _) in enumerate(loader):
+        opt_d.zero_grad()
+        critic(x).mean().backward()
+        opt_d.step()
+        if i % n_critic == 0:
+            opt_g.zero_grad()
+            critic(generator(x)).mean().backward()
+            opt_g.step()
+",
+        "\
+import torch
+
+def train(model, loader, optimizer, criterion, every, global_step):
+    for x, y in loader:
+        loss = criterion(model(x), y) / every
+        loss.backward()
+        global_step += 1
+        if global_step % every == 0:
+            optimizer.step()
+            optimizer.zero_grad()
+    return global_step
+",
+        "\
+import torch
+
+def train(model, loader, optimizer, criterion, every):
+    last = len(loader) // every * every
+    for i, (x, y) in enumerate(loader):
+        if i >= last:
+            break
+        loss = criterion(model(x), y) / every
+        loss.backward()
+        if (i + 1) % every == 0:
+            optimizer.step()
+            optimizer.zero_grad()
+",
+        "\
+import torch
+
+def train(model, loader, optimizer, criterion, every):
+    for i, (x, y) in enumerate(loader):
+        loss = criterion(model(x), y)
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        if i % every == 0:
+            print(loss.item())
+",
+    ],
+    check,
+};
+
+fn check(facts: &Facts<'_>, report: &mut Report) {
+    let mut seen = Vec::new();
+    for step in facts.effects(Effect::Step) {
+        let Some(batches) = facts.loops(&step.at).find(|turns| turns.kind == LoopKind::Loader) else { continue };
+        if seen.contains(&batches.block) {
+            continue;
+        }
+        let (Some(index), Some(test)) = (batch_index(&batches), only_test(facts, step, &batches)) else { continue };
+        let Some(modulo) = every_few(facts, test, index) else { continue };
+        let Some(backward) = accumulating_backward(facts, &batches) else { continue };
+        if steps_otherwise(facts, step, &batches) || leaves(facts, &batches) {
+            continue;
+        }
+        seen.push(batches.block);
+        let iterated = facts.source.slice(batches.head());
+        let iterated = iterated.rsplit(" in ").next().unwrap_or("the loader");
+        report
+            .add(
+                &modulo.range(),
+                format!("The last batches of `{iterated}` get no step when their number is no multiple"),
+            )
+            .because(backward, "every batch adds its gradients")
+            .because(step, "the only step, under this condition, and none follows the loop");
+    }
+}
+
+/// `i` of `for i, batch in enumerate(loader)`.
+fn batch_index<'a>(batches: &Loop<'a>) -> Option<&'a str> {
+    let BlockKind::Loop(_, Stmt::For(node)) = batches.node else { return None };
+    let Expr::Tuple(target) = &*node.target else { return None };
+    let counted = is_enumerate(&node.iter);
+    match target.elts.first() {
+        Some(Expr::Name(name)) if counted => Some(name.id.as_str()),
+        _ => None,
+    }
+}
+
+/// `enumerate(loader)`, `tqdm(enumerate(loader), total=...)`, `metric_logger.log_every(enumerate(loader), 10)`.
+fn is_enumerate(iter: &Expr) -> bool {
+    let Expr::Call(call) = iter else { return false };
+    let direct = matches!(&*call.func, Expr::Name(name) if name.id.as_str() == "enumerate");
+    direct && call.arguments.args.len() == 1 || !direct && call.arguments.args.first().is_some_and(is_enumerate)
+}
+
+/// The one test around a step, inside the loop.
+fn only_test<'a>(facts: &Facts<'a>, step: &Call<'_>, batches: &Loop<'_>) -> Option<&'a Expr> {
+    let mut tests = facts.tests_within(&step.at, batches.block);
+    let (first, more) = (tests.next()?, tests.next());
+    if more.is_some() { None } else { first }
+}
+
+/// The `(i + 1) % n == 0` that a test is, itself or by a name bound to it.
+fn every_few<'a>(facts: &Facts<'a>, test: &'a Expr, index: &str) -> Option<&'a Expr> {
+    if let Expr::Name(name) = test {
+        let mut binds = facts.binds_of(name.id.as_str());
+        let (only, more) = (binds.next()?, binds.next());
+        let expr = only.value_expr.filter(|_| more.is_none())?;
+        return is_modulo(expr, index).then_some(expr);
+    }
+    is_modulo(test, index).then_some(test)
+}
+
+fn is_modulo(test: &Expr, index: &str) -> bool {
+    match test {
+        Expr::UnaryOp(not) if not.op == UnaryOp::Not => is_remainder(&not.operand, index),
+        Expr::Compare(compare) => {
+            let side = |expr: &Expr| is_remainder(expr, index);
+            compare.ops.len() == 1
+                && compare.ops[0] == CmpOp::Eq
+                && (side(&compare.left) || side(&compare.comparators[0]))
+        }
+        _ => false,
+    }
+}
+
+/// `i % n`, `(i + 1) % n`.
+fn is_remainder(expr: &Expr, index: &str) -> bool {
+    let Expr::BinOp(node) = expr else { return false };
+    let is_index = |expr: &Expr| matches!(expr, Expr::Name(name) if name.id.as_str() == index);
+    let counted = match &*node.left {
+        Expr::BinOp(sum) => sum.op == Operator::Add && (is_index(&sum.left) || is_index(&sum.right)),
+        other => is_index(other),
+    };
+    node.op == Operator::Mod && counted
+}
+
+/// A backward pass on every batch, with no clearing on every batch.
+fn accumulating_backward<'f, 'a>(facts: &'f Facts<'a>, batches: &Loop<'_>) -> Option<&'f Call<'a>> {
+    let always = |call: &&Call<'a>| facts.is_unconditional_in(&call.at, batches.block);
+    let clears = facts.effects_in(Effect::ZeroGrad, batches.block).any(|call| always(&call));
+    let mut backwards = facts.effects_in(Effect::Backward, batches.block);
+    let backward = backwards.find(always)?;
+    let others = facts.effects_in(Effect::Backward, batches.block).any(|call| !always(&call));
+    (!clears && !others).then_some(backward)
+}
+
+/// Whether another step, of this loop or after it, takes what is left.
+fn steps_otherwise(facts: &Facts<'_>, step: &Call<'_>, batches: &Loop<'_>) -> bool {
+    let end = batches.range.end();
+    let stepped = facts.stepped(step);
+    facts.effects_of(Effect::Step, step.at.function).any(|other| {
+        let inside = facts.is_inside(other.at.block, batches.block);
+        let elsewhere = inside && other.at.block != step.at.block;
+        let after = other.range().start() > end && (facts.stepped(other) == stepped || other.name != "step");
+        elsewhere || after
+    })
+}
+
+/// Whether the loop is left or batches are skipped on purpose.
+fn leaves(facts: &Facts<'_>, batches: &Loop<'_>) -> bool {
+    let statements = facts.statements().iter();
+    let mut inside = statements.filter(|statement| facts.is_inside(statement.block, batches.block));
+    inside.any(|statement| matches!(statement.node, Stmt::Break(_)))
+}

@@ -1,0 +1,71 @@
+//! `lbfgs-history`: L-BFGS remembers a hundred steps.
+
+use crate::facts::Facts;
+use crate::finding::Level;
+use crate::python::Expr;
+use crate::report::Report;
+use crate::rule::{Example, Group, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    name: "lbfgs-history",
+    group: Group::Optimizer,
+    level: Level::Info,
+    fix: None,
+    summary: "L-BFGS over a module's parameters keeps a long history of them.",
+    why: "The method approximates curvature from the last steps and gradients, and keeps both for each of them, all \
+          parameters long.",
+    cost: "The size of the parameters times `history_size + 1`: 101 times with the default of 100.",
+    instead: "`history_size=10`, or another optimizer for big models.",
+    when_not: "The net is small, as nets that solve equations are.",
+    examples: &[Example {
+        bad: "\
+import torch
+
+model = torch.nn.Linear(4096, 4096)
+optimizer = torch.optim.LBFGS(model.parameters(), lr=1)
+",
+        good: "\
+import torch
+
+model = torch.nn.Linear(4096, 4096)
+optimizer = torch.optim.LBFGS(model.parameters(), lr=1, history_size=10)
+",
+    }],
+    silent_on: &[
+        "\
+import torch
+
+image = torch.zeros(1, 3, 64, 64, requires_grad=True)
+optimizer = torch.optim.LBFGS([image])
+",
+        "\
+import torch
+
+optimizer = torch.optim.LBFGS(model.parameters(), history_size=size)
+",
+    ],
+    check,
+};
+
+/// Histories up to this are taken for chosen with care.
+const MODEST: u64 = 20;
+
+fn check(facts: &Facts<'_>, report: &mut Report) {
+    for call in facts.calls_to("torch.optim.LBFGS").chain(facts.calls_to("torch.optim.lbfgs.LBFGS")) {
+        let of_module = matches!(call.arg(0), Some(Expr::Call(_)));
+        let history = match call.keyword("history_size").or_else(|| call.arg(5)) {
+            None => Some(100),
+            Some(Expr::NumberLiteral(number)) => match &number.value {
+                crate::python::ast::Number::Int(value) => value.as_u64(),
+                _ => None,
+            },
+            Some(_) => None,
+        };
+        let Some(history) = history.filter(|history| of_module && *history > MODEST && !call.has_star()) else {
+            continue;
+        };
+        report
+            .add(call, format!("This keeps {} times the parameters", history + 1))
+            .because(call, format!("its history is {history} steps long, and each step keeps all parameters"));
+    }
+}

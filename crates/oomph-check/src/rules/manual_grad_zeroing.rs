@@ -1,0 +1,164 @@
+//! `manual-grad-zeroing`: gradients are zeroed by hand, one by one, and stay allocated.
+
+use crate::analysis::events::{BlockKind, Call, LoopKind};
+use crate::facts::{Facts, Loop};
+use crate::finding::{Edit, Level, Safety};
+use crate::python::{Expr, Ranged, Stmt};
+use crate::report::Report;
+use crate::rule::{Example, Group, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    name: "manual-grad-zeroing",
+    group: Group::Optimizer,
+    level: Level::Warning,
+    fix: Some(Safety::Unsafe),
+    summary: "A loop over a module's parameters fills each gradient with zeros.",
+    why: "The gradients stay allocated through the next forward pass, when the activations are built up, and each is \
+          written by a kernel of its own.",
+    cost: "The size of the trainable parameters, at the time of the peak.",
+    instead: "`model.zero_grad()` or `optimizer.zero_grad()`, which drop the gradients.",
+    when_not: "Only some of the parameters are meant, or the zeros are read.",
+    examples: &[
+        Example {
+            bad: "\
+import torch
+
+def clear(model):
+    for p in model.parameters():
+        if p.grad is not None:
+            p.grad.data.zero_()
+",
+            good: "\
+import torch
+
+def clear(model):
+    model.zero_grad()
+",
+        },
+        Example {
+            bad: "\
+import torch
+
+class Trainer:
+    def step(self, x):
+        for name, param in self.model.named_parameters():
+            param.grad.detach_()
+            param.grad.zero_()
+        self.model(x).sum().backward()
+",
+            good: "\
+import torch
+
+class Trainer:
+    def step(self, x):
+        self.model.zero_grad()
+        self.model(x).sum().backward()
+",
+        },
+    ],
+    silent_on: &[
+        "\
+import torch
+
+def clear_head(model):
+    for name, p in model.named_parameters():
+        if name.startswith('head'):
+            p.grad.zero_()
+",
+        "\
+import torch
+
+def sgd(params, lr):
+    with torch.no_grad():
+        for p in params:
+            p -= lr * p.grad
+            p.grad.zero_()
+",
+        "\
+import torch
+
+def descend(model, lr):
+    for p in model.parameters():
+        p.data.add_(p.grad, alpha=-lr)
+        p.grad.zero_()
+",
+        "\
+import torch
+
+class Base(torch.nn.Module):
+    def zero_grad(self, set_to_none=False):
+        for p in self.parameters():
+            if p.grad is not None:
+                p.grad.zero_()
+",
+    ],
+    check,
+};
+
+fn check(facts: &Facts<'_>, report: &mut Report) {
+    for call in facts.calls_named("zero_") {
+        let Some(turns) = facts.loops(&call.at).next().filter(|turns| turns.kind == LoopKind::Parameters) else {
+            continue;
+        };
+        let Some(module) = whole_module(facts, &turns) else { continue };
+        if !is_gradient(facts, call, &turns)
+            || !does_nothing_else(facts, &turns)
+            || facts.function_name(&call.at) == "zero_grad"
+        {
+            continue;
+        }
+        let BlockKind::Loop(_, node) = turns.node else { continue };
+        let edits = match facts.statement_id(node) {
+            Some(stmt) if facts.is_alone_on_its_lines(stmt) => {
+                vec![Edit::replace(node.range(), format!("{module}.zero_grad()"))]
+            }
+            _ => Vec::new(),
+        };
+        report
+            .add(call, format!("The gradients of `{module}` stay allocated as zeros through the next forward pass"))
+            .because(&turns.head(), "this goes over all parameters of the module")
+            .unsafe_fix("Drop the gradients", edits);
+    }
+}
+
+/// `model` of `for p in model.parameters()`.
+fn whole_module<'f>(facts: &'f Facts<'_>, turns: &Loop<'_>) -> Option<&'f str> {
+    let BlockKind::Loop(_, Stmt::For(node)) = turns.node else { return None };
+    let Expr::Call(call) = &*node.iter else { return None };
+    let Expr::Attribute(method) = &*call.func else { return None };
+    let all = matches!(method.attr.as_str(), "parameters" | "named_parameters") && call.arguments.is_empty();
+    all.then(|| facts.source.slice(method.value.range()))
+}
+
+/// Whether the call zeroes the gradient of the loop's parameter.
+fn is_gradient(facts: &Facts<'_>, call: &Call<'_>, turns: &Loop<'_>) -> bool {
+    let BlockKind::Loop(_, Stmt::For(node)) = turns.node else { return false };
+    let parameter = match &*node.target {
+        Expr::Tuple(pair) => pair.elts.last(),
+        other => Some(other),
+    };
+    let Some(Expr::Name(parameter)) = parameter else { return false };
+    let receiver = call.receiver_expr().map_or("", |expr| facts.source.slice(expr.range()));
+    let name = parameter.id.as_str();
+    receiver == format!("{name}.grad") || receiver == format!("{name}.grad.data")
+}
+
+/// Whether the loop does nothing but zero gradients, of all parameters that have one.
+fn does_nothing_else(facts: &Facts<'_>, turns: &Loop<'_>) -> bool {
+    let zeroing = |stmt: &Stmt| match stmt {
+        Stmt::Expr(node) => {
+            let text = facts.source.slice(node.range());
+            text.ends_with("zero_()") || text.ends_with("detach_()") || text.ends_with("requires_grad_(False)")
+        }
+        _ => false,
+    };
+    facts.body_of(turns).iter().all(|stmt| match stmt {
+        Stmt::If(node) => {
+            let test = facts.source.slice(node.test.range());
+            let last = test.rsplit('.').next().unwrap_or(test);
+            let has_one = matches!(last, "grad is not None" | "grad" | "requires_grad");
+            has_one && node.elif_else_clauses.is_empty() && node.body.iter().all(zeroing)
+        }
+        other => zeroing(other),
+    })
+}

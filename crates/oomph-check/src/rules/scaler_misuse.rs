@@ -1,0 +1,296 @@
+//! `scaler-misuse`: a gradient scaler that cannot do its work.
+
+use crate::analysis::events::Call;
+use crate::analysis::value::Kind;
+use crate::facts::{Effect, Facts};
+use crate::finding::Level;
+use crate::python::{Expr, Ranged};
+use crate::report::Report;
+use crate::rule::{Example, Group, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    name: "scaler-misuse",
+    group: Group::Optimizer,
+    level: Level::Warning,
+    fix: None,
+    summary: "A `GradScaler` is made on every step, never updated, or used with bfloat16 or a model in half precision.",
+    why: "The scaler looks for the largest scale that does not overflow, over many steps. Made anew it begins at 65536 \
+          each time, overflows and skips the step; without `update()` its second `step()` raises; bfloat16 needs no \
+          scale; and it refuses gradients in half precision, which is why weights must stay in full.",
+    cost: "Skipped steps that keep their gradients, or a job that ends with an error.",
+    instead: "One scaler for the whole training, `update()` after each `step()`; none for bfloat16; autocast in the place \
+              of `model.half()`.",
+    when_not: "A scaler per fold or per run.",
+    examples: &[
+        Example {
+            bad: "\
+import torch
+
+def train(model, train_loader, optimizer, criterion):
+    for x, y in train_loader:
+        scaler = torch.amp.GradScaler('cuda')
+        with torch.autocast('cuda'):
+            loss = criterion(model(x), y)
+        optimizer.zero_grad()
+        scaler.scale(loss).backward()
+        scaler.step(optimizer)
+        scaler.update()
+",
+            good: "\
+import torch
+
+def train(model, train_loader, optimizer, criterion):
+    scaler = torch.amp.GradScaler('cuda')
+    for x, y in train_loader:
+        with torch.autocast('cuda'):
+            loss = criterion(model(x), y)
+        optimizer.zero_grad()
+        scaler.scale(loss).backward()
+        scaler.step(optimizer)
+        scaler.update()
+",
+        },
+        Example {
+            bad: "\
+import torch
+
+def train(model, train_loader, optimizer, criterion):
+    scaler = torch.amp.GradScaler('cuda')
+    for x, y in train_loader:
+        with torch.autocast('cuda'):
+            loss = criterion(model(x), y)
+        optimizer.zero_grad()
+        scaler.scale(loss).backward()
+        scaler.step(optimizer)
+",
+            good: "\
+import torch
+
+def train(model, train_loader, optimizer, criterion):
+    scaler = torch.amp.GradScaler('cuda')
+    for x, y in train_loader:
+        with torch.autocast('cuda'):
+            loss = criterion(model(x), y)
+        optimizer.zero_grad()
+        scaler.scale(loss).backward()
+        scaler.step(optimizer)
+        scaler.update()
+",
+        },
+        Example {
+            bad: "\
+import torch
+
+def train(model, train_loader, optimizer, criterion):
+    scaler = torch.amp.GradScaler('cuda')
+    for x, y in train_loader:
+        with torch.autocast('cuda', dtype=torch.bfloat16):
+            loss = criterion(model(x), y)
+        optimizer.zero_grad()
+        scaler.scale(loss).backward()
+        scaler.step(optimizer)
+        scaler.update()
+",
+            good: "\
+import torch
+
+def train(model, train_loader, optimizer, criterion):
+    for x, y in train_loader:
+        with torch.autocast('cuda', dtype=torch.bfloat16):
+            loss = criterion(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+",
+        },
+        Example {
+            bad: "\
+import torch
+
+def train(model, train_loader, criterion):
+    model = model.half().cuda()
+    optimizer = torch.optim.Adam(model.parameters())
+    scaler = torch.amp.GradScaler('cuda')
+    for x, y in train_loader:
+        loss = criterion(model(x.half()), y)
+        optimizer.zero_grad()
+        scaler.scale(loss).backward()
+        scaler.step(optimizer)
+        scaler.update()
+",
+            good: "\
+import torch
+
+def train(model, train_loader, criterion):
+    model = model.cuda()
+    optimizer = torch.optim.Adam(model.parameters())
+    scaler = torch.amp.GradScaler('cuda')
+    for x, y in train_loader:
+        with torch.autocast('cuda'):
+            loss = criterion(model(x), y)
+        optimizer.zero_grad()
+        scaler.scale(loss).backward()
+        scaler.step(optimizer)
+        scaler.update()
+",
+        },
+    ],
+    silent_on: &[
+        "\
+import torch
+
+def folds(make, loaders, criterion):
+    for fold in range(5):
+        model = make()
+        scaler = torch.amp.GradScaler('cuda')
+        fit(model, loaders[fold], scaler)
+",
+        "\
+import torch
+
+def train(model, train_loader, optimizer, criterion, dtype):
+    scaler = torch.amp.GradScaler('cuda', enabled=dtype == torch.float16)
+    for x, y in train_loader:
+        with torch.autocast('cuda', dtype=torch.bfloat16):
+            loss = criterion(model(x), y)
+        optimizer.zero_grad()
+        scaler.scale(loss).backward()
+        scaler.step(optimizer)
+        scaler.update()
+",
+        "\
+import torch
+
+def train(model, train_loader, optimizer, criterion, scaler, finish):
+    for x, y in train_loader:
+        with torch.autocast('cuda'):
+            loss = criterion(model(x), y)
+        optimizer.zero_grad()
+        scaler.scale(loss).backward()
+        scaler.step(optimizer)
+        finish(scaler)
+",
+        "\
+import torch
+
+def train(model, teacher, train_loader, criterion):
+    teacher = teacher.half()
+    optimizer = torch.optim.Adam(model.parameters())
+    scaler = torch.amp.GradScaler('cuda')
+    for x, y in train_loader:
+        with torch.autocast('cuda'):
+            loss = criterion(model(x), teacher(x))
+        optimizer.zero_grad()
+        scaler.scale(loss).backward()
+        scaler.step(optimizer)
+        scaler.update()
+",
+    ],
+    check,
+};
+
+fn check(facts: &Facts<'_>, report: &mut Report) {
+    made_in_loop(facts, report);
+    never_updated(facts, report);
+    with_bfloat16(facts, report);
+    with_half_weights(facts, report);
+}
+
+fn scalers<'f, 'a>(facts: &'f Facts<'a>) -> impl Iterator<Item = &'f Call<'a>> {
+    facts.calls_named("GradScaler").filter(|call| call.result.kind == Kind::Scaler)
+}
+
+fn made_in_loop(facts: &Facts<'_>, report: &mut Report) {
+    for call in scalers(facts) {
+        let Some(batches) = facts.batch_loop(&call.at) else { continue };
+        report
+            .add(call, "A new scaler on every step begins at the largest scale again: steps overflow and are skipped")
+            .because(&batches.head(), "this loop runs once a batch");
+    }
+}
+
+fn never_updated(facts: &Facts<'_>, report: &mut Report) {
+    let scaler_steps = facts
+        .effects(Effect::Step)
+        .filter(|call| call.name == "step" && call.receiver.as_ref().is_some_and(|value| value.kind == Kind::Scaler));
+    for step in scaler_steps {
+        let Some(scaler) = step.receiver_expr().map(|expr| facts.source.slice(expr.range())) else { continue };
+        let last = scaler.rsplit('.').next().unwrap_or(scaler);
+        let updated = facts.source.text.contains(&format!("{last}.update("));
+        let handed_on = facts.calls().iter().any(|call| {
+            let arguments = call
+                .node
+                .arguments
+                .args
+                .iter()
+                .chain(call.node.arguments.keywords.iter().map(|keyword| &keyword.value));
+            arguments.into_iter().any(|arg| facts.source.slice(arg.range()) == scaler)
+        });
+        let Some(batches) = facts.batch_loop(&step.at) else { continue };
+        if updated || handed_on || scaler.contains("self.") {
+            continue;
+        }
+        report
+            .add(step, format!("`{scaler}.update()` is never called: the second `{scaler}.step()` raises an error"))
+            .because(&batches.head(), "this loop steps more than once");
+    }
+}
+
+fn with_bfloat16(facts: &Facts<'_>, report: &mut Report) {
+    let is_autocast = |call: &&Call<'_>| call.name == "autocast";
+    for made in scalers(facts).filter(|call| call.keyword("enabled").is_none() && !call.has_star()) {
+        let casts: Vec<&Call<'_>> = facts.calls_named("autocast").filter(is_autocast).collect();
+        let bfloat = |call: &&Call<'_>| {
+            let by_keyword = call.keyword("dtype").or_else(|| call.arg(1));
+            by_keyword.is_some_and(|dtype| facts.source.slice(dtype.range()).ends_with(".bfloat16"))
+        };
+        let scaled = facts
+            .calls_named("scale")
+            .find(|call| call.receiver.as_ref().is_some_and(|value| value.kind == Kind::Scaler));
+        let (Some(first), Some(_), true) = (casts.first(), scaled, casts.iter().all(bfloat)) else { continue };
+        report
+            .add(made, "bfloat16 has the range of full precision: this scaler only makes steps overflow")
+            .because(*first, "every autocast of this file is in bfloat16");
+    }
+}
+
+fn with_half_weights(facts: &Facts<'_>, report: &mut Report) {
+    for half in facts.calls_named("half") {
+        if !half.receiver.as_ref().is_some_and(crate::analysis::value::Value::is_module) {
+            continue;
+        }
+        let Some(module) = half.receiver_expr().and_then(base) else { continue };
+        let trained = facts.calls_under("torch.optim.").find(|call| {
+            let parameters = call.arg(0).map_or("", |expr| facts.source.slice(expr.range()));
+            parameters == format!("{module}.parameters()")
+                && call.at.function == half.at.function
+                && facts.is_always_before(&half.at, &call.at)
+        });
+        let scale = facts.calls_named("scale").find(|call| {
+            call.at.function == half.at.function
+                && call.receiver.as_ref().is_some_and(|value| value.kind == Kind::Scaler)
+        });
+        let (Some(trained), Some(scale)) = (trained, scale) else { continue };
+        report
+            .add(
+                half,
+                format!(
+                    "The scaler cannot unscale the gradients of `{module}` in half precision: `step()` raises an error"
+                ),
+            )
+            .because(trained, "these weights are trained")
+            .because(scale, "their loss is scaled here");
+    }
+}
+
+/// The name at the root of `model.half()` or `model.cuda().half()`.
+fn base(expr: &Expr) -> Option<&str> {
+    match expr {
+        Expr::Name(name) => Some(name.id.as_str()),
+        Expr::Call(call) => match &*call.func {
+            Expr::Attribute(method) if matches!(method.attr.as_str(), "cuda" | "to" | "train") => base(&method.value),
+            _ => None,
+        },
+        _ => None,
+    }
+}

@@ -1,0 +1,132 @@
+//! `set-to-none-false`: cleared gradients stay allocated.
+
+use crate::analysis::events::Call;
+use crate::analysis::tables::ClassKind;
+use crate::facts::Facts;
+use crate::finding::{Level, Safety};
+use crate::python::{Expr, Ranged, TextRange};
+use crate::report::Report;
+use crate::rule::{Example, Group, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    name: "set-to-none-false",
+    group: Group::Optimizer,
+    level: Level::Warning,
+    fix: Some(Safety::Unsafe),
+    summary: "`zero_grad(set_to_none=False)` fills gradients with zeros instead of dropping them.",
+    why: "The zeros take as much room as the gradients did, all through the next forward pass, when the activations are \
+          built up. Since torch 2.0 the default drops them.",
+    cost: "The size of the trainable parameters, at the time of the peak.",
+    instead: "`zero_grad()`.",
+    when_not: "The gradients are read before the next backward pass, or must keep their addresses for a CUDA graph.",
+    examples: &[
+        Example {
+            bad: "\
+import torch
+
+def train(model, train_loader, optimizer, criterion):
+    for x, y in train_loader:
+        optimizer.zero_grad(set_to_none=False)
+        criterion(model(x), y).backward()
+        optimizer.step()
+",
+            good: "\
+import torch
+
+def train(model, train_loader, optimizer, criterion):
+    for x, y in train_loader:
+        optimizer.zero_grad()
+        criterion(model(x), y).backward()
+        optimizer.step()
+",
+        },
+        Example {
+            bad: "\
+import torch
+
+def reset(model):
+    model.zero_grad(False)
+    return model.state_dict()
+",
+            good: "\
+import torch
+
+def reset(model):
+    model.zero_grad()
+    return model.state_dict()
+",
+        },
+    ],
+    silent_on: &[
+        "\
+import torch
+
+graph = torch.cuda.CUDAGraph()
+
+def capture(model, optimizer, x):
+    optimizer.zero_grad(set_to_none=False)
+    with torch.cuda.graph(graph):
+        model(x).sum().backward()
+",
+        "\
+import torch
+
+def train(model, optimizer, loader):
+    for x in loader:
+        optimizer.zero_grad(set_to_none=False)
+        model(x).sum().backward()
+        print(sum(p.grad.norm() for p in model.parameters()))
+        optimizer.step()
+",
+        "\
+import torch
+
+class Wrapped(torch.optim.Optimizer):
+    def zero_grad(self, set_to_none=False):
+        super().zero_grad(set_to_none=False)
+",
+        "\
+import torch
+
+def train(optimizer, keep):
+    optimizer.zero_grad(set_to_none=not keep)
+",
+    ],
+    check,
+};
+
+fn check(facts: &Facts<'_>, report: &mut Report) {
+    for call in facts.calls_named("zero_grad") {
+        let Some(argument) = keeps(call) else { continue };
+        if needs_them(facts, call) {
+            continue;
+        }
+        let cleared = call.receiver_expr().map_or("", |expr| facts.source.slice(expr.range()));
+        report
+            .add(call, format!("`{cleared}` keeps its gradients allocated as zeros through the next forward pass"))
+            .because(&argument, "this asks for zeros; the default drops the gradients")
+            .unsafe_fix("Drop the gradients", facts.remove_argument(call, argument));
+    }
+}
+
+/// The argument that asks for zeros.
+fn keeps(call: &Call<'_>) -> Option<TextRange> {
+    let is_false = |expr: &Expr| matches!(expr, Expr::BooleanLiteral(literal) if !literal.value);
+    if let Some(first) = call.arg(0) {
+        return is_false(first).then(|| first.range());
+    }
+    let mut keywords = call.node.arguments.keywords.iter();
+    let keyword = keywords.find(|keyword| keyword.arg.as_ref().is_some_and(|arg| arg.as_str() == "set_to_none"))?;
+    is_false(&keyword.value).then(|| keyword.range())
+}
+
+/// Whether something here may need the gradients in place.
+fn needs_them(facts: &Facts<'_>, call: &Call<'_>) -> bool {
+    let text = &facts.source.text;
+    let graphs = ["CUDAGraph", "cuda.graph(", "make_graphed_callables", "reduce-overhead"]
+        .iter()
+        .any(|word| text.contains(word));
+    let reads = [".grad.", ".grad)", ".grad,", ".grad\n", ".grad ", ".grad["].iter().any(|word| text.contains(word));
+    let of_super = call.receiver_expr().is_some_and(|expr| facts.source.slice(expr.range()).starts_with("super("));
+    graphs || reads || of_super || facts.class_kind(&call.at) == ClassKind::Optimizer
+}

@@ -1,0 +1,209 @@
+//! `zero-grad-missing`: gradients of all past batches add up.
+
+use crate::analysis::events::{Call, Callee};
+use crate::analysis::value::{Flags, Kind};
+use crate::facts::{Effect, Facts, Loop};
+use crate::finding::{Level, Safety};
+use crate::python::{Ranged, TextRange};
+use crate::report::Report;
+use crate::rule::{Example, Group, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    name: "zero-grad-missing",
+    group: Group::Optimizer,
+    level: Level::Warning,
+    fix: Some(Safety::Unsafe),
+    summary: "A training loop runs `backward()` and `step()` and never clears the gradients.",
+    why: "`backward()` adds to the gradients that are there. Without clearing, every step goes along the sum of all past \
+          batches, and the gradients stay allocated through every forward pass.",
+    cost: "The size of the trainable parameters, held through the forward pass; the training itself goes wrong.",
+    instead: "`optimizer.zero_grad()` once per step, best right after it.",
+    when_not: "The step itself clears them, as the engines of some frameworks do.",
+    examples: &[
+        Example {
+            bad: "\
+import torch
+
+def train(model, train_loader, criterion):
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for x, y in train_loader:
+        loss = criterion(model(x), y)
+        loss.backward()
+        optimizer.step()
+",
+            good: "\
+import torch
+
+def train(model, train_loader, criterion):
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for x, y in train_loader:
+        loss = criterion(model(x), y)
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+",
+        },
+        Example {
+            bad: "\
+import torch
+from torch import nn, optim
+
+net = nn.Linear(8, 2).cuda()
+opt = optim.AdamW(net.parameters(), lr=1e-3)
+for epoch in range(5):
+    for i, (x, y) in enumerate(train_loader):
+        loss = nn.functional.cross_entropy(net(x.cuda()), y.cuda())
+        loss.backward()
+        nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+        opt.step()
+",
+            good: "\
+import torch
+from torch import nn, optim
+
+net = nn.Linear(8, 2).cuda()
+opt = optim.AdamW(net.parameters(), lr=1e-3)
+for epoch in range(5):
+    for i, (x, y) in enumerate(train_loader):
+        opt.zero_grad()
+        loss = nn.functional.cross_entropy(net(x.cuda()), y.cuda())
+        loss.backward()
+        nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+        opt.step()
+",
+        },
+    ],
+    silent_on: &[
+        "\
+import torch
+
+def train(model, train_loader, optimizer, criterion):
+    for x, y in train_loader:
+        for p in model.parameters():
+            p.grad = None
+        loss = criterion(model(x), y)
+        loss.backward()
+        optimizer.step()
+",
+        "\
+import torch
+
+def clear(optimizer):
+    optimizer.zero_grad()
+
+def train(model, train_loader, criterion):
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for x, y in train_loader:
+        clear(optimizer)
+        loss = criterion(model(x), y)
+        loss.backward()
+        optimizer.step()
+",
+        "\
+import torch
+
+def train(model, train_loader, criterion):
+    optimizer = torch.optim.LBFGS(model.parameters())
+    for x, y in train_loader:
+        def closure():
+            optimizer.zero_grad()
+            loss = criterion(model(x), y)
+            loss.backward()
+            return loss
+        optimizer.step(closure)
+",
+        "\
+import deepspeed
+
+def train(model, train_loader, criterion):
+    engine, optimizer, _, _ = deepspeed.initialize(model=model)
+    for x, y in train_loader:
+        loss = criterion(engine(x), y)
+        engine.backward(loss)
+        engine.step()
+",
+        "\
+import torch
+from mine import reset_gradients
+
+def train(model, train_loader, criterion):
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for x, y in train_loader:
+        reset_gradients(model)
+        loss = criterion(model(x), y)
+        loss.backward()
+        optimizer.step()
+",
+    ],
+    check,
+};
+
+fn check(facts: &Facts<'_>, report: &mut Report) {
+    let mut seen = Vec::new();
+    for step in facts.effects(Effect::Step).filter(|call| call.name == "step") {
+        let Some(batches) = facts.batch_loop(&step.at) else { continue };
+        let Some(optimizer) = plain_optimizer(facts, step) else { continue };
+        let Some(backward) = facts.effects_in(Effect::Backward, batches.block).find(|call| call.name == "backward")
+        else {
+            continue;
+        };
+        if seen.contains(&batches.block) || backward.at.order > step.at.order || clears(facts, step, &batches) {
+            continue;
+        }
+        seen.push(batches.block);
+        report
+            .add(step, format!("`{optimizer}` steps along the gradients of all past batches: nothing clears them"))
+            .because(backward, "this adds to the gradients that are there")
+            .because(&batches.head(), "once a batch, and nothing here clears them")
+            .unsafe_fix(
+                "Clear them after the step",
+                facts.insert_after(step.at.stmt, &format!("{optimizer}.zero_grad()")),
+            );
+    }
+}
+
+/// The name of an optimizer of torch that is stepped without a closure.
+fn plain_optimizer<'f>(facts: &'f Facts<'_>, step: &Call<'_>) -> Option<&'f str> {
+    let receiver = step.receiver.as_ref()?;
+    let of_torch = |value: &crate::analysis::value::Value| {
+        value.kind == Kind::Optimizer
+            && value.class.is_none()
+            && (facts.name_of(value).is_some_and(|name| name.starts_with("torch.optim.")) || value.has(Flags::GUESSED))
+    };
+    let known = match receiver.kind {
+        Kind::Optimizer => of_torch(receiver) && step.node.arguments.is_empty(),
+        Kind::Scaler => step.args.first().is_some_and(of_torch),
+        _ => false,
+    };
+    facts.stepped(step).filter(|text| known && !text.contains("self."))
+}
+
+/// Whether anything in the function, or anything it calls that cannot be seen, may clear gradients.
+fn clears(facts: &Facts<'_>, step: &Call<'_>, batches: &Loop<'_>) -> bool {
+    let around =
+        facts.function(&step.at).map_or_else(|| TextRange::up_to(facts.end()), |function| function.node.range());
+    let effect = facts.effects(Effect::ZeroGrad).any(|call| around.contains_range(call.range()));
+    let text = facts.source.slice(around);
+    let by_hand =
+        ["zero_grad", ".grad = None", ".grad=None", ".grad.zero_", "grad.data.zero_", "grad.data.fill_", ".grad *= 0"];
+    let hidden = facts.calls().iter().any(|call| {
+        let unseen = matches!(call.callee, Callee::Other | Callee::External(_));
+        let name = call.name.to_ascii_lowercase();
+        let clearing =
+            ["zero", "clear", "reset", "clean"].iter().any(|word| name.contains(word)) && !name.starts_with("zeros");
+        unseen && clearing && name != "empty_cache" && facts.is_inside(call.at.block, batches.block)
+    });
+    effect || hidden || by_hand.iter().any(|way| text.contains(way)) || hands_optimizer_on(facts, step, batches)
+}
+
+/// Whether the optimizer goes into a call that cannot be seen through.
+fn hands_optimizer_on(facts: &Facts<'_>, step: &Call<'_>, batches: &Loop<'_>) -> bool {
+    let optimizer = facts.stepped(step).unwrap_or_default();
+    facts.calls().iter().any(|call| {
+        let passes = call.node.arguments.args.iter().any(|arg| facts.source.slice(arg.range()) == optimizer);
+        let scaler = call.receiver.as_ref().is_some_and(|value| value.kind == Kind::Scaler);
+        let seen =
+            matches!(call.callee, Callee::Project(_)) || scaler || matches!(call.name, "step" | "unscale_" | "print");
+        passes && !seen && facts.is_inside(call.at.block, batches.block)
+    })
+}
