@@ -7,8 +7,8 @@
 //! rule, the good code and every `silent_on` must not fire it.
 //!
 //! The check asks [`Facts`](crate::Facts) and writes to a [`Report`](crate::Report). Nothing is walked again: the
-//! walk has left lists of events, each with its values and its place, and a rule filters one of them. This is all of
-//! `empty-cache-in-inner-loop` but its page:
+//! walk has left lists of events, each with its values and its place, and a rule filters one of them. This is the heart of
+//! `empty-cache-in-inner-loop`:
 //!
 //! ```ignore
 //! fn check(facts: &Facts<'_>, report: &mut Report) {

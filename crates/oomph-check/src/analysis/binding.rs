@@ -12,7 +12,7 @@ use crate::python::{Expr, Ranged, Stmt, TextRange};
 
 impl<'a> Walker<'a, '_> {
     /// Binds a target to a value and notes what that keeps.
-    pub(super) fn assign(&mut self, target: &'a Expr, value: Value, expr: Option<&'a Expr>, range: TextRange) {
+    pub(super) fn assign(&mut self, target: &'a Expr, mut value: Value, expr: Option<&'a Expr>, range: TextRange) {
         match target {
             Expr::Name(node) => {
                 let name = node.id.as_str();
@@ -22,6 +22,11 @@ impl<'a> Walker<'a, '_> {
                 } else if let Some(expr) = expr.filter(|expr| value.is_tensor() && mentions(expr, name)) {
                     let holder = self.quietly(|walker| walker.eval(target));
                     self.store(StoreKind::Rebind, target, &holder, &value, expr, range);
+                } else if let Some(expr) = expr.filter(|expr| adds_to_itself(expr, name, &value)) {
+                    let holder = self.quietly(|walker| walker.eval(target));
+                    self.store(StoreKind::Extend, target, &holder, &value, expr, range);
+                    // The same collection goes on, in a new object.
+                    value.born = holder.born;
                 }
                 let value = self.guessed(name, value);
                 self.note_bind(name, target, &value, expr);
@@ -351,6 +356,21 @@ fn unwrapped(iter: &Expr) -> &Expr {
         }
         _ => iter,
     }
+}
+
+/// `x = x + [v]`, `x = [*x, v]`: a list or tuple that grows.
+fn adds_to_itself(expr: &Expr, name: &str, value: &Value) -> bool {
+    let grows = match expr {
+        Expr::BinOp(node) => is_name(&node.left, name),
+        Expr::List(node) => {
+            node.elts.iter().any(|item| matches!(item, Expr::Starred(star) if is_name(&star.value, name)))
+        }
+        Expr::Tuple(node) => {
+            node.elts.iter().any(|item| matches!(item, Expr::Starred(star) if is_name(&star.value, name)))
+        }
+        _ => false,
+    };
+    grows && matches!(value.kind, Kind::List | Kind::Tuple)
 }
 
 /// Whether an expression reads a name.

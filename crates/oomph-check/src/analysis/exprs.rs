@@ -296,8 +296,8 @@ impl<'a> Walker<'a, '_> {
     fn binary(&mut self, node: &'a ExprBinOp) -> Value {
         let left = self.eval(&node.left);
         let right = self.eval(&node.right);
-        if matches!(left.kind, Kind::List) && matches!(node.op, Operator::Add) {
-            let element = mixed(&left.element(), &right.element());
+        if matches!(left.kind, Kind::List | Kind::Tuple) && matches!(node.op, Operator::Add) {
+            let element = if left.parts.is_some() { mixed(&left.element(), &right.element()) } else { right.element() };
             return self.new_holder(Kind::List, Some(element), node.range());
         }
         if matches!(left.kind, Kind::List) && matches!(node.op, Operator::Mult) {

@@ -37,6 +37,12 @@ impl<'a> Facts<'a> {
         })
     }
 
+    /// The block of the function a point is in, or the module's.
+    #[must_use]
+    pub fn function_block(&self, at: &At) -> BlockId {
+        self.blocks_around(at).last().map_or(BlockId::MODULE, |(id, _)| id)
+    }
+
     /// The loops around a point within its function, innermost first, comprehensions among them.
     pub fn loops(&self, at: &At) -> impl Iterator<Item = Loop<'a>> {
         self.blocks_around(at).filter_map(|(block, found)| {
@@ -95,7 +101,16 @@ impl<'a> Facts<'a> {
     #[must_use]
     pub fn is_unconditional_in(&self, at: &At, outer: BlockId) -> bool {
         let mut blocks = self.blocks_around(at).take_while(|(id, _)| *id != outer);
-        self.is_inside(at.block, outer) && blocks.all(|(_, block)| block.kind.is_unconditional())
+        // `if torch.cuda.is_available():` holds wherever memory of a GPU matters.
+        let asks_for_gpu = |kind: &BlockKind<'_>| match kind {
+            BlockKind::If(Some(test)) => {
+                let asked = self.source.slice(test.range()).to_ascii_lowercase();
+                (asked.contains("cuda") || asked.contains("gpu")) && !asked.contains('%') && !asked.contains("not ")
+            }
+            _ => false,
+        };
+        let always = |kind: &BlockKind<'_>| kind.is_unconditional() || asks_for_gpu(kind);
+        self.is_inside(at.block, outer) && blocks.all(|(_, block)| always(&block.kind))
     }
 
     /// Whether `first` happens before `second` on every path to it.

@@ -61,51 +61,64 @@ const CATS: &[&str] = &["torch.cat", "torch.concat", "torch.concatenate", "torch
 
 fn check(facts: &Facts<'_>, report: &mut Report) {
     for call in CATS.iter().flat_map(|name| facts.calls_to(name)) {
-        let Some(Stmt::Assign(assign)) = facts.statement(call.at.stmt).map(|statement| statement.node) else {
-            continue;
-        };
-        let (Some(Expr::Name(target)), true) = (assign.targets.first(), assign.value.range() == call.node.range())
-        else {
-            continue;
-        };
-        let items = match call.arg(0) {
-            Some(Expr::List(list)) => &list.elts,
-            Some(Expr::Tuple(tuple)) => &tuple.elts,
-            _ => continue,
-        };
-        let name = target.id.as_str();
-        let grows =
-            items.len() > 1 && items.iter().any(|item| matches!(item, Expr::Name(found) if found.id.as_str() == name));
+        let Some(target) = grown(facts, call) else { continue };
         let Some(turns) = facts.loops(&call.at).find(|found| found.kind == LoopKind::Loader) else { continue };
         let BlockKind::Loop(_, Stmt::For(node)) = turns.node else { continue };
-        let rebound = is_rebound(facts, call, &assign.targets[0], turns.block);
-        // Read only by the concatenation itself and by a first test: nothing needs it whole on every turn.
-        let reads = count_reads(&node.body, name) - reads_in_test(facts, call, name);
-        if !grows || rebound || reads > 1 || facts.kind_at(&call.at) == FunctionKind::Forward {
+        if facts.kind_at(&call.at) == FunctionKind::Forward || is_rebound(facts, call, target, turns.block) {
             continue;
         }
+        // Read only by the concatenation itself and by a first test: nothing needs it whole on every turn.
+        if let Expr::Name(name) = target {
+            let reads = count_reads(&node.body, name.id.as_str());
+            if reads > 1 + reads_in_test(facts, call, name.id.as_str()) {
+                continue;
+            }
+        }
+        let text = facts.source.slice(target.range());
         report
-            .add(call, format!("`{name}` is copied whole on every batch, with the old copy still alive"))
+            .add(call, format!("`{text}` is copied whole on every batch, with the old copy still alive"))
             .because(&turns.head(), "once a batch")
-            .because(call, format!("`{name}` goes in and comes out, and nothing else in the loop reads it"));
+            .because(call, format!("`{text}` goes in and comes out, and nothing else in the loop reads it"));
     }
 }
 
-/// Whether another statement of the loop binds the name, but for the other branch of `if x is None: x = first`.
+/// What is bound to a concatenation of itself and more.
+fn grown<'a>(facts: &Facts<'a>, call: &Call<'a>) -> Option<&'a Expr> {
+    let Stmt::Assign(assign) = facts.statement(call.at.stmt)?.node else { return None };
+    let whole = match &*assign.value {
+        Expr::If(choice) => [&*choice.body, &*choice.orelse].iter().any(|arm| arm.range() == call.node.range()),
+        value => value.range() == call.node.range(),
+    };
+    let items = match call.arg(0)? {
+        Expr::List(list) => &list.elts[..],
+        Expr::Tuple(tuple) => &tuple.elts[..],
+        _ => return None,
+    };
+    let [target @ (Expr::Name(_) | Expr::Attribute(_))] = &assign.targets[..] else { return None };
+    let text = facts.source.slice(target.range());
+    let itself = items.iter().any(|item| facts.source.slice(item.range()) == text);
+    (whole && itself && items.len() > 1).then_some(target)
+}
+
+/// Whether another statement of the loop binds the target, but for the other branch of `if x is None: x = first`.
 fn is_rebound(facts: &Facts<'_>, call: &Call<'_>, target: &Expr, turns: BlockId) -> bool {
     let text = facts.source.slice(target.range());
+    let name = text.rsplit('.').next().unwrap_or(text);
     let here = facts.block(call.at.block);
-    facts.binds_of(text).any(|bind| {
+    facts.binds_of(name).any(|bind| {
         let there = facts.block(bind.at.block);
         let other_branch = here.parent == there.parent && matches!(here.kind, BlockKind::Else(_) | BlockKind::If(_));
-        bind.at.stmt != call.at.stmt && !other_branch && facts.is_inside(bind.at.block, turns)
+        let same = facts.source.slice(bind.target.range()) == text;
+        same && bind.at.stmt != call.at.stmt && !other_branch && facts.is_inside(bind.at.block, turns)
     })
 }
 
-/// How often the test of the `if` around the call reads the name.
+/// How often the test of the `if` around the call, or of the choice it is an arm of, reads the name.
 fn reads_in_test(facts: &Facts<'_>, call: &Call<'_>, name: &str) -> usize {
-    match facts.block(call.at.block).kind {
+    let tests = facts.blocks_around(&call.at).take_while(|(_, block)| !matches!(block.kind, BlockKind::Loop(..)));
+    let reads = tests.map(|(_, block)| match block.kind {
         BlockKind::If(Some(test)) | BlockKind::Else(test) => count_reads_in(test, name),
         _ => 0,
-    }
+    });
+    reads.sum()
 }

@@ -2,6 +2,7 @@
 
 use crate::facts::Facts;
 use crate::finding::{Level, Safety};
+use crate::python::Ranged;
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
 
@@ -55,13 +56,20 @@ for batch in train_loader:
 
 fn check(facts: &Facts<'_>, report: &mut Report) {
     for call in facts.calls_to("torch.cuda.empty_cache") {
-        let Some(batches) = facts.batch_loop(&call.at) else { continue };
-        if facts.handler(&call.at).is_some() || !facts.is_unconditional_in(&call.at, batches.block) {
+        let batches = facts.batch_loop(&call.at);
+        let (outer, place, text) = match (&batches, facts.function(&call.at)) {
+            (Some(batches), _) => (batches.block, batches.head(), "this loop runs once a batch"),
+            (None, Some(function)) if facts.is_called_per_batch(&call.at) => {
+                (facts.function_block(&call.at), function.node.name.range(), "this function is called once a batch")
+            }
+            _ => continue,
+        };
+        if facts.handler(&call.at).is_some() || !facts.is_unconditional_in(&call.at, outer) {
             continue;
         }
         report
             .add(call, "`empty_cache()` runs once a batch: it frees no tensor and makes the next ones slower")
-            .because(&batches.head(), "this loop runs once a batch")
+            .because(&place, text)
             .unsafe_fix("Remove the call", facts.delete_statement(call.at.stmt));
     }
 }

@@ -96,7 +96,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         if !is_forward_with_graph(call) || facts.kind_at(&call.at) == FunctionKind::Forward {
             continue;
         }
-        let Some(batches) = facts.loops(&call.at).find(|found| found.kind == LoopKind::Loader) else { continue };
+        let Some(batches) = evaluation_loop(facts, call) else { continue };
         if seen.contains(&batches.block) || !facts.looks_like_evaluation(&call.at) || needs_gradients(facts, call) {
             continue;
         }
@@ -116,6 +116,16 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         };
         finding.safe_fix("Run the loop under `no_grad`", wrapped(facts, &batches));
     }
+}
+
+/// The loop over batches around a call, or over other items where a module was switched to evaluation before.
+fn evaluation_loop<'a>(facts: &Facts<'a>, call: &Call<'_>) -> Option<Loop<'a>> {
+    let loader = facts.loops(&call.at).find(|found| found.kind == LoopKind::Loader);
+    loader.or_else(|| {
+        let items = facts.loops(&call.at).find(|found| found.kind == LoopKind::Items)?;
+        let switched = facts.eval_call(&call.at)?;
+        (!facts.is_inside(switched.at.block, items.block)).then_some(items)
+    })
 }
 
 fn is_forward_with_graph(call: &Call<'_>) -> bool {

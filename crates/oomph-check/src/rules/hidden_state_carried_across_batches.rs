@@ -82,16 +82,23 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         }
         let Some(batches) = facts.loops(&call.at).find(|found| found.kind == LoopKind::Loader) else { continue };
         for (expr, value) in arguments(call) {
-            let carried = holds_graph_of(value, call) && matches!(expr, Expr::Name(_) | Expr::Attribute(_));
-            if !carried || facts.is_rebound_in(expr, batches.block, call.at.stmt) {
+            let states: Vec<&Expr> = match expr {
+                Expr::Tuple(tuple) => tuple.elts.iter().collect(),
+                other => vec![other],
+            };
+            let named = states.iter().all(|state| matches!(state, Expr::Name(_) | Expr::Attribute(_)));
+            let rebound = |state: &&Expr| facts.is_rebound_in(state, batches.block, call.at.stmt);
+            if !holds_graph_of(value, call) || !named || states.iter().any(rebound) {
                 continue;
             }
             let state = facts.source.slice(expr.range());
-            report
-                .add(expr, format!("`{state}` carries the graph of every past batch into this one"))
+            let finding = report.add(expr, format!("`{state}` carries the graph of every past batch into this one"));
+            finding
                 .because(call, format!("`{state}` goes in, and what comes out is the next batch's `{state}`"))
-                .because(&batches.head(), "this loop goes over batches, and nothing detaches the state in it")
-                .unsafe_fix("Detach the state before the call", detach_before(facts, call, state));
+                .because(&batches.head(), "this loop goes over batches, and nothing detaches the state in it");
+            if let [Expr::Name(_) | Expr::Attribute(_)] = states[..] {
+                finding.unsafe_fix("Detach the state before the call", detach_before(facts, call, state));
+            }
         }
     }
 }

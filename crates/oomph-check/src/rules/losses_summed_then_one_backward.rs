@@ -1,10 +1,10 @@
 //! `losses-summed-then-one-backward`: many forward passes wait for one backward pass.
 
-use crate::analysis::events::{Call, Store, StoreKind};
-use crate::analysis::value::{Flags, Value};
+use crate::analysis::events::{BlockKind, Call, Store, StoreKind};
+use crate::analysis::value::{BlockId, Flags, Value};
 use crate::facts::{Effect, Facts, FunctionKind, Loop};
 use crate::finding::Level;
-use crate::python::{Expr, Ranged, TextRange};
+use crate::python::{Ranged, TextRange};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
 
@@ -120,8 +120,9 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             .because(&turns.head(), "no backward pass in this loop")
             .because(backward, "the one backward pass over all of them");
     }
-    for call in facts.calls_named("sum") {
-        check_comprehension(facts, call, report);
+    let mut seen = Vec::new();
+    for backward in facts.effects(Effect::Backward) {
+        check_comprehensions(facts, backward, &mut seen, report);
     }
 }
 
@@ -145,21 +146,27 @@ fn passes_are_apart(facts: &Facts<'_>, value: &Value, store: &Store<'_>, turns: 
 }
 
 /// `sum(criterion(net(x), y) for x, y in parts)`, then `backward`.
-fn check_comprehension(facts: &Facts<'_>, call: &Call<'_>, report: &mut Report) {
-    let Some(argument @ (Expr::Generator(_) | Expr::ListComp(_))) = call.arg(0) else { return };
-    if facts.full_name(call) != Some("sum") || !call.result.keeps_graph() || !call.result.has(Flags::LOSS) {
-        return;
+fn check_comprehensions(facts: &Facts<'_>, backward: &Call<'_>, seen: &mut Vec<BlockId>, report: &mut Report) {
+    let sources = facts.backward_sources(backward);
+    let inside = |call: &&Call<'_>| call.at.function == backward.at.function && call.at.order < backward.at.order;
+    for loss in facts.calls().iter().filter(inside) {
+        let in_comprehension =
+            facts.loops(&loss.at).next().filter(|found| matches!(found.node, BlockKind::Comprehension(..)));
+        let Some(turns) = in_comprehension.filter(|turns| !seen.contains(&turns.block)) else { continue };
+        let BlockKind::Comprehension(_, whole) = turns.node else { continue };
+        let is_loss = loss.result.keeps_graph() && loss.result.has(Flags::LOSS) && loss.result.sources.overlap(sources);
+        let passes: Vec<TextRange> = facts.forward_passes(&loss.result, &loss.at).collect();
+        let own = !passes.is_empty() && passes.iter().all(|pass| whole.range().contains_range(*pass));
+        if !is_loss || !own || facts.is_inside(backward.at.block, turns.block) {
+            continue;
+        }
+        seen.push(turns.block);
+        report
+            .add(
+                whole,
+                "All these losses wait for one backward pass: the activations of every forward pass are alive at once",
+            )
+            .because_if(passes.first().copied(), "a forward pass each turn")
+            .because(backward, "the one backward pass over all of them");
     }
-    let passes: Vec<TextRange> = facts.forward_passes(&call.result, &call.at).collect();
-    if passes.is_empty() || !passes.iter().all(|pass| argument.range().contains_range(*pass)) {
-        return;
-    }
-    let Some(backward) = facts.backward_of(&call.result, &call.at) else { return };
-    report
-        .add(
-            call,
-            "All these losses wait for one backward pass: the activations of every forward pass are alive at once",
-        )
-        .because_if(passes.first().copied(), "a forward pass each turn")
-        .because(backward, "the one backward pass over all of them");
 }

@@ -113,8 +113,10 @@ fn is_forward(facts: &Facts<'_>, call: &Call<'_>) -> bool {
 /// Whether the same function is called as in the `try`.
 fn repeats(facts: &Facts<'_>, call: &Call<'_>, tried: &[&Call<'_>]) -> bool {
     let text = facts.source.slice(call.node.func.range());
-    matches!(call.callee, Callee::Other | Callee::Project(_))
-        && tried.iter().any(|other| facts.source.slice(other.node.func.range()) == text)
+    let recurses = matches!(call.callee, Callee::Project(_)) && call.name == facts.function_name(&call.at);
+    recurses
+        || matches!(call.callee, Callee::Other | Callee::Project(_))
+            && tried.iter().any(|other| facts.source.slice(other.node.func.range()) == text)
 }
 
 /// Whether a call may need memory at all.

@@ -145,7 +145,7 @@ fn grows(facts: &Facts<'_>, store: &Store<'_>) -> bool {
     let growing = store.holder.is_growing_holder() || store.via.is_some();
     match store.kind {
         StoreKind::Append => growing || store.holder.kind == Kind::Unknown,
-        StoreKind::Extend => growing,
+        StoreKind::Extend => growing || store.holder.kind == Kind::Tuple,
         StoreKind::Item => {
             let Some(Stmt::Assign(assign)) = facts.statement(store.at.stmt).map(|statement| statement.node) else {
                 return false;

@@ -48,36 +48,91 @@ torch.empty_cache()
     check,
 };
 
-/// What does not exist, and what people mean by it: the part of the name that changes.
-const UNKNOWN: &[(&str, &str)] = &[
-    ("torch.empty_cache", "cuda.empty_cache"),
-    ("torch.clear_cache", "cuda.empty_cache"),
-    ("torch.cuda.clear_cache", "empty_cache"),
-    ("torch.cuda.clear_memory", "empty_cache"),
-    ("torch.cuda.clear", "empty_cache"),
-    ("torch.cuda.free_cache", "empty_cache"),
-    ("torch.cuda.emptyCache", "empty_cache"),
-    ("torch.cuda.empty_caches", "empty_cache"),
-    ("torch.cuda.set_memory_fraction", "set_per_process_memory_fraction"),
+/// Functions about memory that `torch.cuda` has, in torch 2.11.
+const KNOWN: &[&str] = &[
+    "caching_allocator_alloc",
+    "caching_allocator_delete",
+    "caching_allocator_enable",
+    "change_current_allocator",
+    "device_memory_used",
+    "empty_cache",
+    "get_allocator_backend",
+    "get_per_process_memory_fraction",
+    "host_memory_stats",
+    "host_memory_stats_as_nested_dict",
+    "max_memory_allocated",
+    "max_memory_cached",
+    "max_memory_reserved",
+    "mem_get_info",
+    "memory_allocated",
+    "memory_cached",
+    "memory_reserved",
+    "memory_snapshot",
+    "memory_stats",
+    "memory_stats_as_nested_dict",
+    "memory_summary",
+    "memory_usage",
+    "reset_accumulated_host_memory_stats",
+    "reset_accumulated_memory_stats",
+    "reset_max_memory_allocated",
+    "reset_max_memory_cached",
+    "reset_peak_host_memory_stats",
+    "reset_peak_memory_stats",
+    "set_per_process_memory_fraction",
+    "use_mem_pool",
+];
+
+/// What some names that do not exist are meant to be.
+const MEANT: &[(&str, &str)] = &[
+    ("clear_cache", "empty_cache"),
+    ("clear_memory", "empty_cache"),
+    ("clear_memory_cache", "empty_cache"),
+    ("free_cache", "empty_cache"),
+    ("free_memory", "empty_cache"),
+    ("release_memory", "empty_cache"),
+    ("release_cache", "empty_cache"),
+    ("flush_cache", "empty_cache"),
+    ("set_memory_fraction", "set_per_process_memory_fraction"),
+    ("get_memory_info", "mem_get_info"),
+    ("memory_info", "mem_get_info"),
+    ("reset_memory_stats", "reset_peak_memory_stats"),
 ];
 
 fn check(facts: &Facts<'_>, report: &mut Report) {
-    for (unknown, meant) in UNKNOWN {
-        for call in facts.calls_to(unknown) {
-            if is_guarded(facts, call) {
-                continue;
-            }
-            let message = format!("`{unknown}` does not exist: the call raises `AttributeError`");
-            let finding = report.add(&*call.node.func, message);
-            finding.because(
-                &*call.node.func,
-                format!("what is meant is `torch.cuda.{}`", meant.trim_start_matches("cuda.")),
-            );
-            if let (Expr::Attribute(attribute), true) = (&*call.node.func, call.node.arguments.is_empty()) {
-                finding.safe_fix("Use the function that exists", vec![Edit::replace(attribute.attr.range(), *meant)]);
-            }
+    for call in facts.calls_under("torch.") {
+        let Some(full) = facts.full_name(call) else { continue };
+        let (Some(meant), false) = (meant(full), is_guarded(facts, call)) else { continue };
+        let finding =
+            report.add(&*call.node.func, format!("`{full}` does not exist: the call raises `AttributeError`"));
+        finding.because(&*call.node.func, format!("what is meant is `torch.cuda.{meant}`"));
+        let Expr::Attribute(attribute) = &*call.node.func else { continue };
+        let name = if full.starts_with("torch.cuda.") { meant.to_owned() } else { format!("cuda.{meant}") };
+        let same_arguments = meant != "empty_cache" || call.node.arguments.is_empty();
+        if same_arguments && (meant == "empty_cache" || full == format!("torch.{meant}")) {
+            finding.safe_fix("Use the function that exists", vec![Edit::replace(attribute.attr.range(), name)]);
         }
     }
+}
+
+/// The function of `torch.cuda` that a name which does not exist stands for.
+fn meant(full: &str) -> Option<&'static str> {
+    let rest = full.strip_prefix("torch.")?;
+    let (name, on_cuda) = match rest.strip_prefix("cuda.") {
+        Some(name) => (name, true),
+        None => (rest, false),
+    };
+    if name.contains('.') || name.starts_with('_') || on_cuda && KNOWN.contains(&name) {
+        return None;
+    }
+    let exact = MEANT.iter().find(|(wrong, _)| *wrong == name).map(|(_, meant)| *meant);
+    if !on_cuda {
+        // `torch.empty_cache()`: a function of `torch.cuda` looked for one level too high.
+        return exact.or_else(|| KNOWN.iter().find(|known| **known == name).copied());
+    }
+    let words = name.to_ascii_lowercase();
+    let about_memory = ["memory", "cache", "mem_"].iter().any(|word| words.contains(word)) && name == words;
+    let close = || KNOWN.iter().copied().find(|known| strsim::levenshtein(known, name) <= 3);
+    exact.or_else(|| about_memory.then(close).flatten())
 }
 
 /// Whether an `if hasattr(...)` looks before it leaps.

@@ -92,11 +92,16 @@ fn stepped<'f>(facts: &'f Facts<'_>, step: &Call<'_>) -> Option<&'f str> {
     expr.map(|expr| facts.source.slice(expr.range()))
 }
 
-/// The `if` with a `%` in its test around a call, inside a loop.
+/// Whether a test lets something happen every few turns: `(i + 1) % n == 0`, `count == accumulation_steps`.
+fn counts(test: &str) -> bool {
+    test.contains('%') || test.to_ascii_lowercase().contains("accum")
+}
+
+/// The `if` that counts turns around a call, inside a loop.
 fn modulo_around(facts: &Facts<'_>, call: &Call<'_>, outer: BlockId) -> Option<crate::python::TextRange> {
     let inside = facts.blocks_around(&call.at).take_while(|(id, _)| *id != outer);
     inside.into_iter().find_map(|(_, block)| match block.kind {
-        BlockKind::If(Some(test)) if facts.source.slice(test.range()).contains('%') => Some(test.range()),
+        BlockKind::If(Some(test)) if counts(facts.source.slice(test.range())) => Some(test.range()),
         _ => None,
     })
 }
