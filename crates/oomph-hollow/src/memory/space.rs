@@ -23,7 +23,7 @@ const CHUNK_BYTES: u64 = 32 * MIB;
 /// What the driver itself has: its first two arenas, with room for others in both.
 ///
 /// On an H200 the lower one holds the stacks of kernels, 414 MiB; 2 MiB are left over. The higher one has 128 MiB, of
-/// which 30 in the middle are free. The stacks grow to 506 MiB, and so move to another arena, once a module is loaded
+/// which 24 in the middle are free. The stacks grow to 506 MiB, and so move to another arena, once a module is loaded
 /// that can call the system ([`Space::grow_stacks`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Own {
@@ -33,7 +33,7 @@ pub(crate) struct Own {
 
 /// The higher of the driver's arenas, and where the gap in it begins and ends.
 const HIGHER_BYTES: u64 = 128 * MIB;
-const HIGHER_GAP: (u64, u64) = (72 * MIB, 102 * MIB);
+const HIGHER_GAP: (u64, u64) = (72 * MIB, 96 * MIB);
 
 impl Own {
     /// Stacks grow with the number of multiprocessors: the sizes were measured for 132.
@@ -137,7 +137,7 @@ mod tests {
     fn full() -> (Space, u64) {
         let mut space = Space::new(0, 1 << 40, Own::of_card(132));
         space.take(2 * MIB).unwrap();
-        space.take(30 * MIB).unwrap();
+        space.take(24 * MIB).unwrap();
         let base = space.floor;
         (space, base)
     }
