@@ -66,13 +66,7 @@ class Reads:
             self._count(sys._getframe(1), assumed)
 
     def _count(self, start: FrameType, assumed: str) -> None:
-        frame: FrameType | None = start
-        while frame is not None:
-            name = frame.f_code.co_filename
-            if not name.startswith("<") and not any(part in name for part in _LIBRARY_PARTS) and not _is_standard(name):
-                break
-            frame = frame.f_back
-        line = ("", 0, assumed) if frame is None else (frame.f_code.co_filename, frame.f_lineno, assumed)
+        line = (*place_of(start), assumed)
         self.lines[line] += 1
         self._watch(start, self.lines[line])
 
@@ -82,6 +76,16 @@ class Reads:
             {"file": file, "line": line, "count": count, "assumed": assumed}
             for (file, line, assumed), count in self.lines.most_common()
         ]
+
+
+def place_of(frame: FrameType | None) -> tuple[str, int]:
+    """The innermost line that is the user's own; no file and line 0 if none is."""
+    while frame is not None:
+        name = frame.f_code.co_filename
+        if not name.startswith("<") and not any(part in name for part in _LIBRARY_PARTS) and not _is_standard(name):
+            return name, frame.f_lineno
+        frame = frame.f_back
+    return "", 0
 
 
 def _is_standard(name: str) -> bool:

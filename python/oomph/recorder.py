@@ -24,7 +24,6 @@ class Recorder:
 
     def __init__(self) -> None:
         self.recording = False
-        self._torch: ModuleType | None = None
         #: Moments: time, device, name, and whether a stretch starts or ends there.
         self.marks: list[tuple[int, int, str, str]] = []
         #: Blocks: time, device, address, and what the block that lies there at that time is for.
@@ -42,7 +41,6 @@ class Recorder:
         # Not the stacks of frees: they happen while exceptions pass by, which looking at the stack can swallow.
         torch.cuda.memory._record_memory_history(context="alloc", stacks="python", max_entries=MAX_ENTRIES)
         self.recording = True
-        self._torch = torch
 
     def mark(self, name: str, stage: str, device: int = 0) -> None:
         """Notes a moment."""
@@ -77,15 +75,14 @@ class Recorder:
         """What the allocator and the hollow card counted."""
         library = ctypes.CDLL(None)
         devices = []
-        for index in range(torch.cuda.device_count()):
+        for peaks in self.peaks(torch):
+            index = peaks["index"]
             stats = torch.cuda.memory_stats(index)
             free_bytes, total_bytes = torch.cuda.mem_get_info(index)
             devices.append(
                 {
-                    "index": index,
+                    **peaks,
                     "name": torch.cuda.get_device_name(index),
-                    "peak_allocated_bytes": stats.get("allocated_bytes.all.peak", 0),
-                    "peak_reserved_bytes": stats.get("reserved_bytes.all.peak", 0),
                     "ooms": stats.get("num_ooms", 0),
                     "retries": stats.get("num_alloc_retries", 0),
                     "free_bytes": free_bytes,
@@ -95,12 +92,14 @@ class Recorder:
             )
         return {"devices": devices, "unmodelled": _unmodelled(library)}
 
-    def peak_bytes(self) -> int:
-        """The most that the allocator has had from any card so far."""
-        if self._torch is None:
-            return 0
-        cuda = self._torch.cuda
-        return max(cuda.max_memory_allocated(index) for index in range(cuda.device_count()))
+    def peaks(self, torch: ModuleType) -> list[dict[str, int]]:
+        """What the allocator has had at most so far, by device."""
+        found = []
+        for index in range(torch.cuda.device_count()):
+            stats = torch.cuda.memory_stats(index)
+            kinds = {f"peak_{kind}_bytes": stats.get(f"{kind}_bytes.all.peak", 0) for kind in ("allocated", "reserved")}
+            found.append({"index": index, **kinds})
+        return found
 
     def dump(self, torch: ModuleType, path: str) -> None:
         """Writes the history as PyTorch's own tools would."""

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from types import ModuleType
 from typing import Any
 
-from . import checkpoints, distributed, endless, following, hostcost, imports, reads, recorder, stepping
+from . import checkpoints, distributed, endless, following, hostcost, imports, reads, recorder, scaling, stepping
 from .errors import Unusable
 from .settings import Settings
 
@@ -85,6 +85,7 @@ class Session:
         self.reads = reads.Reads(self.watch.on_read)
         self.following = following.Following(self.reads, self.watch.check)
         self.steps = stepping.Steps(settings.steps, settings.batches, self.recorder, self.stop)
+        self.scaling = scaling.Scaling(self.recorder)
         self.notes: list[str] = []
         self.saved = False
 
@@ -100,12 +101,14 @@ class Session:
 
     def _progress(self) -> object:
         """What changes as long as the run gets anywhere."""
-        return self.steps.done, self.recorder.peak_bytes()
+        torch = sys.modules.get("torch")
+        return self.steps.done, self.recorder.peaks(torch) if torch is not None and self.recorder.recording else None
 
     def _on_torch(self, torch: ModuleType) -> None:
         check(torch)
         self.recorder.install(torch)
         self.steps.install(torch)
+        self.scaling.install(torch)
         self.reads.install(torch)
         self.following.install(torch)
         hostcost.install(torch)
@@ -150,6 +153,7 @@ class Session:
             "optimizers": self.steps.optimizers,
             "batches": self.steps.batches_done,
             "reads": self.reads.listing(),
+            "scaled": self.scaling.first,
             "used_cuda": False,
         }
         if torch is not None and self.recorder.recording:

@@ -187,6 +187,22 @@ def test_the_scale_of_gradients_is_known(planned):
     assert plan["steps"] == 2
 
 
+def test_what_a_card_holds_while_a_scaler_skips_steps_is_said(planned):
+    _, plan, _ = planned("""
+        import torch
+        net = torch.nn.Linear(2048, 2048, bias=False).cuda()
+        opt = torch.optim.Adam(net.parameters(), foreach=False)
+        scaler = torch.amp.GradScaler("cuda")
+        for step in range(3):
+            scaler.scale(net(torch.randn(4, 2048, device="cuda")).sum()).backward()
+            scaler.step(opt)
+            scaler.update()
+    """)
+    skipped, weight_bytes = plan["while_steps_are_skipped"], 4 * 2048 * 2048
+    assert skipped["line"] == 8
+    assert plan["peak_allocated_bytes"] - skipped["peak_allocated_bytes"] >= 2 * weight_bytes
+
+
 def test_numbers_keep_types_and_errors_keep_their_words(planned):
     code, _, err = planned("""
         import torch

@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// File name and text, from `python/`. One line a file.
-const FILES: [(&str, &str); 17] = [
+const FILES: [(&str, &str); 18] = [
     ("__main__.py", include_str!("../../../python/__main__.py")),
     ("oomph/__init__.py", include_str!("../../../python/oomph/__init__.py")),
     ("oomph/checkpoints.py", include_str!("../../../python/oomph/checkpoints.py")),
@@ -17,6 +17,7 @@ const FILES: [(&str, &str); 17] = [
     ("oomph/launch.py", include_str!("../../../python/oomph/launch.py")),
     ("oomph/reads.py", include_str!("../../../python/oomph/reads.py")),
     ("oomph/recorder.py", include_str!("../../../python/oomph/recorder.py")),
+    ("oomph/scaling.py", include_str!("../../../python/oomph/scaling.py")),
     ("oomph/session.py", include_str!("../../../python/oomph/session.py")),
     ("oomph/settings.py", include_str!("../../../python/oomph/settings.py")),
     ("oomph/start.py", include_str!("../../../python/oomph/start.py")),

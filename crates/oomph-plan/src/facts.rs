@@ -66,6 +66,28 @@ pub struct Read {
     pub assumed: Assumed,
 }
 
+/// The line where a gradient scaler decides whether a step is taken, and what the card has held by then.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Scaled {
+    /// The user's file; empty where no line of the user's was on the stack.
+    pub file: String,
+    /// Its line.
+    pub line: u32,
+    /// By device: the peaks before the first step, which stay as long as steps are skipped.
+    pub devices: Vec<PeakFacts>,
+}
+
+/// The allocator's own peaks on one device.
+#[derive(Clone, Debug, Deserialize)]
+pub struct PeakFacts {
+    /// CUDA ordinal.
+    pub index: u32,
+    /// Held by tensors.
+    pub peak_allocated_bytes: u64,
+    /// Taken from the driver.
+    pub peak_reserved_bytes: u64,
+}
+
 /// What the allocator and the hollow card counted on one device.
 #[derive(Clone, Debug, Deserialize)]
 pub struct DeviceFacts {
@@ -106,6 +128,9 @@ pub struct Facts {
     pub batches: u32,
     /// Where values were read back, the most frequent first.
     pub reads: Vec<Read>,
+    /// Where a gradient scaler decides about steps, if one does.
+    #[serde(default)]
+    pub scaled: Option<Scaled>,
     /// Whether CUDA was used at all.
     pub used_cuda: bool,
     /// Steps and phases.

@@ -3,7 +3,7 @@
 use oomph_explain::Report;
 use oomph_explain::analyses::peak::{Held, Holders, holders_at};
 use oomph_explain::source::Line;
-use oomph_plan::facts::Read;
+use oomph_plan::facts::{PeakFacts, Read, Scaled};
 use oomph_plan::fit::{Fit, Judge};
 use oomph_plan::{Card, OutcomeKind, Phase, Run, cards, phase_at};
 use oomph_trace::Category;
@@ -85,6 +85,14 @@ impl<'a> Answer<'a> {
     /// Lines that hold the peak and have a place, the most bytes first.
     pub(super) fn lines(&self) -> impl Iterator<Item = (Line, &Held<Line>)> {
         self.holders.lines.iter().filter_map(|held| Some((held.what?, held)))
+    }
+
+    /// Where a gradient scaler may skip steps, and the allocated and reserved peaks as long as it does, if that is
+    /// less.
+    pub(super) fn while_skipped(&self) -> Option<(&Scaled, &PeakFacts)> {
+        let scaled = self.experiment.run.facts.scaled.as_ref()?;
+        let peaks = scaled.devices.iter().find(|peaks| peaks.index == self.device)?;
+        (peaks.peak_allocated_bytes < self.peaks.allocated_bytes).then_some((scaled, peaks))
     }
 
     /// Lines of the user's that read values back.

@@ -34,6 +34,12 @@ pub(super) fn render(answer: &Answer, report: &Report, top: usize) -> Value {
         "cards": answer.catalogue.iter().map(fit).collect::<Vec<_>>(),
         "asked": answer.asked.iter().map(fit).collect::<Vec<_>>(),
         "reads": answer.reads(),
+        "while_steps_are_skipped": answer.while_skipped().map(|(scaled, peaks)| json!({
+            "file": scaled.file,
+            "line": scaled.line,
+            "peak_allocated_bytes": peaks.peak_allocated_bytes,
+            "peak_reserved_bytes": peaks.peak_reserved_bytes,
+        })),
         "notes": facts.notes,
         "batches": facts.batches,
         "torch": facts.torch,

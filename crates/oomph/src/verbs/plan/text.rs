@@ -137,6 +137,10 @@ fn cards(out: &mut String, answer: &Answer, width: usize) {
     }
 }
 
+fn place(file: &str, line: u32) -> String {
+    if file.is_empty() { "a library".to_owned() } else { format!("{}:{line}", file_name(file)) }
+}
+
 /// What a line did with values that nobody knows, and what the plan took them for.
 fn unknown_read(assumed: Assumed, times: &str) -> String {
     match assumed {
@@ -156,22 +160,28 @@ fn unknown_read(assumed: Assumed, times: &str) -> String {
 fn unknown(out: &mut String, answer: &Answer, top: usize, width: usize) {
     let facts = &answer.experiment.run.facts;
     heading(out, "What a plan cannot know");
-    if answer.reads().is_empty() && facts.unmodelled.is_empty() && facts.notes.is_empty() {
+    let skipped = answer.while_skipped();
+    if answer.reads().is_empty() && skipped.is_none() && facts.unmodelled.is_empty() && facts.notes.is_empty() {
         let _ = writeln!(out, "  nothing: no value was read back, every call was modelled");
         return;
     }
     for read in answer.reads().iter().take(top) {
-        let place = if read.file.is_empty() {
-            "a library".to_owned()
-        } else {
-            format!("{}:{}", file_name(&read.file), read.line)
-        };
+        let place = place(&read.file, read.line);
         let times = if read.count == 1 { "once".to_owned() } else { format!("{} times", read.count) };
         out.push_str(&wrap(&format!("{place} {}", unknown_read(read.assumed, &times)), "  ", width));
     }
     let more = answer.reads().len().saturating_sub(top);
     if more > 0 {
         let _ = writeln!(out, "  {DIM}and {more} more lines read values{DIM:#}");
+    }
+    if let Some((scaled, peaks)) = skipped {
+        let place = place(&scaled.file, scaled.line);
+        let (allocated, reserved) = (show(peaks.peak_allocated_bytes), show(peaks.peak_reserved_bytes));
+        let text = format!(
+            "{place} may skip steps until its scale suits the gradients; the plan took every step, and as long as \
+             all are skipped the peak is {allocated} allocated, {reserved} reserved"
+        );
+        out.push_str(&wrap(&text, "  ", width));
     }
     for (name, count) in &facts.unmodelled {
         out.push_str(&wrap(&format!("{name} was called {count} times and has no model"), "  ", width));
