@@ -134,9 +134,8 @@ def _gather_object(obj: Any, object_gather_list: list[Any] | None = None, *_args
 
 
 def _trust_parameters(module: ModuleType) -> None:
-    """DDP compares shapes, and the order of its buckets, with other processes by values, of which there are none."""
+    """DDP compares shapes with other processes by values, of which there are none."""
     module._verify_param_shape_across_processes = lambda *_args, **_kwargs: True
-    module.dist.Reducer._rebuild_buckets = lambda _reducer: False
 
 
 def _spawn_one(module: ModuleType, note: Note) -> None:

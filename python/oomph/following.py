@@ -35,6 +35,8 @@ _FOLLOWED = """
 _OVERWRITING = "fill_ zero_ arange random_ randperm eye linspace uniform_ bernoulli_ tril_indices triu_indices".split()
 #: Operators that draw: their own values serve as well as the card's.
 _DRAWING = ("random_", "randperm", "uniform_", "bernoulli_")
+#: Operators that draw on the host, where numbers may be owed.
+_DRAWING_ON_HOST = "normal_ exponential_ log_normal_ geometric_ cauchy_ bernoulli poisson native_dropout".split()
 #: Python's arithmetic. The operators behind it add up gradients, in which nobody may interfere.
 _ARITHMETIC = {
     "__add__": "add", "__radd__": "add", "__mul__": "mul", "__rmul__": "mul", "__sub__": "sub", "__rsub__": "rsub",
@@ -49,9 +51,10 @@ _NUMBERS = (bool, int, float, complex)
 class Following:
     """The operators that are followed."""
 
-    def __init__(self, noted: reads.Reads, check: Callable[[], None]) -> None:
+    def __init__(self, noted: reads.Reads, check: Callable[[], None], catch_up: Callable[[Any], None]) -> None:
         self.reads = noted
         self.check = check
+        self.catch_up = catch_up
         self._busy = threading.local()
 
     def install(self, torch: ModuleType) -> None:
@@ -65,7 +68,7 @@ class Following:
         for name in _FOLLOWED:
             self._hook(name, self._follow)
         for name in _OVERWRITING:
-            self._hook(name, self._follow_overwriting)
+            self._hook(name, self._overwrite, is_around=True)
         special = {
             "copy_": self._copy,
             "_local_scalar_dense": self._read,
@@ -80,6 +83,8 @@ class Following:
             "isnan": self._isnan,
             "_amp_foreach_non_finite_check_and_unscale_": self._unscale,
         }
+        for name in _DRAWING_ON_HOST:
+            self._hook(name, self._draw, is_around=True)
         for name, follow in special.items():
             self._hook(name, follow, is_around=True)
         self._wrap_arithmetic()
@@ -298,10 +303,23 @@ class Following:
     def _full(self, like: Any, value: Any) -> Any:
         return self.torch.ops.aten.full(list(like.size()), value, dtype=like.dtype, device="cpu")
 
-    def _follow_overwriting(self, shape: _Shape, args: tuple[Any, ...], kwargs: dict[str, Any], _result: Any) -> None:
+    def _draw(self, _shape: _Shape, run: Callable[[], Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if not args[0].is_cuda:
+            self.catch_up(kwargs.get("generator"))
+        return run()
+
+    def _overwrite(self, shape: _Shape, run: Callable[[], Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         tensor = kwargs["out"] if shape.is_out else args[0]
         if not tensor.is_cuda:
-            return
+            if shape.name in _DRAWING:
+                self.catch_up(kwargs.get("generator"))
+            return run()
+        result = run()
+        self._aside(self._follow_overwriting, shape, args, kwargs, result)
+        return result
+
+    def _follow_overwriting(self, shape: _Shape, args: tuple[Any, ...], kwargs: dict[str, Any], _result: Any) -> None:
+        tensor = kwargs["out"] if shape.is_out else args[0]
         most = {"zero_": MOST_FLOATS_FROM_HOST, "fill_": MOST_FLOATS_FROM_HOST}.get(shape.name)
         if not (self.values.may_keep(tensor, most) if most else self.values.may_keep(tensor)):
             self.values.forget(tensor)
@@ -434,9 +452,10 @@ class Following:
         finally:
             self.values.forget(repeats)
 
-    def _multinomial(self, _shape: _Shape, run: Callable[[], Any], args: tuple[Any, ...], _kwargs: dict[str, Any]) -> Any:
+    def _multinomial(self, _shape: _Shape, run: Callable[[], Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The first thing it reads is whether these are probabilities."""
         if not args[0].is_cuda:
+            self.catch_up(kwargs.get("generator"))
             return run()
         with self.reads.answered(b"\1", None):
             return run()

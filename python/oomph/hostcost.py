@@ -3,41 +3,68 @@
 `oomph plan` starts the interpreter with a fixed threshold for memory maps, so every large host tensor is fresh
 address space that reads as zeros and takes no memory until it is written. Left out here is what would write it:
 random numbers, initialisation, conversions. Only large floating-point tensors on the CPU are concerned; everything on
-the card, every index, mask and small tensor is computed as always.
+the card, every index, mask and small tensor is computed as always. Random data is computed up to some hundred megabytes:
+a script may look at it. What is larger than the machine's memory is mapped without the system's promise to back it.
 """
 
 from __future__ import annotations
 
 import functools
+import importlib
 import inspect
+import math
+import mmap
+import os
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
+from .drawing import Draws
+
 #: Host tensors from this size on are left alone. Not below the threshold for memory maps that `oomph plan` sets.
 LARGE_BYTES = 1 << 20
 
-#: Methods that fill a tensor in place with values of no consequence.
-_FILLERS = ("normal_", "uniform_", "exponential_", "log_normal_", "cauchy_", "erfinv_")
+#: Random data is computed up to this size, and up to that much in all.
+LARGE_DATA_BYTES, DATA_BUDGET_BYTES = 64 << 20, 256 << 20
+#: Methods that fill a tensor in place with values of no consequence, and what they draw.
+_FILLERS = {"normal_": "normal", "uniform_": "uniform", "erfinv_": None}
+#: Methods that fill a tensor with one number: left out where the machine has not the memory.
+_HUGE_FILLERS = ("fill_", "zero_")
+#: What the functions of `torch.nn.init` draw, those that draw.
+_INITIALIZERS = {
+    "uniform_": "uniform", "xavier_uniform_": "uniform", "kaiming_uniform_": "uniform", "trunc_normal_": "uniform",
+    "normal_": "normal", "xavier_normal_": "normal", "kaiming_normal_": "normal", "orthogonal_": "normal",
+}  # fmt: skip
+#: Not in Python before 3.13.
+_MAP_NORESERVE = 0x4000
 #: Methods that make a converted copy.
 _CONVERSIONS = ("float", "double", "half", "bfloat16")
-#: Functions that make a tensor of random numbers or zeros.
-_FACTORIES = ("rand", "randn", "zeros", "rand_like", "randn_like", "zeros_like")
+#: Functions that make a tensor of random numbers or of one number, and what they draw.
+_FACTORIES = {
+    "rand": "uniform", "rand_like": "uniform", "randn": "normal", "randn_like": "normal", "zeros": None,
+    "zeros_like": None, "empty": None, "ones": None, "full": None,
+}  # fmt: skip
+#: Those that are computed wherever the machine can: their values may decide about something.
+_MADE_IF_POSSIBLE = ("empty", "ones", "full")
 
 
-def install(torch: ModuleType) -> None:
+def install(torch: ModuleType, draws: Draws) -> None:
     """Puts the short cuts in place."""
-    short = _Shortcuts(torch)
-    for name in _FILLERS:
-        setattr(torch.Tensor, name, short.filler(getattr(torch.Tensor, name)))
+    short = _Shortcuts(torch, draws)
+    # `with torch.device(...)` knows functions by their identity and remembers them from its first use on.
+    importlib.import_module("torch.utils._device")._device_constructors()
+    for name in _HUGE_FILLERS:
+        setattr(torch.Tensor, name, short.huge_filler(getattr(torch.Tensor, name)))
+    for name, draw in _FILLERS.items():
+        setattr(torch.Tensor, name, short.filler(getattr(torch.Tensor, name), draw))
     for name, function in inspect.getmembers(torch.nn.init, inspect.isfunction):
         if name.endswith("_") and not name.startswith("_"):
-            setattr(torch.nn.init, name, short.initializer(function))
+            setattr(torch.nn.init, name, short.initializer(function, _INITIALIZERS.get(name)))
     for name in _CONVERSIONS:
         setattr(torch.Tensor, name, short.conversion(getattr(torch.Tensor, name), getattr(torch, name)))
     torch.Tensor.to = short.to(torch.Tensor.to)
-    for name in _FACTORIES:
-        replacement = short.factory(getattr(torch, name))
+    for name, draw in _FACTORIES.items():
+        replacement = short.factory(getattr(torch, name), draw, is_made=name in _MADE_IF_POSSIBLE)
         # TorchScript knows functions by their identity.
         torch.jit._builtins._register_builtin(replacement, "aten::" + name)
         setattr(torch, name, replacement)
@@ -46,8 +73,12 @@ def install(torch: ModuleType) -> None:
 class _Shortcuts:
     """The short cuts, each around the original it falls back to."""
 
-    def __init__(self, torch: ModuleType) -> None:
+    def __init__(self, torch: ModuleType, draws: Draws) -> None:
         self.torch = torch
+        self.draws = draws
+        self.data_left_bytes = DATA_BUDGET_BYTES
+        #: From here on the system may refuse to promise the memory.
+        self.huge_bytes = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
         self.plain_types = (torch.Tensor, torch.nn.Parameter)
         self.is_tracing = torch.jit.is_tracing
 
@@ -62,25 +93,42 @@ class _Shortcuts:
             and not self.torch._C._len_torch_dispatch_stack()
         )
 
-    def filler(self, original: Callable[..., Any]) -> Callable[..., Any]:
+    def filler(self, original: Callable[..., Any], draw: str | None) -> Callable[..., Any]:
         @functools.wraps(original)
         def method(self_tensor: Any, *args: Any, **kwargs: Any) -> Any:
-            return self_tensor if self.is_large(self_tensor) else original(self_tensor, *args, **kwargs)
+            if not self.is_large(self_tensor):
+                return original(self_tensor, *args, **kwargs)
+            if draw is not None:
+                self.draws.skip(draw, self_tensor, kwargs.get("generator"))
+            return self_tensor
 
         return method
 
-    def initializer(self, original: Callable[..., Any]) -> Callable[..., Any]:
+    def initializer(self, original: Callable[..., Any], draw: str | None) -> Callable[..., Any]:
+        fill = self.filler(original, draw)
+
+        # Called by the name of its argument too.
         @functools.wraps(original)
         def function(tensor: Any, *args: Any, **kwargs: Any) -> Any:
-            return tensor if self.is_large(tensor) else original(tensor, *args, **kwargs)
+            return fill(tensor, *args, **kwargs)
 
         return function
+
+    def huge_filler(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(original)
+        def method(self_tensor: Any, *args: Any, **kwargs: Any) -> Any:
+            size_bytes = self_tensor.numel() * self_tensor.element_size()
+            if size_bytes >= self.huge_bytes and self_tensor.device.type == "cpu" and type(self_tensor) in self.plain_types:
+                return self_tensor
+            return original(self_tensor, *args, **kwargs)
+
+        return method
 
     def conversion(self, original: Callable[..., Any], dtype: Any) -> Callable[..., Any]:
         @functools.wraps(original)
         def method(self_tensor: Any, *args: Any, **kwargs: Any) -> Any:
             if not args and not kwargs and self.may_skip_copy(self_tensor) and self_tensor.dtype != dtype:
-                return self.torch.empty_like(self_tensor, dtype=dtype)
+                return self.blank(self.torch.empty_like(self_tensor, dtype=dtype, device="meta"))
             return original(self_tensor, *args, **kwargs)
 
         return method
@@ -109,13 +157,14 @@ class _Shortcuts:
             device = self_tensor.device if device is None else device
             if device.type == "cuda" and device.index is None:
                 device = self.torch.device("cuda", self.torch.cuda.current_device())
-            return self.torch.empty_like(
-                self_tensor, dtype=dtype, device=device, requires_grad=False, memory_format=memory_format or keep
-            )
+            options = {"dtype": dtype, "requires_grad": False, "memory_format": memory_format or keep}
+            if device.type == "cpu":
+                return self.blank(self.torch.empty_like(self_tensor, device="meta", **options))
+            return self.torch.empty_like(self_tensor, device=device, **options)
 
         return method
 
-    def factory(self, original: Callable[..., Any]) -> Callable[..., Any]:
+    def factory(self, original: Callable[..., Any], draw: str | None, *, is_made: bool) -> Callable[..., Any]:
         """Makes the tensor on no device first: that is the one way to learn its size and type without its values."""
         is_compiling = self.torch.compiler.is_compiling
 
@@ -123,7 +172,7 @@ class _Shortcuts:
         def function(*args: Any, **kwargs: Any) -> Any:
             # Under torch.compile and torch.jit.trace this must look like the original and nothing else.
             if not is_compiling() and not self.is_tracing() and self.may_be_large(args, kwargs) and self.is_on_host(args, kwargs):
-                return self.untouched(original, args, kwargs)
+                return self.untouched(original, args, kwargs, draw, is_made=is_made)
             return original(*args, **kwargs)
 
         return function
@@ -148,12 +197,30 @@ class _Shortcuts:
         plain = "out" not in kwargs and "layout" not in kwargs and not kwargs.get("pin_memory")
         return bool(device.type == "cpu") and plain and not self.torch._C._len_torch_dispatch_stack()
 
-    def untouched(self, original: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def untouched(
+        self, original: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], draw: str | None, *, is_made: bool
+    ) -> Any:
         without_generator = {key: value for key, value in kwargs.items() if key != "generator"}
         sketch = original(*args, **{**without_generator, "device": "meta"})
         size_bytes = sketch.numel() * sketch.element_size()
-        if size_bytes < LARGE_BYTES or not sketch.is_floating_point():
+        if size_bytes < (self.huge_bytes if is_made or not sketch.is_floating_point() else LARGE_BYTES):
             return original(*args, **kwargs)
-        return self.torch.empty_strided(
-            sketch.size(), sketch.stride(), dtype=sketch.dtype, device="cpu", requires_grad=sketch.requires_grad
-        )
+        if draw is not None:
+            if size_bytes <= min(LARGE_DATA_BYTES, self.data_left_bytes):
+                self.data_left_bytes -= size_bytes
+                return original(*args, **kwargs)
+            self.draws.skip(draw, sketch, kwargs.get("generator"))
+        return self.blank(sketch)
+
+    def blank(self, sketch: Any) -> Any:
+        """A tensor on the host as a sketch describes it, which takes memory only where it is written."""
+        size_bytes = sketch.untyped_storage().nbytes()
+        if size_bytes < self.huge_bytes:
+            return self.torch.empty_strided(
+                sketch.size(), sketch.stride(), dtype=sketch.dtype, device="cpu", requires_grad=sketch.requires_grad
+            )
+        flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _MAP_NORESERVE
+        whole_bytes = math.ceil(size_bytes / mmap.PAGESIZE) * mmap.PAGESIZE
+        flat = self.torch.frombuffer(mmap.mmap(-1, whole_bytes, flags=flags), dtype=sketch.dtype)
+        tensor = flat.as_strided(sketch.size(), sketch.stride())
+        return tensor.requires_grad_(sketch.requires_grad)

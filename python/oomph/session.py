@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from types import ModuleType
 from typing import Any
 
-from . import checkpoints, distributed, endless, following, hostcost, imports, reads, recorder, scaling, stepping
+from . import checkpoints, distributed, drawing, endless, following, hostcost, imports, reads, recorder, scaling, stepping
 from .errors import Unusable
 from .settings import Settings
 
@@ -83,7 +83,8 @@ class Session:
         self.recorder = recorder.Recorder()
         self.watch = endless.Watch(self._progress)
         self.reads = reads.Reads(self.watch.on_read)
-        self.following = following.Following(self.reads, self.watch.check)
+        self.draws = drawing.Draws(self.note)
+        self.following = following.Following(self.reads, self.watch.check, self.draws.catch_up)
         self.steps = stepping.Steps(settings.steps, settings.batches, self.recorder, self.stop)
         self.scaling = scaling.Scaling(self.recorder)
         self.notes: list[str] = []
@@ -111,7 +112,8 @@ class Session:
         self.scaling.install(torch)
         self.reads.install(torch)
         self.following.install(torch)
-        hostcost.install(torch)
+        self.draws.install(torch)
+        hostcost.install(torch, self.draws)
         checkpoints.guard_torch(torch, self.note)
         distributed.install(self.note, self.following.forget_arguments)
 

@@ -4,11 +4,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// File name and text, from `python/`. One line a file.
-const FILES: [(&str, &str); 18] = [
+const FILES: [(&str, &str); 19] = [
     ("__main__.py", include_str!("../../../python/__main__.py")),
     ("oomph/__init__.py", include_str!("../../../python/oomph/__init__.py")),
     ("oomph/checkpoints.py", include_str!("../../../python/oomph/checkpoints.py")),
     ("oomph/distributed.py", include_str!("../../../python/oomph/distributed.py")),
+    ("oomph/drawing.py", include_str!("../../../python/oomph/drawing.py")),
     ("oomph/endless.py", include_str!("../../../python/oomph/endless.py")),
     ("oomph/errors.py", include_str!("../../../python/oomph/errors.py")),
     ("oomph/following.py", include_str!("../../../python/oomph/following.py")),
