@@ -6,11 +6,14 @@
 //! - `events`: what the walk leaves behind, for rules to query through [`crate::Facts`].
 
 mod binding;
+mod branches;
 mod calls;
+mod entry;
 mod env;
 pub mod events;
 mod exprs;
 pub(crate) mod known;
+mod lookup;
 mod methods;
 pub mod names;
 pub mod outline;

@@ -1,9 +1,9 @@
 //! The walk over calls: what is called, what comes back, what changes.
 
+use super::branches::mode_of_switch;
 use super::events::{Call, Callee, GradMode, Store, StoreKind};
 use super::known::{self, Gives};
 use super::names::Sym;
-use super::stmts::mode_of_switch;
 use super::tables::Summary;
 use super::value::{ClassId, Device, Flags, FunctionId, Graph, Kind, Sources, Value};
 use super::walk::Walker;
@@ -185,8 +185,8 @@ impl<'a> Walker<'a, '_> {
             let found = &self.log.blocks[block.0 as usize];
             match found.kind {
                 super::events::BlockKind::Loop(super::events::LoopKind::Loader, _) => return true,
-                super::events::BlockKind::Function(_) | super::events::BlockKind::Module => return false,
-                _ => block = found.parent,
+                kind if kind.is_unconditional() && found.parent != block => block = found.parent,
+                _ => return false,
             }
         }
     }

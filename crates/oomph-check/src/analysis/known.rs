@@ -200,6 +200,7 @@ pub(crate) fn gives(full: &str) -> Gives {
     }
     let top = full.split('.').next().unwrap_or(full);
     match top {
+        "torchvision" if full.contains("Weights") => Gives::Unknown,
         "torchvision" if package.starts_with("torchvision.models") => Gives::Pretrained,
         "torchvision" if package.starts_with("torchvision.datasets") => Gives::Dataset,
         "timm" if last == "create_model" => Gives::Pretrained,

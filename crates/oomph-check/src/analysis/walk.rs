@@ -1,8 +1,8 @@
 //! The walk over a file: every body once, in the order it would run, with what is known at each point.
 //!
 //! Loops are walked twice (the first time to learn what they carry around), branches are joined, and what a function
-//! does is summed up for its callers. The walk itself is spread over `stmts.rs`, `exprs.rs`, `calls.rs` and
-//! `binding.rs`; this file holds the state and the order in which bodies are walked.
+//! does is summed up for its callers. The walk itself is spread over `entry.rs`, `stmts.rs`, `branches.rs`, `exprs.rs`,
+//! `lookup.rs`, `calls.rs`, `methods.rs` and `binding.rs`; this file holds the state and the order of bodies.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -11,12 +11,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::env::{Branch, Env};
 use super::events::{At, Block, BlockKind, GradMode, Log, Site, StmtId};
-use super::known;
 use super::names::{Names, Sym};
 use super::outline::Outline;
 use super::tables::{ClassKind, Learnt, Summary, Tables};
 use super::value::{BlockId, ClassId, Flags, FunctionId, Graph, Kind, Sources, Value};
-use crate::python::ast::{ParameterWithDefault, StmtFunctionDef};
 use crate::python::{Expr, Ranged, Stmt, TextRange};
 use crate::source::Source;
 
@@ -263,134 +261,14 @@ impl<'a, 't> Walker<'a, 't> {
         scopes
     }
 
-    /// The gradient mode a function's body begins in.
-    fn mode_of(&mut self, index: u32, node: &'a StmtFunctionDef) -> GradMode {
-        for decorator in &node.decorator_list {
-            let target = match &decorator.expression {
-                Expr::Call(call) => &*call.func,
-                other => other,
-            };
-            let value = self.quietly(|walker| walker.eval(target));
-            let Kind::External(sym) = value.kind else { continue };
-            match self.names.text(sym) {
-                "torch.no_grad" => return GradMode::NoGrad,
-                "torch.inference_mode" => return GradMode::Inference,
-                "torch.enable_grad" => return GradMode::On,
-                "torch.set_grad_enabled" => return GradMode::Depends,
-                _ => {}
-            }
-            let text = self.source.slice(target.range());
-            if ["grad", "inference", "eval_mode"].iter().any(|word| text.contains(word)) {
-                return GradMode::Depends;
-            }
-        }
-        let name = node.name.as_str();
-        if let Some(class) = self.f.class {
-            let id = ClassId { file: self.file, index: class };
-            match self.tables.kind(id) {
-                ClassKind::Lightning if is_lightning_eval(name) => return GradMode::NoGrad,
-                ClassKind::Framework if matches!(name, "evaluation_loop" | "prediction_step" | "evaluate") => {
-                    return GradMode::Depends;
-                }
-                ClassKind::AutogradFunction if matches!(name, "forward" | "backward") => return GradMode::NoGrad,
-                _ => {}
-            }
-        }
-        self.mode_by_callers(index, name)
-    }
-
-    fn is_called_both_ways(&self, index: u32, name: &str) -> bool {
-        self.mode_by_callers(index, name) == GradMode::Depends
-    }
-
     /// A value as events show it.
     pub(super) fn seen(&self, value: &Value) -> Value {
         if self.f.called_both_ways { value.at_most(Graph::Possible) } else { value.clone() }
     }
 
-    fn mode_by_callers(&self, index: u32, name: &str) -> GradMode {
-        let id = FunctionId { file: self.file, index };
-        let mut modes = self.tables.call_sites.get(&id).map(|sites| sites.modes).unwrap_or_default();
-        if self.f.class.is_some() {
-            modes.add(self.tables.method_modes.get(name).copied().unwrap_or_default());
-        }
-        modes.summed_up()
-    }
-
-    fn bind_parameters(&mut self, index: u32, node: &'a StmtFunctionDef) {
-        let is_static = node.decorator_list.iter().any(|decorator| is_name(&decorator.expression, "staticmethod"));
-        let is_class_method = node.decorator_list.iter().any(|decorator| is_name(&decorator.expression, "classmethod"));
-        let parameters = &node.parameters;
-        let id = FunctionId { file: self.file, index };
-        let given = self.tables.call_sites.get(&id);
-        let positional = parameters.posonlyargs.iter().chain(&parameters.args).chain(&parameters.kwonlyargs);
-        for (place, parameter) in positional.enumerate() {
-            let name = parameter.parameter.name.as_str();
-            let slot = self.f.env.name(name);
-            if place == 0 && self.f.class.is_some() && !is_static {
-                let value = if is_class_method { Value::unknown() } else { self.self_value() };
-                if !is_class_method {
-                    self.f.self_name = Some(name);
-                }
-                self.f.env.bind(slot, Some(value));
-                continue;
-            }
-            let from_callers = given.and_then(|sites| sites.arguments.get(place)?.clone());
-            let mut value = self.parameter_value(parameter, name, from_callers);
-            value.sources = value.sources.with(Sources::parameter(place));
-            self.f.env.bind(slot, Some(value));
-        }
-        for star in parameters.vararg.iter().chain(&parameters.kwarg) {
-            let slot = self.f.env.name(star.name.as_str());
-            self.f.env.bind(slot, Some(Value::unknown()));
-        }
-    }
-
     pub(super) fn self_value(&self) -> Value {
         let Some(index) = self.f.class else { return Value::unknown() };
         self.instance_of(ClassId { file: self.file, index })
-    }
-
-    fn parameter_value(&mut self, parameter: &'a ParameterWithDefault, name: &'a str, callers: Option<Value>) -> Value {
-        if let Some(value) = callers.filter(|value| !matches!(value.kind, Kind::Unknown | Kind::None)) {
-            return value;
-        }
-        if let Some(annotation) = &parameter.parameter.annotation {
-            let value = self.quietly(|walker| walker.eval(annotation));
-            if let Some(value) = self.annotated(&value) {
-                return value;
-            }
-        }
-        match parameter.default.as_deref() {
-            Some(Expr::NumberLiteral(_) | Expr::BooleanLiteral(_)) => Value::of(Kind::Number),
-            Some(Expr::StringLiteral(_)) => Value::of(Kind::Str),
-            _ => known::guess(name, self.outline.usage(name)),
-        }
-    }
-
-    /// What something annotated with this is.
-    fn annotated(&mut self, annotation: &Value) -> Option<Value> {
-        let sym = match annotation.kind {
-            Kind::Class(id) => return Some(self.instance_of(id)),
-            Kind::External(sym) => sym,
-            _ => return None,
-        };
-        let likely = |kind| Value { graph: Graph::Likely, ..Value::of(kind) };
-        Some(match self.names.text(sym) {
-            "torch.Tensor" | "torch.FloatTensor" => Value::tensor(),
-            "torch.LongTensor" | "torch.IntTensor" | "torch.BoolTensor" => Value::data(),
-            "torch.nn.Module" => likely(Kind::Module),
-            "torch.optim.Optimizer" => Value::of(Kind::Optimizer),
-            "torch.utils.data.DataLoader" => Value::of(Kind::Loader),
-            "torch.utils.data.Dataset" => Value::of(Kind::Dataset),
-            "int" | "float" | "bool" => Value::of(Kind::Number),
-            "str" => Value::of(Kind::Str),
-            text if text.starts_with("accelerate.") && text.ends_with("Accelerator") => Value::of(Kind::Engine),
-            text if matches!(known::gives(text), known::Gives::Pretrained) => {
-                likely(Kind::Module).flagged(Flags::PRETRAINED)
-            }
-            _ => return None,
-        })
     }
 
     /// An instance of a project's class.
@@ -520,14 +398,6 @@ fn for_callers(value: &Value) -> Value {
     out.sources = Sources(value.sources.0 & !Sources::SITE_MASK | own);
     out.parts = value.parts.as_ref().map(|parts| parts.iter().map(for_callers).collect());
     out
-}
-
-fn is_lightning_eval(name: &str) -> bool {
-    let phase = name.starts_with("validation") || name.starts_with("test") || name.starts_with("predict");
-    phase && (name.ends_with("_step") || name.ends_with("_epoch_end"))
-        || name.starts_with("on_validation")
-        || name.starts_with("on_test")
-        || name.starts_with("on_predict")
 }
 
 pub(super) fn is_name(expr: &Expr, name: &str) -> bool {

@@ -123,6 +123,9 @@ fn evaluation_loop<'a>(facts: &Facts<'a>, call: &Call<'_>) -> Option<Loop<'a>> {
     let loader = facts.loops(&call.at).find(|found| found.kind == LoopKind::Loader);
     loader.or_else(|| {
         let items = facts.loops(&call.at).find(|found| found.kind == LoopKind::Items)?;
+        if !matches!(items.node, BlockKind::Loop(..)) {
+            return None;
+        }
         let switched = facts.eval_call(&call.at)?;
         (!facts.is_inside(switched.at.block, items.block)).then_some(items)
     })

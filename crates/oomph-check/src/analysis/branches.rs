@@ -1,0 +1,325 @@
+//! The walk over branches, loops, `with` and `try`: states that part and meet again.
+
+use super::binding::iterate;
+use super::env::Branch;
+use super::events::{BlockKind, GradMode, LoopKind, WithItem};
+use super::value::{Kind, Value};
+use super::walk::{LoopFrame, Walker, is_name};
+use crate::python::ast::{CmpOp, ExceptHandler, StmtFor, StmtIf, StmtMatch, StmtTry, StmtWhile, StmtWith};
+use crate::python::{Expr, Ranged, Stmt, TextRange};
+
+impl<'a> Walker<'a, '_> {
+    pub(super) fn if_statement(&mut self, node: &'a StmtIf) {
+        self.eval(&node.test);
+        let grad = self.f.grad;
+        let mut modes = Vec::new();
+        let mut branches = Vec::new();
+        let kind = if is_main_guard(&node.test) { BlockKind::Main } else { BlockKind::If(Some(&node.test)) };
+        self.branch(kind, node.range(), &node.body, &mut branches, &mut modes);
+        let mut has_else = matches!(kind, BlockKind::Main);
+        for clause in &node.elif_else_clauses {
+            self.f.grad = grad;
+            let kind = if let Some(test) = &clause.test {
+                self.eval(test);
+                BlockKind::If(Some(test))
+            } else {
+                has_else = true;
+                BlockKind::Else(&node.test)
+            };
+            self.branch(kind, clause.range(), &clause.body, &mut branches, &mut modes);
+        }
+        self.f.live = true;
+        if !has_else {
+            branches.push(self.f.env.since(self.f.env.mark()));
+            modes.push(grad);
+        }
+        self.go_on(&branches, &modes);
+    }
+
+    /// Walks a branch; what it changed is taken back and put on the list if its end is reached.
+    fn branch(
+        &mut self,
+        kind: BlockKind<'a>,
+        range: TextRange,
+        body: &'a [Stmt],
+        branches: &mut Vec<Branch>,
+        modes: &mut Vec<GradMode>,
+    ) {
+        let mark = self.f.env.mark();
+        self.f.live = true;
+        self.inside(kind, range, |walker| walker.walk_suite(body));
+        let branch = self.f.env.take(mark);
+        if self.f.live {
+            branches.push(branch);
+            modes.push(self.f.grad);
+        }
+    }
+
+    /// Goes on after branches with what holds on any of them.
+    fn go_on(&mut self, branches: &[Branch], modes: &[GradMode]) {
+        self.f.live = !branches.is_empty();
+        self.f.env.join(branches);
+        if let Some((first, rest)) = modes.split_first() {
+            self.f.grad = if rest.iter().all(|mode| mode == first) { *first } else { GradMode::Depends };
+        }
+    }
+
+    pub(super) fn leave_loop(&mut self, keep: impl FnOnce(&mut LoopFrame, Branch)) {
+        if let Some(mut frame) = self.f.loops.pop() {
+            if let Some(start) = frame.start {
+                keep(&mut frame, self.f.env.since(start));
+            }
+            self.f.loops.push(frame);
+        }
+        self.f.live = false;
+    }
+
+    pub(super) fn for_statement(&mut self, node: &'a StmtFor, stmt: &'a Stmt) {
+        let iterated = self.eval(&node.iter);
+        let kind = self.loop_kind(&node.target, &node.iter, &iterated);
+        let element = iterate(&iterated);
+        self.freeze_in_loop(node, &iterated);
+        let block = BlockKind::Loop(kind, stmt);
+        self.walk_loop(block, node.range(), false, &node.body, |walker| {
+            walker.assign(&node.target, element.clone(), None, node.target.range());
+        });
+        self.loop_else(&node.orelse);
+    }
+
+    pub(super) fn while_statement(&mut self, node: &'a StmtWhile, stmt: &'a Stmt) {
+        let forever = matches!(&*node.test, Expr::BooleanLiteral(literal) if literal.value)
+            || matches!(&*node.test, Expr::NumberLiteral(_));
+        let kind = match &*node.test {
+            _ if forever => LoopKind::Forever,
+            Expr::Compare(compare) if mentions_step(&compare.left) => LoopKind::Steps,
+            _ => LoopKind::While,
+        };
+        let block = BlockKind::Loop(kind, stmt);
+        self.walk_loop(block, node.range(), forever, &node.body, |walker| {
+            walker.eval(&node.test);
+        });
+        self.loop_else(&node.orelse);
+    }
+
+    fn loop_else(&mut self, orelse: &'a [Stmt]) {
+        if let (Some(first), Some(last), true) = (orelse.first(), orelse.last(), self.f.live) {
+            let range = TextRange::new(first.start(), last.end());
+            self.inside(BlockKind::LoopElse, range, |walker| walker.walk_suite(orelse));
+        }
+    }
+
+    /// Walks a loop's body: once to learn what it carries around, then with that known.
+    pub(super) fn walk_loop(
+        &mut self,
+        kind: BlockKind<'a>,
+        range: TextRange,
+        forever: bool,
+        body: &'a [Stmt],
+        head: impl Fn(&mut Self),
+    ) {
+        let grad = self.f.grad;
+        let was_dry = std::mem::replace(&mut self.dry, true);
+        let (mut ends, breaks) = self.loop_round(kind, range, body, &head);
+        ends.push(self.f.env.since(self.f.env.mark()));
+        self.dry = was_dry;
+        if was_dry {
+            ends.extend(breaks);
+            self.f.live = true;
+            self.f.grad = grad;
+            self.f.env.join(&ends);
+            return;
+        }
+        self.f.env.join(&ends);
+        self.f.grad = grad;
+        let (ends, mut breaks) = self.loop_round(kind, range, body, &head);
+        if !forever {
+            breaks.extend(ends);
+            breaks.push(self.f.env.since(self.f.env.mark()));
+        }
+        self.f.live = !breaks.is_empty();
+        self.f.env.join(&breaks);
+        self.f.grad = grad;
+    }
+
+    /// One round: the states at the end of the body, and those at `break`.
+    fn loop_round(
+        &mut self,
+        kind: BlockKind<'a>,
+        range: TextRange,
+        body: &'a [Stmt],
+        head: &impl Fn(&mut Self),
+    ) -> (Vec<Branch>, Vec<Branch>) {
+        let mark = self.f.env.mark();
+        self.f.live = true;
+        self.f.loops.push(LoopFrame { start: Some(mark), ..LoopFrame::default() });
+        self.inside(kind, range, |walker| {
+            head(walker);
+            walker.walk_suite(body);
+        });
+        let frame = self.f.loops.pop().unwrap_or_default();
+        let end = self.f.env.take(mark);
+        let mut ends = frame.continues;
+        if self.f.live {
+            ends.push(end);
+        }
+        (ends, frame.breaks)
+    }
+
+    pub(super) fn with_statement(&mut self, node: &'a StmtWith) {
+        let grad = self.f.grad;
+        let block = self.block_for(BlockKind::With(node), node.range(), self.f.block);
+        for item in &node.items {
+            let value = self.eval(&item.context_expr);
+            if let Some(mode) = self.mode_entered(&item.context_expr, &value) {
+                self.f.grad = mode;
+            }
+            if let Some(target) = &item.optional_vars {
+                self.assign(target, value.clone(), None, item.range());
+            }
+            if self.recording() {
+                let at = self.at();
+                self.log.withs.push(WithItem { expr: &item.context_expr, value, node, body: block, at });
+            }
+        }
+        let outer = std::mem::replace(&mut self.f.block, block);
+        self.walk_suite(&node.body);
+        self.f.block = outer;
+        self.f.grad = grad;
+    }
+
+    /// The gradient mode a context manager switches to.
+    pub(super) fn mode_entered(&mut self, expr: &'a Expr, value: &Value) -> Option<GradMode> {
+        let (Kind::External(sym) | Kind::Made(sym)) = value.kind else {
+            // `ctx = torch.no_grad() if evaluating else nullcontext()`, or a helper that decides.
+            let text = self.source.slice(expr.range());
+            let may_switch = ["grad", "inference", "ctx", "context"].iter().any(|word| text.contains(word));
+            return (may_switch && !self.f.grad.is_off()).then_some(GradMode::Depends);
+        };
+        let first = match expr {
+            Expr::Call(call) => {
+                call.arguments.args.first().or_else(|| call.arguments.keywords.first().map(|k| &k.value))
+            }
+            _ => None,
+        };
+        let literal = match first {
+            Some(Expr::BooleanLiteral(literal)) => Some(literal.value),
+            _ => None,
+        };
+        match self.names.text(sym) {
+            "torch.no_grad" => Some(GradMode::NoGrad),
+            "torch.inference_mode" => match (first, literal) {
+                (None, _) | (_, Some(true)) => Some(GradMode::Inference),
+                (_, Some(false)) => None,
+                _ => Some(GradMode::Depends),
+            },
+            "torch.enable_grad" => Some(GradMode::On),
+            "torch.set_grad_enabled" => Some(mode_of_switch(literal)),
+            _ => None,
+        }
+    }
+
+    pub(super) fn try_statement(&mut self, node: &'a StmtTry) {
+        let mark = self.f.env.mark();
+        let grad = self.f.grad;
+        self.inside(BlockKind::Try, body_range(&node.body, node.range()), |walker| walker.walk_suite(&node.body));
+        let after_body = self.f.env.since(mark);
+        let (mut branches, mut modes) = (Vec::new(), Vec::new());
+        if self.f.live {
+            self.inside(BlockKind::Try, body_range(&node.orelse, node.range()), |walker| {
+                walker.walk_suite(&node.orelse);
+            });
+        }
+        let alive = self.f.live;
+        let after_else = self.f.env.take(mark);
+        if alive {
+            branches.push(after_else);
+            modes.push(self.f.grad);
+        }
+        let untouched = self.f.env.since(self.f.env.mark());
+        for ExceptHandler::ExceptHandler(handler) in &node.handlers {
+            self.f.grad = grad;
+            self.f.live = true;
+            let mark = self.f.env.mark();
+            self.f.env.join(&[untouched.clone(), after_body.clone()]);
+            self.inside(BlockKind::Handler(handler), handler.range(), |walker| {
+                if let Some(kind) = &handler.type_ {
+                    walker.eval(kind);
+                }
+                if let Some(name) = &handler.name {
+                    let slot = walker.f.env.name(name.as_str());
+                    walker.f.env.bind(slot, Some(Value::of(Kind::Exception)));
+                }
+                walker.walk_suite(&handler.body);
+            });
+            let branch = self.f.env.take(mark);
+            if self.f.live {
+                branches.push(branch);
+                modes.push(self.f.grad);
+            }
+        }
+        self.go_on(&branches, &modes);
+        self.finally(&node.finalbody, node.range(), &after_body);
+    }
+
+    fn finally(&mut self, body: &'a [Stmt], range: TextRange, after_body: &Branch) {
+        if body.is_empty() {
+            return;
+        }
+        let alive = std::mem::replace(&mut self.f.live, true);
+        if !alive {
+            self.f.env.join(std::slice::from_ref(after_body));
+        }
+        self.inside(BlockKind::Finally, body_range(body, range), |walker| walker.walk_suite(body));
+        self.f.live &= alive;
+    }
+
+    pub(super) fn match_statement(&mut self, node: &'a StmtMatch) {
+        self.eval(&node.subject);
+        let grad = self.f.grad;
+        let (mut branches, mut modes) = (Vec::new(), Vec::new());
+        for case in &node.cases {
+            self.f.grad = grad;
+            self.branch(BlockKind::Case, case.range(), &case.body, &mut branches, &mut modes);
+        }
+        self.f.live = true;
+        if !node.cases.iter().any(|case| case.guard.is_none() && case.pattern.is_irrefutable()) {
+            branches.push(self.f.env.since(self.f.env.mark()));
+            modes.push(grad);
+        }
+        self.go_on(&branches, &modes);
+    }
+}
+
+/// What `torch.set_grad_enabled(x)` switches to.
+pub(super) fn mode_of_switch(literal: Option<bool>) -> GradMode {
+    match literal {
+        Some(true) => GradMode::On,
+        Some(false) => GradMode::NoGrad,
+        None => GradMode::Depends,
+    }
+}
+
+fn body_range(body: &[Stmt], otherwise: TextRange) -> TextRange {
+    match (body.first(), body.last()) {
+        (Some(first), Some(last)) => TextRange::new(first.start(), last.end()),
+        _ => otherwise,
+    }
+}
+
+fn is_main_guard(test: &Expr) -> bool {
+    let Expr::Compare(compare) = test else { return false };
+    let is_literal = |expr: &Expr| matches!(expr, Expr::StringLiteral(literal) if literal.value.to_str() == "__main__");
+    compare.ops.first() == Some(&CmpOp::Eq)
+        && (is_name(&compare.left, "__name__") && compare.comparators.first().is_some_and(is_literal)
+            || is_literal(&compare.left))
+}
+
+fn mentions_step(expr: &Expr) -> bool {
+    let name = match expr {
+        Expr::Name(name) => name.id.as_str(),
+        Expr::Attribute(attribute) => attribute.attr.as_str(),
+        _ => return false,
+    };
+    let lower = name.to_ascii_lowercase();
+    lower.contains("step") || lower.contains("iter")
+}
