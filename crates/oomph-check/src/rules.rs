@@ -61,53 +61,87 @@
 use crate::rule::Rule;
 
 mod accumulation_walks_whole_loader;
+mod all_gather_object;
 mod alloc_conf_set_too_late;
 mod alloc_conf_unknown_key;
 mod backward_inside_autocast;
 mod bare_except_swallows_oom;
+mod build_on_gpu_then_load;
 mod cat_in_loop;
 mod checkpoint_dict_kept;
 mod checkpoint_reentrant_unset;
+mod checkpoint_whole_model;
+mod checkpoint_with_cache;
+mod cuda_at_import;
 mod cuda_in_getitem_or_collate;
 mod cudagraph_without_shared_pool;
+mod cudnn_benchmark_with_varying_shapes;
+mod dataparallel;
+mod ddp_bucket_view_off;
 mod ddp_without_set_device;
 mod deepcopy_of_model_on_gpu;
 mod del_of_one_alias;
+mod dense_embedding_gradient;
 mod deprecated_amp_api;
 mod deprecated_memory_api;
 mod empty_cache_before_del;
 mod empty_cache_in_inner_loop;
 mod eval_loop_without_no_grad;
 mod exception_object_kept;
+mod eye_index_or_dense_mask;
 mod flatten_all_parameters;
+mod float64_by_accident;
 mod foreach_peak;
+mod forward_called_directly;
+mod full_state_dict_on_gpu;
+mod gather_predictions_on_gpu;
 mod gc_collect_every_step;
 mod gc_disabled;
 mod grad_norm_history_kept;
+mod hand_written_attention;
+mod hf_eval_accumulation_unset;
+mod hf_hidden_states_on;
+mod hf_load_in_fp32;
 mod hidden_state_carried_across_batches;
 mod infinite_batch_halving;
 mod itertools_cycle_over_loader;
+mod jit_trace_in_loop;
 mod last_micro_batches_not_stepped;
 mod lbfgs_history;
+mod lightning_step_outputs_kept;
 mod list_of_loader;
 mod load_without_map_location;
+mod log_of_softmax;
+mod logits_upcast;
 mod loss_accumulated_with_graph;
 mod losses_summed_then_one_backward;
 mod manual_grad_zeroing;
 mod memory_history_unbounded;
 mod mha_need_weights;
+mod model_cuda_before_fsdp;
+mod model_rebuilt_in_cell;
+mod no_sync_with_sharding;
+mod non_blocking_without_pin;
 mod notebook_output_history;
+mod one_hot_large;
 mod oom_by_string;
 mod optimizer_before_to_device;
 mod optimizer_created_in_loop;
+mod out_of_place_in_no_grad;
+mod pairwise_broadcast;
+mod pin_memory_in_loop;
 mod profiler_without_schedule;
 mod record_stream_in_loop;
+mod repeat_instead_of_expand;
 mod retry_inside_except;
 mod scaler_misuse;
 mod set_to_none_false;
 mod stream_created_in_loop;
 mod tensor_stored_in_container_with_graph;
+mod torchmetrics_unbinned_curves;
 mod unknown_memory_api;
+mod whole_dataset_to_gpu;
+mod workers_times_prefetch;
 mod zero_grad_after_forward;
 mod zero_grad_inside_accumulation;
 mod zero_grad_missing;
@@ -161,19 +195,53 @@ pub static ALL: &[&Rule] = &[
     &oom_by_string::RULE,
     &retry_inside_except::RULE,
     // Data, loading, transfer.
+    &build_on_gpu_then_load::RULE,
     &cat_in_loop::RULE,
     &checkpoint_dict_kept::RULE,
+    &cuda_at_import::RULE,
     &cuda_in_getitem_or_collate::RULE,
+    &gather_predictions_on_gpu::RULE,
     &itertools_cycle_over_loader::RULE,
     &list_of_loader::RULE,
     &load_without_map_location::RULE,
+    &non_blocking_without_pin::RULE,
+    &pin_memory_in_loop::RULE,
+    &whole_dataset_to_gpu::RULE,
+    &workers_times_prefetch::RULE,
     // Several processes or cards.
+    &all_gather_object::RULE,
+    &dataparallel::RULE,
+    &ddp_bucket_view_off::RULE,
     &ddp_without_set_device::RULE,
+    &full_state_dict_on_gpu::RULE,
+    &model_cuda_before_fsdp::RULE,
+    &no_sync_with_sharding::RULE,
     // Operations and shapes.
     &checkpoint_reentrant_unset::RULE,
+    &checkpoint_whole_model::RULE,
+    &checkpoint_with_cache::RULE,
+    &cudnn_benchmark_with_varying_shapes::RULE,
+    &dense_embedding_gradient::RULE,
+    &eye_index_or_dense_mask::RULE,
+    &float64_by_accident::RULE,
+    &forward_called_directly::RULE,
+    &hand_written_attention::RULE,
+    &jit_trace_in_loop::RULE,
+    &log_of_softmax::RULE,
+    &logits_upcast::RULE,
     &mha_need_weights::RULE,
+    &one_hot_large::RULE,
+    &out_of_place_in_no_grad::RULE,
+    &pairwise_broadcast::RULE,
+    &repeat_instead_of_expand::RULE,
     // Frameworks and notebooks.
+    &hf_eval_accumulation_unset::RULE,
+    &hf_hidden_states_on::RULE,
+    &hf_load_in_fp32::RULE,
+    &lightning_step_outputs_kept::RULE,
+    &model_rebuilt_in_cell::RULE,
     &notebook_output_history::RULE,
+    &torchmetrics_unbinned_curves::RULE,
 ];
 
 /// The rule of that name.

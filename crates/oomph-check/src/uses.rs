@@ -48,11 +48,12 @@ impl<'a> SourceOrderVisitor<'a> for Finder<'a, '_> {
     }
 
     fn visit_expr(&mut self, expr: &'a Expr) {
-        if let (Some(wanted), Expr::Name(name), Some(stmt)) = (self.name, expr, self.stmts.last()) {
-            if name.id.as_str() == wanted && name.ctx.is_load() {
-                let around = self.exprs.iter().rev().copied().collect();
-                self.found.push(Use { name, stmt, around });
-            }
+        if let (Some(wanted), Expr::Name(name), Some(stmt)) = (self.name, expr, self.stmts.last())
+            && name.id.as_str() == wanted
+            && name.ctx.is_load()
+        {
+            let around = self.exprs.iter().rev().copied().collect();
+            self.found.push(Use { name, stmt, around });
         }
         if self.name.is_none() && expr.range() == self.target && self.around.is_empty() {
             self.around = self.exprs.iter().rev().copied().collect();
@@ -83,7 +84,7 @@ pub fn uses_in<'a>(body: &'a [Stmt], name: &str) -> Vec<Use<'a>> {
 
 /// The expressions around an expression within its statement, innermost first.
 #[must_use]
-pub fn expressions_around<'a>(stmt: &'a Stmt, inner: TextRange) -> Vec<&'a Expr> {
+pub fn expressions_around(stmt: &Stmt, inner: TextRange) -> Vec<&Expr> {
     let mut finder = Finder {
         name: None,
         target: inner,
@@ -102,8 +103,8 @@ pub fn whole_number(expr: &Expr) -> Option<u64> {
     match expr {
         Expr::NumberLiteral(node) => match &node.value {
             Number::Int(int) => int.as_u64(),
-            Number::Float(float) if float.fract() == 0.0 && (0.0..1e18).contains(float) => Some(*float as u64),
-            _ => None,
+            Number::Float(float) => exact(*float),
+            Number::Complex { .. } => None,
         },
         Expr::BinOp(node) => {
             let (left, right) = (whole_number(&node.left)?, whole_number(&node.right)?);
@@ -116,6 +117,13 @@ pub fn whole_number(expr: &Expr) -> Option<u64> {
         }
         _ => None,
     }
+}
+
+/// A float as the whole number it is.
+fn exact(float: f64) -> Option<u64> {
+    let whole = float.fract() == 0.0 && (0.0..9e15).contains(&float);
+    #[expect(clippy::cast_sign_loss, reason = "checked to be between zero and 2^53")]
+    whole.then_some(float as u64)
 }
 
 /// Whether an expression is the whole number `number`, with or without a minus.

@@ -136,7 +136,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             .add(call, format!("`{part}` runs in the loader's workers: each of them opens a CUDA context here"))
             .level(if with_workers.is_some() { Level::Error } else { Level::Warning })
             .because(call, "this puts data on the GPU")
-            .because_if(with_workers.map(|loader| loader.range()), "this loader has workers");
+            .because_if(with_workers.map(Ranged::range), "this loader has workers");
     }
 }
 

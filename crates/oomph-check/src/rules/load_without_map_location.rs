@@ -158,7 +158,7 @@ fn goes_into_state<'a>(facts: &Facts<'a>, call: &Call<'a>) -> Option<(&'a ExprCa
     }
     let name = facts.bound_name(call)?;
     let uses = uses_in(facts.body_around(&call.at), name);
-    let load = uses.iter().flat_map(|found| found.calls()).find(|call| is_load_state_dict(call))?;
+    let load = uses.iter().flat_map(crate::uses::Use::calls).find(|call| is_load_state_dict(call))?;
     let everywhere = uses.iter().all(|found| found.calls().any(|call| is_load_state_dict(call) && copies(call)));
     Some((load, everywhere && call.at.function.is_some()))
 }

@@ -137,7 +137,7 @@ fn value_of<'f>(facts: &'f Facts<'_>, expr: &Expr) -> Option<&'f Value> {
 }
 
 /// Whether it is worth a word: more than one number on the GPU, or a forward pass there.
-fn is_heavy<'a>(facts: &Facts<'a>, value: &Value, shown: &Expr) -> bool {
+fn is_heavy(facts: &Facts<'_>, value: &Value, shown: &Expr) -> bool {
     if !value.is_tensor() || value.has(Flags::SCALAR) || value.has(Flags::LOSS) {
         return false;
     }

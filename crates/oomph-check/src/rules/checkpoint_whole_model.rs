@@ -1,0 +1,110 @@
+//! `checkpoint-whole-model`: one checkpoint around everything saves nothing.
+
+use crate::analysis::events::{Callee, LoopKind};
+use crate::facts::{Facts, FunctionKind};
+use crate::finding::Level;
+use crate::python::Expr;
+use crate::report::Report;
+use crate::rule::{Example, Group, Rule};
+use crate::uses::last_name;
+
+pub(super) static RULE: Rule = Rule {
+    name: "checkpoint-whole-model",
+    group: Group::Operations,
+    level: Level::Warning,
+    fix: None,
+    summary: "A whole model is one activation checkpoint.",
+    why: "Backward runs the checkpointed part again with its graph. When that is the whole model, all its activations are \
+          there at once, as they would have been without the checkpoint.",
+    cost: "The peak stays what it was, and every step pays a second forward pass.",
+    instead: "Checkpoint each block: the peak is then the inputs of all blocks and the activations of one.",
+    when_not: "The model is one of several that run one after another.",
+    examples: &[
+        Example {
+            bad: "\
+from torch.utils.checkpoint import checkpoint
+
+def step(model, x, y, criterion):
+    out = checkpoint(model, x, use_reentrant=False)
+    criterion(out, y).backward()
+",
+            good: "\
+from torch.utils.checkpoint import checkpoint
+
+def step(model, x, y, criterion):
+    for block in model.blocks:
+        x = checkpoint(block, x, use_reentrant=False)
+    criterion(model.head(x), y).backward()
+",
+        },
+        Example {
+            bad: "\
+from torch import nn
+from torch.utils.checkpoint import checkpoint
+
+class Saving(nn.Module):
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def forward(self, x):
+        return checkpoint(self.model, x, use_reentrant=False)
+",
+            good: "\
+from torch import nn
+from torch.utils.checkpoint import checkpoint_sequential
+
+class Saving(nn.Module):
+    def __init__(self, layers):
+        super().__init__()
+        self.layers = nn.Sequential(*layers)
+
+    def forward(self, x):
+        return checkpoint_sequential(self.layers, 8, x, use_reentrant=False)
+",
+        },
+    ],
+    silent_on: &[
+        "\
+from torch.utils.checkpoint import checkpoint
+
+def forward(self, x):
+    for model in self.models:
+        x = checkpoint(model, x, use_reentrant=False)
+    return x
+",
+        "\
+from torch.utils.checkpoint import checkpoint
+
+def forward(self, x):
+    x = checkpoint(self.encoder, x, use_reentrant=False)
+    return checkpoint(self.decoder, x, use_reentrant=False)
+",
+    ],
+    check,
+};
+
+fn check(facts: &Facts<'_>, report: &mut Report) {
+    for call in facts.calls_to("torch.utils.checkpoint.checkpoint") {
+        let (Some(model), Some(value)) = (call.arg(0), call.args.first()) else { continue };
+        let named = matches!(model, Expr::Name(_) | Expr::Attribute(_))
+            && matches!(last_name(model), Some("model" | "net" | "network" | "full_model"));
+        let looped = facts
+            .loops(&call.at)
+            .any(|turns| !matches!(turns.kind, LoopKind::Loader | LoopKind::Steps | LoopKind::Epochs));
+        // Other parts beside it in the same forward: then it is one of many.
+        let beside = facts.kind_at(&call.at) == FunctionKind::Forward
+            && facts.calls().iter().any(|other| {
+                other.at.function == call.at.function
+                    && other.callee == Callee::Module
+                    && other.node.func.as_ref() != model
+            });
+        if !named || looped || beside || matches!(value.kind, crate::analysis::value::Kind::Function(_)) {
+            continue;
+        }
+        let name = facts.written(model);
+        report
+            .add(call, format!("All activations of `{name}` come back at once in backward: the peak stays the same"))
+            .because(model, "the whole model is one checkpoint");
+    }
+}

@@ -1,0 +1,89 @@
+//! `checkpoint-with-cache`: keys and values are cached while training recomputes them.
+
+use crate::analysis::events::Call;
+use crate::facts::{Effect, Facts};
+use crate::finding::{Edit, Level, Safety};
+use crate::python::{Expr, Ranged};
+use crate::report::Report;
+use crate::rule::{Example, Group, Rule};
+use crate::uses::last_name;
+
+pub(super) static RULE: Rule = Rule {
+    name: "checkpoint-with-cache",
+    group: Group::Operations,
+    level: Level::Warning,
+    fix: Some(Safety::Unsafe),
+    summary: "A model trains with gradient checkpointing and `use_cache=True`.",
+    why: "Checkpointing drops activations to compute them again; the cache keeps the keys and values of every layer for a \
+          decoding that training does not do.",
+    cost: "2 x layers x batch x tokens x width numbers, held through the step. Newer versions of transformers switch the \
+           cache off and say so.",
+    instead: "`use_cache=False` while training; switch it on for generation.",
+    when_not: "The cache is switched on after training.",
+    examples: &[Example {
+        bad: "\
+from transformers import AutoModelForCausalLM
+
+model = AutoModelForCausalLM.from_pretrained('gpt2', use_cache=True)
+model.gradient_checkpointing_enable()
+",
+        good: "\
+from transformers import AutoModelForCausalLM
+
+model = AutoModelForCausalLM.from_pretrained('gpt2', use_cache=False)
+model.gradient_checkpointing_enable()
+",
+    }],
+    silent_on: &[
+        "\
+from transformers import AutoModelForCausalLM
+
+model = AutoModelForCausalLM.from_pretrained('gpt2', use_cache=True)
+print(model.generate(**inputs))
+",
+        "\
+from transformers import AutoModelForCausalLM, Trainer
+
+model = AutoModelForCausalLM.from_pretrained('gpt2')
+model.gradient_checkpointing_enable()
+model.config.use_cache = False
+Trainer(model).train()
+model.config.use_cache = True
+",
+    ],
+    check,
+};
+
+fn check(facts: &Facts<'_>, report: &mut Report) {
+    if facts.is_test_file() {
+        return;
+    }
+    let enabled = facts.calls_named("gradient_checkpointing_enable").next();
+    let asked = facts.calls().iter().find(|call| call.keyword_is("gradient_checkpointing", true));
+    let Some(checkpointing) = enabled.or(asked) else { return };
+    for call in facts.calls() {
+        if !call.keyword_is("use_cache", true) || !loads_or_trains(facts, call) || is_switched_off(facts) {
+            continue;
+        }
+        let Some(argument) = call.keyword("use_cache") else { continue };
+        report
+            .add(argument, "Keys and values of all layers are cached in training, beside checkpointed activations")
+            .because(checkpointing, "gradient checkpointing is on")
+            .unsafe_fix("Switch the cache off", vec![Edit::replace(argument.range(), "False")]);
+    }
+}
+
+/// Whether the flag reaches training: given when the model is made, or in a forward pass that is trained on.
+fn loads_or_trains(facts: &Facts<'_>, call: &Call<'_>) -> bool {
+    let makes = call.name == "from_pretrained" && facts.written(&*call.node.func).contains("Model");
+    let forward = call.callee == crate::analysis::events::Callee::Module && !call.at.grad.is_off();
+    makes || forward && facts.effects(Effect::Backward).next().is_some()
+}
+
+/// Whether `config.use_cache = False` stands anywhere.
+fn is_switched_off(facts: &Facts<'_>) -> bool {
+    facts.binds_of("use_cache").any(|bind| {
+        matches!(bind.value_expr, Some(Expr::BooleanLiteral(literal)) if !literal.value)
+            && last_name(bind.target).is_some()
+    })
+}

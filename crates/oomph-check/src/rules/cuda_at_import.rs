@@ -1,0 +1,122 @@
+//! `cuda-at-import`: importing a module opens a CUDA context.
+
+use crate::analysis::events::{BlockKind, Call};
+use crate::facts::Facts;
+use crate::finding::Level;
+use crate::report::Report;
+use crate::rule::{Example, Group, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    name: "cuda-at-import",
+    group: Group::Data,
+    level: Level::Warning,
+    fix: None,
+    summary: "A module puts something on the GPU when it is imported.",
+    why: "Every process that imports the module opens a CUDA context, loader workers and spawned ranks among them, on GPU \
+          0 unless another was chosen before. The tensor lives as long as the process.",
+    cost: "About half a gigabyte of GPU memory a process, and what the module puts there.",
+    instead: "Make it in a function, or at first use; keep constants on the CPU, or as buffers of a module.",
+    when_not: "The file is a script that nobody imports.",
+    examples: &[Example {
+        bad: "\
+import torch
+
+ZERO = torch.zeros(1, device='cuda')
+
+def clamp(x):
+    return torch.maximum(x, ZERO)
+
+class Head(torch.nn.Module):
+    pass
+",
+        good: "\
+import torch
+
+def clamp(x):
+    return x.clamp(min=0)
+
+class Head(torch.nn.Module):
+    pass
+",
+    }],
+    silent_on: &[
+        "\
+import torch
+
+def build():
+    return torch.zeros(1, device='cuda')
+
+if __name__ == '__main__':
+    print(build().cuda())
+",
+        "\
+import torch
+
+DEVICE = torch.device('cuda' if torch.cuda.is_available() else 'cpu')
+
+def build():
+    return torch.zeros(1, device=DEVICE)
+",
+        "\
+import torch
+
+model = torch.nn.Linear(2, 2).cuda()
+for x in loader:
+    print(model(x))
+",
+    ],
+    check,
+};
+
+const TOUCH: &[&str] = &[
+    "torch.cuda.current_device",
+    "torch.cuda.get_device_capability",
+    "torch.cuda.get_device_name",
+    "torch.cuda.get_device_properties",
+    "torch.cuda.mem_get_info",
+    "torch.cuda.synchronize",
+    "torch.cuda.Stream",
+];
+
+fn check(facts: &Facts<'_>, report: &mut Report) {
+    if facts.is_test_file() || !facts.source.cells.is_empty() || !is_module(facts) {
+        return;
+    }
+    let mut calls = facts.calls().iter().filter(|call| runs_at_import(facts, call));
+    let touch = calls.find(|call| {
+        let named = facts.full_name(call).is_some_and(|name| TOUCH.contains(&name));
+        facts.moves_to_gpu(call) || facts.makes_on_gpu(call) || named
+    });
+    let Some(call) = touch else { return };
+    let text = facts.written(call);
+    let text = if text.contains('\n') || text.len() > 60 { "this" } else { text };
+    report
+        .add(call, format!("`{text}` opens a CUDA context in every process that imports this module"))
+        .because(call, "runs when the module is imported");
+}
+
+fn runs_at_import(facts: &Facts<'_>, call: &Call<'_>) -> bool {
+    let guarded = facts
+        .blocks_around(&call.at)
+        .any(|(_, block)| matches!(block.kind, BlockKind::Main | BlockKind::Lambda | BlockKind::If(_)));
+    call.at.function.is_none() && !guarded
+}
+
+/// Whether the file is there to be imported: it defines things and does nothing else at its top level but bind names.
+fn is_module(facts: &Facts<'_>) -> bool {
+    use crate::python::Stmt;
+    let outline = facts.outline();
+    let body = facts.source.body();
+    let defines = !outline.classes.is_empty() || !outline.functions.is_empty();
+    let plain = body.iter().all(|stmt| match stmt {
+        Stmt::For(_) | Stmt::While(_) | Stmt::With(_) | Stmt::AugAssign(_) => false,
+        Stmt::Expr(node) => !node.value.is_call_expr() || facts.written(stmt).contains("filterwarnings"),
+        Stmt::If(node) => !facts.written(&*node.test).contains("__name__") || node.body.len() < 3,
+        Stmt::Assign(node) => {
+            !facts.written(&*node.value).contains("parse_args")
+                && !facts.written(&*node.value).contains("ArgumentParser")
+        }
+        _ => true,
+    });
+    defines && plain
+}

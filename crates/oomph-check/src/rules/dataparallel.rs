@@ -1,0 +1,154 @@
+//! `dataparallel`: one process feeds all cards and gathers on the first.
+
+use crate::analysis::events::Call;
+use crate::analysis::value::Kind;
+use crate::facts::{Effect, Facts};
+use crate::finding::Level;
+use crate::python::Expr;
+use crate::report::Report;
+use crate::rule::{Example, Group, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    name: "dataparallel",
+    group: Group::Distributed,
+    level: Level::Warning,
+    fix: None,
+    summary: "A model trains under `nn.DataParallel`.",
+    why: "Every step copies the model to all GPUs, and gathers outputs, loss and gradients on GPU 0. That card is full \
+          while the others have room, and it decides the largest batch.",
+    cost: "All outputs of all cards, the loss and the gradients of every replica on GPU 0, on top of its own share.",
+    instead: "`DistributedDataParallel` with one process a GPU (`torchrun`), which needs the same memory on all of them.",
+    when_not: "A quick evaluation on one machine, or a single device.",
+    examples: &[
+        Example {
+            bad: "\
+import torch
+from torch import nn
+
+def fit(net, loader, criterion):
+    net = nn.DataParallel(net).cuda()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for x, y in loader:
+        optimizer.zero_grad()
+        criterion(net(x.cuda()), y.cuda()).backward()
+        optimizer.step()
+",
+            good: "\
+import torch
+from torch.nn.parallel import DistributedDataParallel
+
+def fit(net, loader, criterion, rank):
+    torch.cuda.set_device(rank)
+    net = DistributedDataParallel(net.cuda(), device_ids=[rank])
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for x, y in loader:
+        optimizer.zero_grad()
+        criterion(net(x.cuda()), y.cuda()).backward()
+        optimizer.step()
+",
+        },
+        Example {
+            bad: "\
+import torch
+
+class Trainer:
+    def __init__(self, model, gpus):
+        self.model = torch.nn.DataParallel(model, device_ids=gpus).to('cuda')
+        self.optimizer = torch.optim.Adam(self.model.parameters())
+
+    def step(self, batch):
+        self.optimizer.zero_grad()
+        self.model(batch).mean().backward()
+        self.optimizer.step()
+",
+            good: "\
+import torch
+
+class Trainer:
+    def __init__(self, model, rank):
+        torch.cuda.set_device(rank)
+        self.model = torch.nn.parallel.DistributedDataParallel(model.cuda(), device_ids=[rank])
+        self.optimizer = torch.optim.Adam(self.model.parameters())
+
+    def step(self, batch):
+        self.optimizer.zero_grad()
+        self.model(batch).mean().backward()
+        self.optimizer.step()
+",
+        },
+    ],
+    silent_on: &[
+        "\
+import torch
+from torch import nn
+
+def evaluate(net, loader):
+    net = nn.DataParallel(net).cuda().eval()
+    with torch.no_grad():
+        return [net(x).argmax(1).cpu() for x in loader]
+",
+        "\
+import torch
+from torch import nn
+
+def save(net, optimizer, loss):
+    loss.backward()
+    optimizer.step()
+    if isinstance(net, nn.DataParallel):
+        net = net.module
+    torch.save(net.state_dict(), 'net.pt')
+",
+        "\
+import torch
+from torch.nn import DataParallel
+from torch.nn.parallel import DistributedDataParallel
+
+def wrap(net, distributed, loss, optimizer):
+    net = DistributedDataParallel(net) if distributed else DataParallel(net)
+    loss.backward()
+    optimizer.step()
+    return net
+",
+        "\
+import torch
+from torch import nn
+
+def fit(net, x, optimizer):
+    net = nn.DataParallel(net, device_ids=[0])
+    net(x).sum().backward()
+    optimizer.step()
+",
+    ],
+    check,
+};
+
+fn check(facts: &Facts<'_>, report: &mut Report) {
+    // A program that offers both ways leaves the choice to its user.
+    if facts.is_test_file() || facts.source.text.contains("DistributedDataParallel") {
+        return;
+    }
+    for call in ["torch.nn.DataParallel", "torch.nn.parallel.DataParallel"].iter().flat_map(|name| facts.calls_to(name))
+    {
+        if call.args.is_empty() && call.keywords.is_empty() || is_single(call) {
+            continue;
+        }
+        let Some(training) = trains(facts) else { continue };
+        let model = call.arg(0).map_or("the model", |model| facts.written(model));
+        let model = if model.contains('\n') || model.len() > 40 { "the model" } else { model };
+        report
+            .add(call, format!("GPU 0 holds the outputs, the loss and all gradients of `{model}`: it fills up first"))
+            .because(call, "`DataParallel` gathers everything on its first device")
+            .because(training, "the model is trained");
+    }
+}
+
+/// A backward pass, or an optimizer made, in the file.
+fn trains<'f, 'a>(facts: &'f Facts<'a>) -> Option<&'f Call<'a>> {
+    let made = || facts.calls().iter().find(|call| call.result.kind == Kind::Optimizer);
+    facts.effects(Effect::Backward).next().or_else(made)
+}
+
+/// Whether it is told to use one device.
+fn is_single(call: &Call<'_>) -> bool {
+    matches!(call.keyword("device_ids").or_else(|| call.arg(1)), Some(Expr::List(list)) if list.elts.len() == 1)
+}

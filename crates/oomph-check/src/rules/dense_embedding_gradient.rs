@@ -1,0 +1,54 @@
+//! `dense-embedding-gradient`: a huge table gets a gradient of its size.
+
+use crate::facts::Facts;
+use crate::finding::Level;
+use crate::report::Report;
+use crate::rule::{Example, Group, Rule};
+use crate::uses::whole_number;
+
+pub(super) static RULE: Rule = Rule {
+    name: "dense-embedding-gradient",
+    group: Group::Operations,
+    level: Level::Info,
+    fix: None,
+    summary: "An embedding of a million rows or more has dense gradients.",
+    why: "Each step touches a few rows, but the gradient has all of them, and so has the optimizer's state.",
+    cost: "Three more tables with Adam: 50 million rows of 64 floats are 12.8 GB, and 51.2 GB in all.",
+    instead: "`sparse=True` with `torch.optim.SparseAdam` or `SGD`, `nn.EmbeddingBag`, or a sharded table.",
+    when_not: "The weight is tied to an output layer, or the optimizer knows no sparse gradients.",
+    examples: &[Example {
+        bad: "\
+from torch import nn
+
+users = nn.Embedding(50_000_000, 64)
+",
+        good: "\
+from torch import nn
+
+users = nn.Embedding(50_000_000, 64, sparse=True)
+",
+    }],
+    silent_on: &["\
+from torch import nn
+
+words = nn.Embedding(50_257, 768)
+users = nn.Embedding(num_users, 64)
+"],
+    check,
+};
+
+const MANY_ROWS: u64 = 1_000_000;
+
+fn check(facts: &Facts<'_>, report: &mut Report) {
+    for call in ["torch.nn.Embedding", "torch.nn.EmbeddingBag"].iter().flat_map(|name| facts.calls_to(name)) {
+        let Some(rows) = call.arg(0).or_else(|| call.keyword("num_embeddings")) else { continue };
+        let many = whole_number(rows).is_some_and(|rows| rows >= MANY_ROWS);
+        if !many || call.keyword("sparse").is_some() || call.has_star() {
+            continue;
+        }
+        let text = facts.written(rows);
+        report
+            .add(call, format!("Every step makes a gradient for all {text} rows of this table"))
+            .because(rows, "this many rows, and `sparse` is not given");
+    }
+}

@@ -1,0 +1,141 @@
+//! `float64-by-accident`: numpy's default type doubles everything.
+
+use crate::analysis::events::Call;
+use crate::facts::Facts;
+use crate::finding::{Edit, Level, Safety};
+use crate::python::{Expr, Ranged};
+use crate::report::Report;
+use crate::rule::{Example, Group, Rule};
+use crate::uses::uses_in;
+
+pub(super) static RULE: Rule = Rule {
+    name: "float64-by-accident",
+    group: Group::Operations,
+    level: Level::Warning,
+    fix: Some(Safety::Unsafe),
+    summary: "An array of numpy's 64-bit floats goes to the GPU as it is.",
+    why: "numpy makes 64-bit floats unless told otherwise, and `torch.from_numpy` and `torch.tensor` keep that. Every \
+          result computed with such a tensor is 64-bit too.",
+    cost: "Twice the memory for the tensor and all that is derived from it, and a fraction of the speed.",
+    instead: "`torch.rand(..., device=\"cuda\")`, or `.float()` before the tensor is moved.",
+    when_not: "The computation needs double precision.",
+    examples: &[
+        Example {
+            bad: "\
+import numpy as np
+import torch
+
+noise = torch.from_numpy(np.random.randn(64, 3, 224, 224)).cuda()
+",
+            good: "\
+import torch
+
+noise = torch.randn(64, 3, 224, 224, device='cuda')
+",
+        },
+        Example {
+            bad: "\
+import numpy as np
+import torch
+
+device = torch.device('cuda')
+grid = torch.tensor(np.linspace(0, 1, 1_000_000)).to(device)
+",
+            good: "\
+import numpy as np
+import torch
+
+device = torch.device('cuda')
+grid = torch.tensor(np.linspace(0, 1, 1_000_000), dtype=torch.float32).to(device)
+",
+        },
+    ],
+    silent_on: &[
+        "\
+import numpy as np
+import torch
+
+x = torch.from_numpy(np.random.randn(8, 3).astype(np.float32)).cuda()
+y = torch.from_numpy(np.zeros((8, 3), dtype=np.float32)).cuda()
+z = torch.tensor(np.zeros((8, 3)), dtype=torch.float32).cuda()
+w = torch.from_numpy(np.random.randn(8, 3)).float().cuda()
+v = torch.from_numpy(np.random.randint(0, 9, (8, 3))).cuda()
+",
+        "\
+import numpy as np
+import torch
+
+torch.set_default_dtype(torch.float64)
+x = torch.from_numpy(np.random.randn(8, 3)).cuda()
+",
+        "\
+import numpy as np
+import torch
+
+x = torch.from_numpy(np.random.randn(8, 3)).cuda().float()
+",
+    ],
+    check,
+};
+
+const WIDE: &[&str] = &[
+    "numpy.random.rand",
+    "numpy.random.randn",
+    "numpy.random.random",
+    "numpy.random.normal",
+    "numpy.random.uniform",
+    "numpy.random.random_sample",
+    "numpy.random.standard_normal",
+    "numpy.zeros",
+    "numpy.ones",
+    "numpy.empty",
+    "numpy.linspace",
+    "numpy.eye",
+];
+
+fn check(facts: &Facts<'_>, report: &mut Report) {
+    let text = &facts.source.text;
+    let wants_double = text.contains("set_default_dtype") || text.contains(".double()") || text.contains("float64");
+    if wants_double || facts.is_test_file() {
+        return;
+    }
+    for call in ["torch.from_numpy", "torch.tensor", "torch.as_tensor"].iter().flat_map(|name| facts.calls_to(name)) {
+        let Some(array) = call.arg(0) else { continue };
+        let Some(wide) = wide_array(facts, array) else { continue };
+        if call.keyword("dtype").is_some() || call.args.len() > 1 {
+            continue;
+        }
+        let Some(moved) = goes_to_gpu(facts, call) else { continue };
+        report
+            .add(call, "This tensor has 64-bit floats, numpy's default, and so has all that is computed with it")
+            .because(wide, "numpy makes 64-bit floats")
+            .because(&moved, "it goes to the GPU as it is")
+            .unsafe_fix("Make it 32-bit", vec![Edit::insert(call.node.end(), ".float()")]);
+    }
+}
+
+/// The call of numpy that makes the array, when no type is named.
+fn wide_array<'e>(facts: &Facts<'_>, array: &'e Expr) -> Option<&'e Expr> {
+    let call = facts.call_at(array)?;
+    let name = facts.full_name(call)?;
+    (WIDE.contains(&name) && call.keyword("dtype").is_none() && !facts.written(array).contains("int")).then_some(array)
+}
+
+/// Where the tensor is moved to a GPU, when nothing narrows it on the way or after.
+fn goes_to_gpu<'a>(facts: &Facts<'a>, call: &Call<'a>) -> Option<crate::python::TextRange> {
+    let around = facts.around(call);
+    let narrow = |expr: &Expr| {
+        let text = facts.written(expr);
+        ["float", "half", "dtype", "type(", "long(", "int("].iter().any(|word| text.contains(word))
+    };
+    let moved = around.iter().filter_map(|outer| facts.call_at(outer)).find(|outer| facts.moves_to_gpu(outer))?;
+    if around.iter().any(|outer| narrow(outer)) || moved.args.len() > 1 {
+        return None;
+    }
+    let name = facts.bound_name(moved);
+    let narrowed_later = name.is_some_and(|name| {
+        let uses = uses_in(facts.body_around(&call.at), name);
+        uses.iter().any(|found| found.around.get(1).is_some_and(|outer| narrow(outer)))
+    });
+    (!narrowed_later).then(|| moved.range())
+}

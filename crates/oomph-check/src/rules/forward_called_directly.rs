@@ -1,0 +1,75 @@
+//! `forward-called-directly`: hooks are skipped.
+
+use crate::facts::Facts;
+use crate::finding::{Edit, Level, Safety};
+use crate::python::{Expr, Ranged, TextRange};
+use crate::report::Report;
+use crate::rule::{Example, Group, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    name: "forward-called-directly",
+    group: Group::Operations,
+    level: Level::Info,
+    fix: Some(Safety::Unsafe),
+    summary: "`model.forward(x)` is called in the place of `model(x)`.",
+    why: "Only the call runs hooks. FSDP gathers and frees parameters in them, offloading moves weights in and out, DDP \
+          prepares its buckets: all of that is skipped.",
+    cost: "Nothing by itself; with FSDP or offloading, weights that stay gathered or on the GPU.",
+    instead: "`model(x)`.",
+    when_not: "`super().forward(x)` within `forward`.",
+    examples: &[Example {
+        bad: "\
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.encoder = nn.Linear(8, 8)
+
+    def forward(self, x):
+        return self.encoder.forward(x)
+",
+        good: "\
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.encoder = nn.Linear(8, 8)
+
+    def forward(self, x):
+        return self.encoder(x)
+",
+    }],
+    silent_on: &["\
+from torch import nn
+
+class Net(nn.Linear):
+    def forward(self, x):
+        return super().forward(x).relu()
+
+class Other(nn.Linear):
+    def forward(self, x):
+        return nn.Linear.forward(self, x)
+
+    def features(self, x):
+        return self.forward(x)
+"],
+    check,
+};
+
+fn check(facts: &Facts<'_>, report: &mut Report) {
+    for call in facts.calls_named("forward") {
+        let (Some(receiver), Some(value)) = (call.receiver_expr(), &call.receiver) else { continue };
+        let own = matches!(receiver, Expr::Call(_)) || facts.written(receiver) == "self";
+        if own || !value.is_module() {
+            continue;
+        }
+        let name = facts.written(receiver);
+        let edits = vec![Edit::delete(TextRange::new(receiver.end(), call.node.func.end()))];
+        report
+            .add(call, format!("`{name}.forward(...)` skips hooks: sharding and offloading do not see it"))
+            .because(receiver, "a module")
+            .unsafe_fix("Call the module", edits);
+    }
+}

@@ -1,0 +1,130 @@
+//! `full-state-dict-on-gpu`: saving puts the whole model on every card.
+
+use crate::analysis::events::Call;
+use crate::facts::Facts;
+use crate::finding::{Level, Safety};
+use crate::python::Ranged;
+use crate::report::Report;
+use crate::rule::{Example, Group, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    name: "full-state-dict-on-gpu",
+    group: Group::Distributed,
+    level: Level::Warning,
+    fix: Some(Safety::Unsafe),
+    summary: "A sharded model's full state dict is gathered on the GPU.",
+    why: "A full state dict gathers every shard. Unless it is offloaded as it is gathered, the whole model is on every \
+          GPU at the moment of saving, beside shards, gradients and optimizer state.",
+    cost: "All parameters on each GPU: 28 GB for 7 billion parameters in float32, at every save.",
+    instead: "`FullStateDictConfig(offload_to_cpu=True, rank0_only=True)`, `StateDictOptions(full_state_dict=True, \
+              cpu_offload=True)`, or the sharded `torch.distributed.checkpoint`.",
+    when_not: "The model is small.",
+    examples: &[
+        Example {
+            bad: "\
+import torch
+from torch.distributed.fsdp import FullyShardedDataParallel as FSDP, StateDictType
+
+def save(model, path):
+    with FSDP.state_dict_type(model, StateDictType.FULL_STATE_DICT):
+        state = model.state_dict()
+    torch.save(state, path)
+",
+            good: "\
+import torch
+from torch.distributed.fsdp import FullStateDictConfig, FullyShardedDataParallel as FSDP, StateDictType
+
+def save(model, path):
+    whole = FullStateDictConfig(offload_to_cpu=True, rank0_only=True)
+    with FSDP.state_dict_type(model, StateDictType.FULL_STATE_DICT, whole):
+        state = model.state_dict()
+    torch.save(state, path)
+",
+        },
+        Example {
+            bad: "\
+from torch.distributed.checkpoint.state_dict import StateDictOptions, get_model_state_dict
+
+def whole(model):
+    return get_model_state_dict(model, options=StateDictOptions(full_state_dict=True))
+",
+            good: "\
+from torch.distributed.checkpoint.state_dict import StateDictOptions, get_model_state_dict
+
+def whole(model):
+    return get_model_state_dict(model, options=StateDictOptions(full_state_dict=True, cpu_offload=True))
+",
+        },
+    ],
+    silent_on: &[
+        "\
+from torch.distributed.fsdp import FullyShardedDataParallel as FSDP, StateDictType
+
+def load(model, state):
+    with FSDP.state_dict_type(model, StateDictType.FULL_STATE_DICT):
+        model.load_state_dict(state)
+",
+        "\
+from torch.distributed.fsdp import FullyShardedDataParallel as FSDP, StateDictType
+
+def save(model):
+    with FSDP.state_dict_type(model, StateDictType.SHARDED_STATE_DICT):
+        return model.state_dict()
+",
+        "\
+from torch.distributed.checkpoint.state_dict import StateDictOptions, set_model_state_dict
+
+def load(model, state):
+    set_model_state_dict(model, state, options=StateDictOptions(full_state_dict=True))
+",
+    ],
+    check,
+};
+
+fn check(facts: &Facts<'_>, report: &mut Report) {
+    if facts.is_test_file() {
+        return;
+    }
+    for call in facts.calls_named("state_dict_type") {
+        let kind = call.keyword("state_dict_type").or_else(|| call.arg(1)).map_or("", |kind| facts.written(kind));
+        let configured = call.args.len() > 2 || call.keyword("state_dict_config").is_some() || call.has_star();
+        if configured || !kind.ends_with("FULL_STATE_DICT") {
+            continue;
+        }
+        let Some(gather) = gathered_within(facts, call) else { continue };
+        report
+            .add(call, "The whole model is gathered on every GPU: there is no word of offloading it")
+            .because(gather, "the state dict is made here");
+    }
+    for call in facts.calls_named("FullStateDictConfig") {
+        if call.keyword("offload_to_cpu").is_none() && call.args.is_empty() && !call.has_star() && saves(facts) {
+            report
+                .add(call, "The whole model is gathered on every GPU: `offload_to_cpu` is off unless asked for")
+                .because(&call.node.arguments, "`offload_to_cpu` is not given")
+                .unsafe_fix("Offload while gathering", facts.add_argument(call, "offload_to_cpu=True"));
+        }
+    }
+    for call in facts.calls_named("StateDictOptions") {
+        let loads = facts.around(call).iter().any(|expr| facts.written(*expr).starts_with("set_"));
+        let bound_for_load =
+            facts.calls().iter().any(|other| other.name.starts_with("set_") && other.name.ends_with("state_dict"));
+        let on_gpu =
+            call.keyword_is("full_state_dict", true) && call.keyword("cpu_offload").is_none() && !call.has_star();
+        if on_gpu && !loads && !bound_for_load {
+            report
+                .add(call, "The whole model is gathered on every GPU: `cpu_offload` is off unless asked for")
+                .because(&call.node.arguments, "`full_state_dict=True` without `cpu_offload=True`")
+                .unsafe_fix("Offload while gathering", facts.add_argument(call, "cpu_offload=True"));
+        }
+    }
+}
+
+/// The `state_dict()` within the `with` a call opens.
+fn gathered_within<'f, 'a>(facts: &'f Facts<'a>, call: &Call<'a>) -> Option<&'f Call<'a>> {
+    let item = facts.withs().iter().find(|item| item.expr.range() == call.node.range())?;
+    facts.calls_named("state_dict").find(|inner| facts.is_inside(inner.at.block, item.body))
+}
+
+fn saves(facts: &Facts<'_>) -> bool {
+    facts.calls_named("state_dict").next().is_some()
+}

@@ -1,0 +1,102 @@
+//! `gather-predictions-on-gpu`: all outputs of an evaluation stay on the GPU.
+
+use crate::analysis::events::{LoopKind, Store, StoreKind};
+use crate::analysis::value::{Device, Flags, Value};
+use crate::facts::Facts;
+use crate::finding::{Edit, Level, Safety};
+use crate::python::Expr;
+use crate::report::Report;
+use crate::rule::{Example, Group, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    name: "gather-predictions-on-gpu",
+    group: Group::Data,
+    level: Level::Info,
+    fix: Some(Safety::Unsafe),
+    summary: "An evaluation collects every output on the GPU to compute one number.",
+    why: "The list grows by one output a batch, and concatenating it makes a second copy of all of them.",
+    cost: "The number of samples times one output, twice at the `cat`: 10,000 samples of 512 tokens over 50,000 words are \
+           a terabyte; 10,000 rows of 10 classes are nothing.",
+    instead: "Reduce each batch (`argmax`, counts, sums), or collect `.cpu()`.",
+    when_not: "Outputs are small.",
+    examples: &[Example {
+        bad: "\
+import torch
+
+@torch.no_grad()
+def evaluate(model, loader):
+    logits = []
+    for x, _ in loader:
+        logits.append(model(x.cuda()))
+    return torch.cat(logits)
+",
+        good: "\
+import torch
+
+@torch.no_grad()
+def evaluate(model, loader):
+    logits = []
+    for x, _ in loader:
+        logits.append(model(x.cuda()).cpu())
+    return torch.cat(logits)
+",
+    }],
+    silent_on: &[
+        "\
+import torch
+
+@torch.no_grad()
+def evaluate(model, loader):
+    labels = []
+    for x, _ in loader:
+        labels.append(model(x.cuda()).argmax(1))
+    return torch.cat(labels)
+",
+        "\
+import torch
+
+@torch.no_grad()
+def evaluate(model, loader):
+    seen = []
+    for x, _ in loader:
+        out = model(x.cuda())
+        seen.append(out.cpu().numpy())
+    return seen
+",
+    ],
+    check,
+};
+
+fn check(facts: &Facts<'_>, report: &mut Report) {
+    for store in facts.stores() {
+        let Some(turns) = facts.loops(&store.at).find(|turns| turns.kind == LoopKind::Loader) else { continue };
+        let collected =
+            store.kind == StoreKind::Append && is_gpu_output(&store.value) && facts.outlives(&store.holder, &turns);
+        if !collected || facts.is_emptied_in(store.target, turns.block, store.at.stmt) {
+            continue;
+        }
+        let name = facts.written(store.target);
+        report
+            .add(store, format!("`{name}` keeps the outputs of the whole evaluation on the GPU"))
+            .because(&turns.head(), "one output a batch")
+            .because(store.value_expr, "on the GPU, as the model gave it")
+            .unsafe_fix("Collect on the CPU", to_cpu(facts, store));
+    }
+}
+
+fn is_gpu_output(value: &Value) -> bool {
+    let plain = value.has(Flags::NO_GRAD) || value.has(Flags::DETACHED);
+    value.is_tensor()
+        && value.device == Device::Cuda
+        && plain
+        && value.has(Flags::RAW)
+        && !value.has(Flags::DATA)
+        && !value.has(Flags::LOSS)
+}
+
+fn to_cpu(facts: &Facts<'_>, store: &Store<'_>) -> Vec<Edit> {
+    match store.value_expr {
+        Expr::Name(_) | Expr::Call(_) => facts.call_method_on(store.value_expr, "cpu"),
+        _ => Vec::new(),
+    }
+}

@@ -1,0 +1,319 @@
+//! `hand-written-attention`: the table of scores is written out and kept.
+
+use crate::analysis::events::{Call, StoreKind};
+use crate::facts::Facts;
+use crate::finding::Level;
+use crate::python::ast::Operator;
+use crate::python::{Expr, Ranged, Stmt, TextRange};
+use crate::report::Report;
+use crate::rule::{Example, Group, Rule};
+use crate::uses::{Use, is_number, last_name, uses_in};
+
+pub(super) static RULE: Rule = Rule {
+    name: "hand-written-attention",
+    group: Group::Operations,
+    level: Level::Warning,
+    fix: None,
+    summary: "Attention is written as two matrix products with a softmax between them.",
+    why: "The scores and their softmax are tables of length x length for every head, and backward keeps both. \
+          `scaled_dot_product_attention` computes the same result in blocks and never makes them.",
+    cost: "About 2 x batch x heads x length^2 numbers a layer: at batch 8, 16 heads and 4,096 tokens, 17 GB in float32.",
+    instead: "`F.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=p, is_causal=...)`.",
+    when_not: "The weights are returned or shown, or the scores are changed in ways it does not know.",
+    examples: &[
+        Example {
+            bad: "\
+import math
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+class Attention(nn.Module):
+    def forward(self, q, k, v):
+        scores = torch.matmul(q, k.transpose(-2, -1)) / math.sqrt(q.size(-1))
+        weights = F.softmax(scores, dim=-1)
+        return torch.matmul(weights, v)
+",
+            good: "\
+import torch.nn.functional as F
+from torch import nn
+
+class Attention(nn.Module):
+    def forward(self, q, k, v):
+        return F.scaled_dot_product_attention(q, k, v)
+",
+        },
+        Example {
+            bad: "\
+import torch
+from torch import nn
+
+class Attention(nn.Module):
+    def forward(self, x):
+        q, k, v = self.qkv(x).chunk(3, dim=-1)
+        attn = (q @ k.transpose(-2, -1)) * self.scale
+        attn = attn.masked_fill(self.mask == 0, float('-inf'))
+        attn = attn.softmax(dim=-1)
+        attn = self.drop(attn)
+        return self.proj(attn @ v)
+",
+            good: "\
+import torch.nn.functional as F
+from torch import nn
+
+class Attention(nn.Module):
+    def forward(self, x):
+        q, k, v = self.qkv(x).chunk(3, dim=-1)
+        out = F.scaled_dot_product_attention(q, k, v, is_causal=True, dropout_p=self.p if self.training else 0.0)
+        return self.proj(out)
+",
+        },
+    ],
+    silent_on: &[
+        "\
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+class Attention(nn.Module):
+    def forward(self, q, k, v):
+        weights = F.softmax(q @ k.transpose(-2, -1), dim=-1)
+        return weights @ v, weights
+",
+        "\
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+class Attention(nn.Module):
+    def forward(self, q, k, v):
+        self.weights = F.softmax(q @ k.transpose(-2, -1), dim=-1)
+        return self.weights @ v
+",
+        "\
+import torch
+from torch import nn
+
+class ChannelAttention(nn.Module):
+    def forward(self, q, k, v):
+        attn = (q @ k.transpose(-2, -1)) * self.temperature
+        return attn.softmax(dim=-1) @ v
+",
+        "\
+import torch
+from torch import nn
+
+class Mixture(nn.Module):
+    def forward(self, x):
+        gate = self.gate(x).softmax(dim=-1)
+        return gate @ self.experts
+",
+        "\
+import torch
+from torch import nn
+
+class Attention(nn.Module):
+    def forward(self, q, k, v):
+        if hasattr(torch.nn.functional, 'scaled_dot_product_attention'):
+            return torch.nn.functional.scaled_dot_product_attention(q, k, v)
+        return (q @ k.transpose(-2, -1)).softmax(-1) @ v
+",
+    ],
+    check,
+};
+
+fn check(facts: &Facts<'_>, report: &mut Report) {
+    // A file that has the fused way too knows what it does.
+    if facts.source.text.contains("scaled_dot_product_attention") || facts.is_test_file() {
+        return;
+    }
+    for call in facts.calls_named("softmax") {
+        let by_function =
+            facts.full_name(call).is_some_and(|name| matches!(name, "torch.softmax" | "torch.nn.functional.softmax"));
+        let scores = if by_function { call.arg(0) } else { call.receiver_expr() };
+        let dimension = call.keyword("dim").or_else(|| call.node.arguments.args.last());
+        let (Some(scores), true) = (scores, dimension.is_some_and(|dim| is_number(dim, -1))) else { continue };
+        if call.at.function.is_none() {
+            continue;
+        }
+        let Some(product) = product_of(facts, call, scores, 6) else { continue };
+        let Some(second) = only_multiplied(facts, call) else { continue };
+        if is_over_channels(facts, call) {
+            continue;
+        }
+        report
+            .add(call, "The table of attention weights is written out and kept for backward, once a head")
+            .because(&product, "scores of every query against every key")
+            .because(&second, "the weights go into this product and nowhere else");
+    }
+}
+
+/// Whether channels attend to channels, by the temperature such layers learn: that table is small.
+fn is_over_channels(facts: &Facts<'_>, call: &Call<'_>) -> bool {
+    facts.body_around(&call.at).iter().any(|stmt| facts.written(stmt).contains("temperature"))
+}
+
+/// What scores are, seen through scaling and masking.
+enum Origin<'e> {
+    /// The product of queries and transposed keys.
+    Product(TextRange),
+    /// A name.
+    Name(&'e str),
+}
+
+fn origin<'e>(facts: &Facts<'_>, scores: &'e Expr) -> Option<Origin<'e>> {
+    match scores {
+        Expr::Name(name) => Some(Origin::Name(name.id.as_str())),
+        Expr::BinOp(node) if node.op == Operator::MatMult => {
+            is_transposed(facts, &node.right).then(|| Origin::Product(node.range()))
+        }
+        Expr::BinOp(node) if matches!(node.op, Operator::Mult | Operator::Div) => match origin(facts, &node.left) {
+            Some(Origin::Name(_)) | None if node.op == Operator::Mult && node.right.is_bin_op_expr() => {
+                origin(facts, &node.right)
+            }
+            found => found,
+        },
+        // Masks are added; other biases are a reason to write it out.
+        Expr::BinOp(node) if node.op == Operator::Add && facts.written(&*node.right).contains("mask") => {
+            origin(facts, &node.left)
+        }
+        Expr::Call(call) => {
+            let args = &call.arguments.args;
+            let Expr::Attribute(method) = &*call.func else { return None };
+            match method.attr.as_str() {
+                "matmul" | "bmm" => {
+                    args.last().is_some_and(|right| is_transposed(facts, right)).then(|| Origin::Product(call.range()))
+                }
+                "masked_fill" | "masked_fill_" | "float" | "mul" | "div" | "type_as" => origin(facts, &method.value),
+                "where" => origin(facts, args.get(1)?),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+/// The product that scores come from, when every step between it and the softmax is a scaling or a mask.
+fn product_of(facts: &Facts<'_>, call: &Call<'_>, scores: &Expr, hops: u32) -> Option<TextRange> {
+    let name = match origin(facts, scores)? {
+        Origin::Product(range) => return Some(range),
+        Origin::Name(name) => name,
+    };
+    let next = hops.checked_sub(1)?;
+    let changed = facts.stores().iter().any(|store| {
+        let target = facts.written(store.target);
+        let own = target == name || target.starts_with(&format!("{name}["));
+        own && store.at.function == call.at.function && store.kind != StoreKind::Rebind
+    });
+    if changed {
+        return None;
+    }
+    let steps = facts.binds_of(name).filter(|bind| {
+        bind.at.function == call.at.function && bind.at.order <= call.at.order && bind.at.stmt != call.at.stmt
+    });
+    let mut product = None;
+    for step in steps {
+        let value = step.value_expr?;
+        match origin(facts, value)? {
+            Origin::Product(range) => product = product.or(Some(range)),
+            Origin::Name(other) if other == name => {}
+            Origin::Name(_) => product = product.or(product_of(facts, call, value, next)),
+        }
+    }
+    product
+}
+
+/// Whether an operand has its last two axes swapped: `k.transpose(-2, -1)`, `k.mT`, a name bound to such.
+fn is_transposed(facts: &Facts<'_>, operand: &Expr) -> bool {
+    match operand {
+        Expr::Call(call) => match &*call.func {
+            Expr::Attribute(method) => match (method.attr.as_str(), &*call.arguments.args) {
+                ("transpose" | "swapaxes", [a, b]) => {
+                    let pair =
+                        |x: i64, y: i64| is_number(a, x) && is_number(b, y) || is_number(a, y) && is_number(b, x);
+                    pair(-2, -1) || pair(2, 3) || pair(1, 2)
+                }
+                ("permute", [.., a, b]) => is_number(a, 3) && is_number(b, 2) || is_number(a, 3) && is_number(b, 1),
+                _ => false,
+            },
+            _ => false,
+        },
+        Expr::Attribute(node) => matches!(node.attr.as_str(), "mT"),
+        Expr::Name(name) => {
+            let text = name.id.as_str().to_ascii_lowercase();
+            text.starts_with("k_t")
+                || text.starts_with("key_t")
+                || text == "kt"
+                || facts.binds_of(name.id.as_str()).count() == 1
+                    && facts
+                        .binds_of(name.id.as_str())
+                        .filter_map(|bind| bind.value_expr)
+                        .any(|expr| matches!(expr, Expr::Call(_)) && is_transposed(facts, expr))
+        }
+        _ => false,
+    }
+}
+
+/// The product that alone reads the weights; dropout and casts in between are read through.
+fn only_multiplied<'a>(facts: &Facts<'a>, call: &Call<'a>) -> Option<TextRange> {
+    let around = facts.around(call);
+    if let Some(place) = multiplied(call.node.range(), &around) {
+        return Some(place);
+    }
+    let statement = facts.statement(call.at.stmt)?.node;
+    let Stmt::Assign(assign) = statement else { return None };
+    let [Expr::Name(name)] = assign.targets.as_slice() else { return None };
+    // Between the softmax and the name: casts and dropout only.
+    if !around.iter().all(|outer| is_pass_through(outer)) {
+        return None;
+    }
+    let end = statement.end();
+    let body = facts.body_around(&call.at);
+    let uses: Vec<Use<'a>> =
+        uses_in(body, name.id.as_str()).into_iter().filter(|found| found.name.start() >= end).collect();
+    let mut place = None;
+    for found in &uses {
+        let rebinds = matches!(found.stmt, Stmt::Assign(next) if matches!(next.targets.as_slice(), [Expr::Name(other)] if other.id == name.id));
+        if rebinds && found.around.iter().all(|outer| is_pass_through(outer)) {
+            continue;
+        }
+        place = Some(multiplied(found.name.range(), &found.around)?);
+    }
+    place
+}
+
+/// The product whose left side is an expression, seen through dropout and casts.
+fn multiplied(inner: TextRange, around: &[&Expr]) -> Option<TextRange> {
+    for outer in around {
+        match outer {
+            Expr::BinOp(node) if node.op == Operator::MatMult => {
+                return node.left.range().contains_range(inner).then(|| node.range());
+            }
+            Expr::Call(call) => {
+                let name = last_name(&call.func)?;
+                if matches!(name, "matmul" | "bmm") {
+                    let (left, receiver) = (call.arguments.args.first()?, call.func.range());
+                    let first = left.range().contains_range(inner) && call.arguments.args.len() == 2;
+                    let method = receiver.contains_range(inner);
+                    return (first || method).then(|| call.range());
+                }
+                if !is_pass_through(outer) {
+                    return None;
+                }
+            }
+            Expr::Attribute(_) => {}
+            _ => return None,
+        }
+    }
+    None
+}
+
+/// Whether a call gives its input back, thinned out or in another type.
+fn is_pass_through(outer: &Expr) -> bool {
+    match outer {
+        Expr::Call(call) => last_name(&call.func)
+            .is_some_and(|name| name.contains("drop") || matches!(name, "to" | "type_as" | "type" | "float" | "half")),
+        Expr::Attribute(_) => true,
+        _ => false,
+    }
+}

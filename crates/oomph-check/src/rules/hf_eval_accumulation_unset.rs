@@ -1,0 +1,111 @@
+//! `hf-eval-accumulation-unset`: Trainer keeps an evaluation's logits on the GPU.
+
+use crate::analysis::events::Call;
+use crate::facts::Facts;
+use crate::finding::Level;
+use crate::python::Ranged;
+use crate::report::Report;
+use crate::rule::{Example, Group, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    name: "hf-eval-accumulation-unset",
+    group: Group::Frameworks,
+    level: Level::Warning,
+    fix: None,
+    summary: "A `Trainer` with metrics collects the logits of a whole evaluation on the GPU.",
+    why: "To call `compute_metrics` the Trainer concatenates all logits on the GPU and moves them at the end, unless \
+          `eval_accumulation_steps` moves them now and then or `preprocess_logits_for_metrics` makes them small.",
+    cost: "Samples x tokens x vocabulary x 4 bytes: 1,000 samples of 512 tokens over 50,000 words are 100 GB.",
+    instead: "`preprocess_logits_for_metrics=lambda logits, labels: logits.argmax(-1)`, and \
+              `eval_accumulation_steps=...` in the arguments.",
+    when_not: "The head is small: a few classes a sample.",
+    examples: &[Example {
+        bad: "\
+from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+
+model = AutoModelForCausalLM.from_pretrained('gpt2')
+args = TrainingArguments(output_dir='out', per_device_eval_batch_size=8)
+trainer = Trainer(model=model, args=args, eval_dataset=data, compute_metrics=metrics)
+",
+        good: "\
+from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+
+model = AutoModelForCausalLM.from_pretrained('gpt2')
+args = TrainingArguments(output_dir='out', per_device_eval_batch_size=8, eval_accumulation_steps=4)
+trainer = Trainer(
+    model=model,
+    args=args,
+    eval_dataset=data,
+    compute_metrics=metrics,
+    preprocess_logits_for_metrics=lambda logits, labels: logits.argmax(-1),
+)
+",
+    }],
+    silent_on: &[
+        "\
+from transformers import AutoModelForSequenceClassification, Trainer, TrainingArguments
+
+model = AutoModelForSequenceClassification.from_pretrained('bert-base-cased')
+args = TrainingArguments(output_dir='out')
+trainer = Trainer(model=model, args=args, compute_metrics=metrics)
+",
+        "\
+from transformers import AutoModelForCausalLM, HfArgumentParser, Trainer, TrainingArguments
+
+args, = HfArgumentParser(TrainingArguments).parse_args_into_dataclasses()
+model = AutoModelForCausalLM.from_pretrained('gpt2')
+trainer = Trainer(model=model, args=args, compute_metrics=metrics)
+",
+        "\
+from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+
+model = AutoModelForCausalLM.from_pretrained('gpt2')
+args = TrainingArguments(output_dir='out', prediction_loss_only=True)
+trainer = Trainer(model=model, args=args, compute_metrics=metrics)
+",
+    ],
+    check,
+};
+
+/// Heads whose logits are large: one score a token and word, or a pixel and class.
+const LARGE_HEADS: &[&str] = &[
+    "ForCausalLM",
+    "LMHeadModel",
+    "ForMaskedLM",
+    "ForConditionalGeneration",
+    "ForSemanticSegmentation",
+    "ForSeq2SeqLM",
+];
+
+fn check(facts: &Facts<'_>, report: &mut Report) {
+    if facts.is_test_file() {
+        return;
+    }
+    let large = facts.calls().iter().find(|call| makes_large_head(facts, call));
+    let arguments = facts.calls_to("transformers.TrainingArguments").find(|call| {
+        let told = ["eval_accumulation_steps", "prediction_loss_only"].iter().any(|name| call.keyword(name).is_some());
+        let set_later = facts.source.text.contains(".eval_accumulation_steps");
+        !told && !call.has_star() && !set_later
+    });
+    let (Some(large), Some(arguments)) = (large, arguments) else { return };
+    for call in facts.calls_to("transformers.Trainer") {
+        let reduced = call.keyword("preprocess_logits_for_metrics").is_some() || call.has_star();
+        if call.keyword("compute_metrics").is_none() || reduced {
+            continue;
+        }
+        report
+            .add(call, "All logits of an evaluation stay on the GPU until its end")
+            .because(large, "this model gives a score for every token and word")
+            .because(
+                &call.keyword("compute_metrics").map_or_else(|| call.range(), Ranged::range),
+                "metrics need the logits",
+            )
+            .because(arguments, "no `eval_accumulation_steps`");
+    }
+}
+
+fn makes_large_head(facts: &Facts<'_>, call: &Call<'_>) -> bool {
+    let name = facts.full_name(call).unwrap_or_default();
+    let text = if name.is_empty() { facts.written(&*call.node.func) } else { name };
+    matches!(call.name, "from_pretrained" | "from_config") && LARGE_HEADS.iter().any(|head| text.contains(head))
+}

@@ -1,0 +1,152 @@
+//! `jit-trace-in-loop`: code is compiled anew for every batch or request.
+
+use crate::analysis::events::{BlockKind, Call, LoopKind};
+use crate::facts::{Facts, FunctionKind};
+use crate::finding::Level;
+use crate::python::{Ranged, Stmt};
+use crate::report::Report;
+use crate::rule::{Example, Group, Rule};
+use crate::uses::{last_name, uses_in};
+
+pub(super) static RULE: Rule = Rule {
+    name: "jit-trace-in-loop",
+    group: Group::Operations,
+    level: Level::Warning,
+    fix: None,
+    summary: "A model is compiled, traced or scripted again and again.",
+    why: "Each `torch.compile`, `torch.jit.trace` or `torch.jit.script` makes graphs, code and copies of constants, and \
+          caches keep them. Compiled code with CUDA graphs also has a memory pool of its own.",
+    cost: "Compiled code, constants and graph pools once a call, and the time to compile.",
+    instead: "Compile once, at start-up, and call the result.",
+    when_not: "Each turn compiles another model.",
+    examples: &[
+        Example {
+            bad: "\
+import torch
+
+def predict(model, x):
+    compiled = torch.compile(model)
+    return compiled(x)
+",
+            good: "\
+import torch
+
+compiled = torch.compile(model)
+
+def predict(x):
+    return compiled(x)
+",
+        },
+        Example {
+            bad: "\
+import torch
+
+for x, _ in loader:
+    traced = torch.jit.trace(model, x)
+    print(traced(x).mean())
+",
+            good: "\
+import torch
+
+traced = torch.jit.trace(model, example)
+with torch.no_grad():
+    for x, _ in loader:
+        print(traced(x).mean())
+",
+        },
+    ],
+    silent_on: &[
+        "\
+import torch
+
+for name in ['resnet18', 'resnet50']:
+    compiled = torch.compile(build(name))
+    benchmark(compiled)
+",
+        "\
+import torch
+
+def main(model, loader, optimizer):
+    model = torch.compile(model)
+    for x in loader:
+        model(x).sum().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+",
+        "\
+import torch
+
+def predict(self, x):
+    if self.compiled is None:
+        self.compiled = torch.compile(self.model)
+    return self.compiled(x)
+",
+    ],
+    check,
+};
+
+const COMPILERS: &[&str] = &["torch.compile", "torch.jit.trace", "torch.jit.script"];
+
+fn check(facts: &Facts<'_>, report: &mut Report) {
+    if facts.is_test_file() {
+        return;
+    }
+    for call in COMPILERS.iter().flat_map(|name| facts.calls_to(name)) {
+        if call.args.is_empty() || is_guarded(facts, call) || is_decorator(facts, call) {
+            continue;
+        }
+        let model = call.arg(0).map_or("the model", |model| facts.written(model));
+        let model = if model.contains('\n') || model.len() > 40 { "the model" } else { model };
+        let turns = facts.loops(&call.at).find(|turns| turns.kind == LoopKind::Loader);
+        if let Some(turns) = turns {
+            if facts.is_unconditional_in(&call.at, turns.block) {
+                report
+                    .add(call, format!("`{model}` is compiled anew for every batch, and each result stays in caches"))
+                    .because(&turns.head(), "once a batch");
+            }
+            continue;
+        }
+        if let Some(used) = used_once(facts, call) {
+            report
+                .add(call, format!("`{model}` is compiled anew at every call, and each result stays in caches"))
+                .because(&used, "the compiled model is called here, once, and dropped");
+        }
+    }
+}
+
+/// Whether a test stands around it: compiled when it has not been yet.
+fn is_guarded(facts: &Facts<'_>, call: &Call<'_>) -> bool {
+    facts.blocks_around(&call.at).any(|(_, block)| {
+        matches!(
+            block.kind,
+            BlockKind::If(_) | BlockKind::Else(_) | BlockKind::Handler(_) | BlockKind::Case | BlockKind::Main
+        )
+    })
+}
+
+fn is_decorator(facts: &Facts<'_>, call: &Call<'_>) -> bool {
+    facts.decorators().iter().any(|found| found.expr.range() == call.node.range())
+}
+
+/// The one call of the compiled model, where a function compiles what it was given, calls it and returns that.
+fn used_once(facts: &Facts<'_>, call: &Call<'_>) -> Option<crate::python::TextRange> {
+    let in_function = call.at.function.is_some() && facts.loops(&call.at).next().is_none();
+    let name = facts.function_name(&call.at);
+    let once = [
+        "main", "test", "bench", "export", "init", "build", "demo", "example", "run", "setup", "load", "profile",
+        "script",
+    ];
+    if !in_function || once.iter().any(|word| name.contains(word)) || facts.kind_at(&call.at) == FunctionKind::Init {
+        return None;
+    }
+    // What is compiled comes from outside: a parameter, an attribute, a global.
+    let model = call.arg(0).and_then(last_name)?;
+    let made_here = facts.binds_of(model).any(|bind| bind.at.function == call.at.function);
+    let bound = facts.bound_name(call)?;
+    let uses = uses_in(facts.body_around(&call.at), bound);
+    let [only] = uses.as_slice() else { return None };
+    let called = facts.calls().iter().find(|other| other.node.func.range() == only.name.range())?;
+    let returned = matches!(only.stmt, Stmt::Return(_));
+    let in_loop = facts.loops(&called.at).next().is_some();
+    (!made_here && returned && !in_loop).then(|| called.range())
+}

@@ -1,0 +1,204 @@
+//! `lightning-step-outputs-kept`: a list on a Lightning module grows for the whole run.
+
+use crate::analysis::events::{Store, StoreKind};
+use crate::analysis::value::{Flags, Value};
+use crate::facts::{Facts, FunctionKind};
+use crate::finding::{Edit, Level, Safety};
+use crate::python::Expr;
+use crate::report::Report;
+use crate::rule::{Example, Group, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    name: "lightning-step-outputs-kept",
+    group: Group::Frameworks,
+    level: Level::Warning,
+    fix: Some(Safety::Unsafe),
+    summary: "Outputs of Lightning steps are collected on the module and never cleared.",
+    why: "Since Lightning 2 the module collects step outputs itself. A list that no `on_*_epoch_end` clears keeps those of \
+          every epoch, in `training_step` with their graphs.",
+    cost: "One output a batch for the whole run; with its graph's nodes in `training_step`.",
+    instead: "`self.outputs.clear()` at the end of the epoch, and append `.detach().cpu()`; or `self.log` a number.",
+    when_not: "The list is emptied elsewhere, in a callback for instance.",
+    examples: &[
+        Example {
+            bad: "\
+import lightning as L
+import torch
+
+class Model(L.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.net = torch.nn.Linear(8, 2)
+        self.outputs = []
+
+    def validation_step(self, batch, index):
+        logits = self.net(batch[0])
+        self.outputs.append(logits)
+
+    def on_validation_epoch_end(self):
+        self.log('mean', torch.cat(self.outputs).mean())
+",
+            good: "\
+import lightning as L
+import torch
+
+class Model(L.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.net = torch.nn.Linear(8, 2)
+        self.outputs = []
+
+    def validation_step(self, batch, index):
+        logits = self.net(batch[0])
+        self.outputs.append(logits)
+
+    def on_validation_epoch_end(self):
+        self.log('mean', torch.cat(self.outputs).mean())
+        self.outputs.clear()
+",
+        },
+        Example {
+            bad: "\
+import pytorch_lightning as pl
+import torch
+import torch.nn.functional as F
+
+class Model(pl.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.net = torch.nn.Linear(8, 2)
+        self.history = {'loss': []}
+
+    def training_step(self, batch, index):
+        loss = F.cross_entropy(self.net(batch[0]), batch[1])
+        self.history['loss'].append(loss)
+        return loss
+",
+            good: "\
+import pytorch_lightning as pl
+import torch
+import torch.nn.functional as F
+
+class Model(pl.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.net = torch.nn.Linear(8, 2)
+        self.history = {'loss': []}
+
+    def training_step(self, batch, index):
+        loss = F.cross_entropy(self.net(batch[0]), batch[1])
+        self.history['loss'].append(loss.item())
+        return loss
+",
+        },
+    ],
+    silent_on: &[
+        "\
+import lightning as L
+import torch
+
+class Model(L.LightningModule):
+    def on_validation_epoch_start(self):
+        self.outputs = []
+
+    def validation_step(self, batch, index):
+        self.outputs.append(self(batch[0]))
+",
+        "\
+import lightning as L
+import torch
+
+class Model(L.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.net = torch.nn.Linear(8, 2)
+        self.outputs = []
+
+    def test_step(self, batch, index):
+        self.outputs.append(self.net(batch[0]).argmax(1).cpu().numpy())
+",
+    ],
+    check,
+};
+
+fn check(facts: &Facts<'_>, report: &mut Report) {
+    if facts.is_test_file() {
+        return;
+    }
+    for store in facts.stores() {
+        let step = facts.kind_at(&store.at);
+        if !matches!(step, FunctionKind::TrainingStep | FunctionKind::EvaluationStep) || !is_growing(store) {
+            continue;
+        }
+        let Some(holder) = holder_name(store.target) else { continue };
+        if !holds_output(&store.value) || is_emptied(facts, holder) || has_project_base(facts, store) {
+            continue;
+        }
+        let (target, function) = (facts.written(store.target), facts.function_name(&store.at));
+        let what = if store.value.holds_graph() { "outputs with their graphs" } else { "outputs" };
+        report
+            .add(
+                store,
+                format!("`{target}` collects {what} in `{function}` and is never cleared: it grows with every epoch"),
+            )
+            .because(store.value_expr, "a tensor of every batch")
+            .because(store.target, format!("nothing in this file empties or rebinds `self.{holder}`"))
+            .unsafe_fix("Store a detached copy on the CPU", detached(store));
+    }
+}
+
+fn is_growing(store: &Store<'_>) -> bool {
+    matches!(store.kind, StoreKind::Append | StoreKind::Extend) && store.via.is_none()
+}
+
+/// `outputs` of `self.outputs` and `self.outputs['x']`.
+fn holder_name(target: &Expr) -> Option<&str> {
+    match target {
+        Expr::Attribute(node) => {
+            matches!(&*node.value, Expr::Name(name) if name.id.as_str() == "self").then(|| node.attr.as_str())
+        }
+        Expr::Subscript(node) => holder_name(&node.value),
+        _ => None,
+    }
+}
+
+fn holds_output(value: &Value) -> bool {
+    let own = value.is_tensor() && value.device != crate::analysis::value::Device::Cpu && !value.has(Flags::DATA);
+    let known = value.holds_graph() || value.has(Flags::RAW) || value.has(Flags::LOSS);
+    own && known || value.parts.iter().any(|parts| parts.iter().any(holds_output))
+}
+
+/// Whether anything in the file clears the attribute, takes from it, deletes it or binds it anew outside `__init__`.
+fn is_emptied(facts: &Facts<'_>, holder: &str) -> bool {
+    let own = |expr: &Expr| holder_name(expr) == Some(holder);
+    let clears = ["clear", "pop", "popleft"]
+        .iter()
+        .any(|name| facts.calls_named(name).any(|call| call.receiver_expr().is_some_and(own)));
+    let deletes = facts.deletes().iter().any(|delete| own(delete.target));
+    let rebinds =
+        facts.binds_of(holder).any(|bind| facts.function_name(&bind.at) != "__init__" && bind.at.function.is_some());
+    let indirect = facts.source.text.contains(&format!("reset_{holder}")) || facts.source.text.contains(".__dict__");
+    clears || deletes || rebinds || indirect || resets_by_loop(facts, holder)
+}
+
+/// `for values in self.outputs.values(): values.clear()`.
+fn resets_by_loop(facts: &Facts<'_>, holder: &str) -> bool {
+    let loops = facts.calls_named("values").chain(facts.calls_named("items"));
+    let mut over = loops.filter(|call| call.receiver_expr().is_some_and(|expr| holder_name(expr) == Some(holder)));
+    over.any(|_| facts.calls_named("clear").next().is_some())
+}
+
+/// Whether a base class of the project may do the clearing.
+fn has_project_base(facts: &Facts<'_>, store: &Store<'_>) -> bool {
+    facts.class_at(&store.at).is_none_or(|class| facts.tables().ancestry(class).len() > 1)
+}
+
+fn detached(store: &Store<'_>) -> Vec<Edit> {
+    use crate::python::Ranged;
+    match store.value_expr {
+        Expr::Name(_) | Expr::Call(_) if store.kind == StoreKind::Append => {
+            vec![Edit::insert(store.value_expr.end(), ".detach().cpu()")]
+        }
+        _ => Vec::new(),
+    }
+}

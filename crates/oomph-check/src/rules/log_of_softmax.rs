@@ -1,0 +1,102 @@
+//! `log-of-softmax`: two tensors where one would do.
+
+use crate::analysis::events::Call;
+use crate::facts::Facts;
+use crate::finding::{Edit, Level, Safety};
+use crate::python::{Expr, Ranged, TextRange};
+use crate::report::Report;
+use crate::rule::{Example, Group, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    name: "log-of-softmax",
+    group: Group::Operations,
+    level: Level::Info,
+    fix: Some(Safety::Unsafe),
+    summary: "The logarithm of a softmax is taken in two steps.",
+    why: "`softmax` and `log` each keep a tensor of the logits' size for backward; `log_softmax` keeps one. It is also \
+          exact where a probability rounds to zero.",
+    cost: "One more tensor of the logits' size.",
+    instead: "`F.log_softmax(x, dim=-1)`.",
+    when_not: "The probabilities themselves are needed as well.",
+    examples: &[
+        Example {
+            bad: "\
+import torch
+import torch.nn.functional as F
+
+def nll(x, y):
+    return F.nll_loss(torch.log(F.softmax(x, dim=1)), y)
+",
+            good: "\
+import torch
+import torch.nn.functional as F
+
+def nll(x, y):
+    return F.nll_loss(F.log_softmax(x, dim=1), y)
+",
+        },
+        Example {
+            bad: "\
+import torch
+
+def scores(logits):
+    return logits.softmax(dim=-1).log()
+
+def other(logits):
+    return torch.softmax(logits, -1).log()
+",
+            good: "\
+import torch
+
+def scores(logits):
+    return logits.log_softmax(dim=-1)
+
+def other(logits):
+    return torch.log_softmax(logits, -1)
+",
+        },
+    ],
+    silent_on: &["\
+import torch
+
+def entropy(logits):
+    p = logits.softmax(-1)
+    return -(p * p.log()).sum(-1)
+"],
+    check,
+};
+
+fn check(facts: &Facts<'_>, report: &mut Report) {
+    for call in facts.calls_named("log") {
+        let by_function = facts.full_name(call) == Some("torch.log");
+        let inner = if by_function { call.arg(0) } else { call.receiver_expr() };
+        let Some(softmax) = inner.and_then(|inner| facts.call_at(inner)) else { continue };
+        if !is_softmax(facts, softmax) || !call.node.arguments.is_empty() && !by_function {
+            continue;
+        }
+        report
+            .add(call, "`log` of `softmax` keeps two tensors of the logits' size for backward")
+            .because(softmax, "made here, and used for nothing else")
+            .unsafe_fix("Use `log_softmax`", edits(call, softmax));
+    }
+}
+
+fn is_softmax(facts: &Facts<'_>, call: &Call<'_>) -> bool {
+    let by_function =
+        facts.full_name(call).is_some_and(|name| matches!(name, "torch.softmax" | "torch.nn.functional.softmax"));
+    call.name == "softmax" && (by_function || call.is_method("softmax"))
+}
+
+fn edits(log: &Call<'_>, softmax: &Call<'_>) -> Vec<Edit> {
+    let name = match &*softmax.node.func {
+        Expr::Attribute(node) => node.attr.range(),
+        _ => return Vec::new(),
+    };
+    let (outer, inner) = (log.node.range(), softmax.node.range());
+    let mut edits = vec![Edit::insert(name.start(), "log_")];
+    if outer.start() < inner.start() {
+        edits.push(Edit::delete(TextRange::new(outer.start(), inner.start())));
+    }
+    edits.push(Edit::delete(TextRange::new(inner.end(), outer.end())));
+    edits
+}

@@ -1,0 +1,65 @@
+//! `no-sync-with-sharding`: accumulation without communication undoes sharding.
+
+use crate::facts::Facts;
+use crate::finding::Level;
+use crate::python::Ranged;
+use crate::report::Report;
+use crate::rule::{Example, Group, Rule};
+use crate::uses::last_name;
+
+pub(super) static RULE: Rule = Rule {
+    name: "no-sync-with-sharding",
+    group: Group::Distributed,
+    level: Level::Info,
+    fix: None,
+    summary: "`no_sync()` is used with FSDP.",
+    why: "Without the reduce-scatter at the end of each backward pass every rank keeps whole gradients, not its shard of \
+          them.",
+    cost: "The full gradients on every GPU: the number of ranks times what sharding needs.",
+    instead: "Leave `no_sync()` out and accept one reduce-scatter a micro-batch.",
+    when_not: "Under DDP, where gradients are whole anyway, or when there is room and the network is slow.",
+    examples: &[Example {
+        bad: "\
+from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
+
+def accumulate(model, batches):
+    model = FSDP(model)
+    with model.no_sync():
+        for batch in batches:
+            model(batch).sum().backward()
+",
+        good: "\
+from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
+
+def accumulate(model, batches):
+    model = FSDP(model)
+    for batch in batches:
+        model(batch).sum().backward()
+",
+    }],
+    silent_on: &["\
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+def accumulate(model, batches):
+    model = DDP(model)
+    with model.no_sync():
+        for batch in batches:
+            model(batch).sum().backward()
+"],
+    check,
+};
+
+const FSDP: &str = "torch.distributed.fsdp.FullyShardedDataParallel";
+
+fn check(facts: &Facts<'_>, report: &mut Report) {
+    for call in facts.calls_named("no_sync") {
+        let Some(name) = call.receiver_expr().and_then(last_name) else { continue };
+        let wraps = facts.calls_to(FSDP).find(|wrap| {
+            facts.binds_of(name).any(|bind| bind.value_expr.is_some_and(|value| value.range() == wrap.node.range()))
+        });
+        let Some(wrap) = wraps else { continue };
+        report
+            .add(call, format!("`{name}` keeps whole gradients on every GPU while `no_sync()` is on"))
+            .because(wrap, "its parameters and gradients are sharded here");
+    }
+}

@@ -1,0 +1,85 @@
+//! `non-blocking-without-pin`: an asynchronous copy that is not.
+
+use crate::analysis::events::{BlockKind, Call};
+use crate::facts::Facts;
+use crate::finding::{Level, Safety};
+use crate::python::{Expr, Ranged, Stmt};
+use crate::report::Report;
+use crate::rule::{Example, Group, Rule};
+use crate::uses::last_name;
+
+pub(super) static RULE: Rule = Rule {
+    name: "non-blocking-without-pin",
+    group: Group::Data,
+    level: Level::Info,
+    fix: Some(Safety::Unsafe),
+    summary: "Batches are copied with `non_blocking=True` from a loader that does not pin them.",
+    why: "A copy from ordinary memory waits whatever it is told. Pinning makes it overlap, and costs page-locked main \
+          memory: worth knowing before everything is pinned as a cure.",
+    cost: "Time, not memory; with `pin_memory=True` a pinned copy of every batch that waits.",
+    instead: "`DataLoader(..., pin_memory=True)`, or drop `non_blocking`.",
+    when_not: "The dataset pins by hand or lives on the GPU, where pinning raises.",
+    examples: &[Example {
+        bad: "\
+from torch.utils.data import DataLoader
+
+loader = DataLoader(dataset, batch_size=64, num_workers=4)
+for x, y in loader:
+    x = x.cuda(non_blocking=True)
+",
+        good: "\
+from torch.utils.data import DataLoader
+
+loader = DataLoader(dataset, batch_size=64, num_workers=4, pin_memory=True)
+for x, y in loader:
+    x = x.cuda(non_blocking=True)
+",
+    }],
+    silent_on: &["\
+from torch.utils.data import DataLoader
+
+loader = DataLoader(dataset, **options)
+for x, y in loader:
+    x = x.cuda(non_blocking=True)
+"],
+    check,
+};
+
+fn check(facts: &Facts<'_>, report: &mut Report) {
+    let mut told: Vec<crate::python::TextRange> = Vec::new();
+    for call in facts.calls().iter().filter(|call| facts.moves_to_gpu(call) && call.keyword_is("non_blocking", true)) {
+        let Some(loader) = loader_around(facts, call) else { continue };
+        if told.contains(&loader.range()) {
+            continue;
+        }
+        told.push(loader.range());
+        report
+            .add(call, "This copy waits all the same: its loader does not pin its batches")
+            .because(loader, "no `pin_memory=True`")
+            .unsafe_fix("Pin batches", facts.add_argument(loader, "pin_memory=True"));
+    }
+}
+
+/// The unpinned loader, made in this file, of the loop around a call.
+fn loader_around<'f, 'a>(facts: &'f Facts<'a>, call: &Call<'a>) -> Option<&'f Call<'a>> {
+    let iterated = facts.loops(&call.at).find_map(|turns| match turns.node {
+        BlockKind::Loop(_, Stmt::For(node)) => innermost(&node.iter),
+        _ => None,
+    })?;
+    let made: Vec<_> = facts
+        .calls_to("torch.utils.data.DataLoader")
+        .filter(|made| {
+            facts.binds_of(iterated).any(|bind| bind.value_expr.is_some_and(|value| value.range() == made.node.range()))
+        })
+        .collect();
+    let pinned = |made: &&&Call<'_>| made.keyword("pin_memory").is_none() && !made.has_star();
+    made.iter().all(|made| pinned(&made)).then(|| made.first().copied()).flatten()
+}
+
+/// The name within `enumerate(tqdm(loader))`.
+fn innermost(expr: &Expr) -> Option<&str> {
+    match expr {
+        Expr::Call(call) => innermost(call.arguments.args.first()?),
+        _ => last_name(expr),
+    }
+}

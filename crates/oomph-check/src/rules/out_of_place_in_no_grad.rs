@@ -1,0 +1,83 @@
+//! `out-of-place-in-no-grad`: one temporary an operator on a large GPU tensor.
+
+use crate::analysis::value::Device;
+use crate::facts::Facts;
+use crate::finding::Level;
+use crate::python::Expr;
+use crate::report::Report;
+use crate::rule::{Example, Group, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    name: "out-of-place-in-no-grad",
+    group: Group::Operations,
+    level: Level::Info,
+    fix: None,
+    summary: "A GPU tensor is replaced by arithmetic on itself where nothing is recorded.",
+    why: "Each operator makes a new tensor of the same size; without a graph the old values are of no further use and could \
+          be overwritten.",
+    cost: "One temporary of the tensor's size an operator.",
+    instead: "`img.sub_(mean).div_(std)`, `out=`.",
+    when_not: "The old tensor is used elsewhere, or gradients are recorded.",
+    examples: &[Example {
+        bad: "\
+import torch
+
+@torch.no_grad()
+def prepare(img, mean, std):
+    img = img.cuda()
+    img = (img - mean) / std
+    return img
+",
+        good: "\
+import torch
+
+@torch.no_grad()
+def prepare(img, mean, std):
+    img = img.cuda()
+    img = img.sub_(mean).div_(std)
+    return img
+",
+    }],
+    silent_on: &["\
+import torch
+
+def prepare(img, mean, std):
+    img = img.cuda()
+    img = (img - mean) / std
+    return img
+"],
+    check,
+};
+
+fn check(facts: &Facts<'_>, report: &mut Report) {
+    for bind in facts.binds() {
+        let Some(value) = bind.value_expr else { continue };
+        let chain = matches!(value, Expr::BinOp(outer) if begins_with(&outer.left, bind.name));
+        if !chain || !bind.at.grad.is_off() {
+            continue;
+        }
+        let moved = facts.calls().iter().any(|call| {
+            facts.bound_name(call) == Some(bind.name)
+                && call.at.function == bind.at.function
+                && call.at.order < bind.at.order
+                && facts.moves_to_gpu(call)
+        });
+        let on_gpu = bind.value.device == Device::Cuda || moved;
+        if !on_gpu || !bind.target.is_name_expr() {
+            continue;
+        }
+        report
+            .add(value, format!("`{}` is replaced through temporaries of its own size", bind.name))
+            .because(value, "on the GPU, and nothing is recorded here");
+    }
+}
+
+/// Whether an operation's leftmost operand is the name, at least one operator deep.
+fn begins_with(expr: &Expr, name: &str) -> bool {
+    match expr {
+        Expr::BinOp(node) => {
+            matches!(&*node.left, Expr::Name(found) if found.id.as_str() == name) || begins_with(&node.left, name)
+        }
+        _ => false,
+    }
+}

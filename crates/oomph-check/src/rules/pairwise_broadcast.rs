@@ -1,0 +1,184 @@
+//! `pairwise-broadcast`: all differences are written out to sum them up.
+
+use crate::facts::Facts;
+use crate::finding::Level;
+use crate::python::ast::Operator;
+use crate::python::{Expr, Ranged};
+use crate::report::Report;
+use crate::rule::{Example, Group, Rule};
+use crate::uses::is_number;
+
+pub(super) static RULE: Rule = Rule {
+    name: "pairwise-broadcast",
+    group: Group::Operations,
+    level: Level::Warning,
+    fix: None,
+    summary: "Distances between all pairs are computed through a tensor of all differences.",
+    why: "Subtracting with two new axes makes N x M x D numbers to get N x M distances, and squaring them makes as many \
+          again, which backward keeps.",
+    cost: "4 x N x M x D bytes, twice or three times over: 10,000 by 10,000 points of 64 numbers are 26 GB each.",
+    instead: "`torch.cdist(a, b)`, or `|a|^2 + |b|^2 - 2ab` by matrix product, or chunks of rows.",
+    when_not: "N and M are small, or the gradient at distance zero matters (`cdist` gives zero there).",
+    examples: &[
+        Example {
+            bad: "\
+import torch
+
+def distances(a, b):
+    return (a[:, None] - b[None]).pow(2).sum(-1)
+",
+            good: "\
+import torch
+
+def distances(a, b):
+    return torch.cdist(a, b).square()
+",
+        },
+        Example {
+            bad: "\
+import torch
+
+def kernel(x, y, sigma):
+    squared = ((x.unsqueeze(1) - y.unsqueeze(0)) ** 2).sum(2)
+    return torch.exp(-squared / sigma)
+
+def nearest(x, y):
+    return torch.norm(x[:, None, :] - y[None, :, :], dim=-1).argmin(1)
+",
+            good: "\
+import torch
+
+def kernel(x, y, sigma):
+    return torch.exp(-torch.cdist(x, y).square() / sigma)
+
+def nearest(x, y):
+    return torch.cdist(x, y).argmin(1)
+",
+        },
+    ],
+    silent_on: &[
+        "\
+import torch
+
+def centred(x):
+    return (x - x.mean(0)).pow(2).sum(-1)
+",
+        "\
+import torch
+
+def offsets(a, b):
+    return a[:, None] - b[None]
+",
+        "\
+import numpy as np
+
+def distances(a, b):
+    return ((a[:, None] - b[None]) ** 2).sum(-1)
+",
+        "\
+import torch
+
+def grid(a, b):
+    return (a[:, None] - b[None]).pow(2).sum()
+",
+    ],
+    check,
+};
+
+fn check(facts: &Facts<'_>, report: &mut Report) {
+    if facts.torch_name().is_none() || facts.is_test_file() {
+        return;
+    }
+    for call in facts.calls() {
+        let by_torch =
+            facts.full_name(call).is_some_and(|name| matches!(name, "torch.sum" | "torch.norm" | "torch.linalg.norm"));
+        let reduced = match call.name {
+            "sum" | "norm" if by_torch => call.arg(0),
+            "sum" | "norm" if facts.full_name(call).is_none() => call.receiver_expr(),
+            _ => continue,
+        };
+        let dimension =
+            call.keyword("dim").or_else(|| call.keyword("axis")).or_else(|| call.node.arguments.args.last());
+        let (Some(reduced), Some(dimension)) = (reduced, dimension) else { continue };
+        let last = is_number(dimension, -1) || is_number(dimension, 2) || is_number(dimension, 3);
+        let differences = match call.name {
+            "sum" => squared(reduced),
+            _ => Some(reduced),
+        };
+        let Some(pair) = differences.and_then(all_pairs) else { continue };
+        if !last || is_small(facts, pair) || is_numpy(facts, call) {
+            continue;
+        }
+        report
+            .add(call, "All pairs are subtracted into one N x M x D tensor to get N x M distances")
+            .because(pair, "this has every pair and every coordinate");
+    }
+}
+
+/// What is squared or made absolute: `x.pow(2)`, `x ** 2`, `x.square()`, `x.abs()`, `torch.abs(x)`.
+fn squared(expr: &Expr) -> Option<&Expr> {
+    match expr {
+        Expr::BinOp(node) if node.op == Operator::Pow && is_number(&node.right, 2) => Some(&node.left),
+        Expr::Call(call) => match &*call.func {
+            Expr::Attribute(method) => match (method.attr.as_str(), &*call.arguments.args) {
+                ("pow", [two]) if is_number(two, 2) => Some(&method.value),
+                ("pow", [inner, two]) if is_number(two, 2) => Some(inner),
+                ("square" | "abs", []) => Some(&method.value),
+                ("square" | "abs", [inner]) => Some(inner),
+                _ => None,
+            },
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The subtraction of two tensors with a new axis each, at different places.
+fn all_pairs(expr: &Expr) -> Option<&Expr> {
+    let Expr::BinOp(node) = expr else { return None };
+    let (left, right) = (new_axis(&node.left)?, new_axis(&node.right)?);
+    (node.op == Operator::Sub && left != right).then_some(expr)
+}
+
+/// The place of the axis that `x[:, None]` or `x.unsqueeze(1)` adds.
+fn new_axis(expr: &Expr) -> Option<u64> {
+    match expr {
+        Expr::Subscript(node) => match &*node.slice {
+            Expr::NoneLiteral(_) => Some(0),
+            Expr::Tuple(tuple) => {
+                let plain = tuple.elts.iter().all(|item| match item {
+                    Expr::NoneLiteral(_) | Expr::EllipsisLiteral(_) => true,
+                    Expr::Slice(slice) => slice.lower.is_none() && slice.upper.is_none(),
+                    _ => false,
+                });
+                let mut nones = tuple.elts.iter().enumerate().filter(|(_, item)| item.is_none_literal_expr());
+                let (first, more) = (nones.next(), nones.next());
+                if plain && more.is_none() { first.map(|(at, _)| at as u64) } else { None }
+            }
+            _ => None,
+        },
+        Expr::Call(call) => match (&*call.func, &*call.arguments.args) {
+            (Expr::Attribute(method), [axis]) if method.attr.as_str() == "unsqueeze" => {
+                if is_number(axis, -1) {
+                    None
+                } else {
+                    crate::uses::whole_number(axis)
+                }
+            }
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Few rows by name: centres, codes, anchors and corners come in dozens; coordinates of boxes have two.
+fn is_small(facts: &Facts<'_>, pair: &Expr) -> bool {
+    let text = facts.written(&pair.range()).to_ascii_lowercase();
+    ["xy", "[:2]", ":2]", "box", "cent", "anchor", "corner", "offset"].iter().any(|word| text.contains(word))
+}
+
+fn is_numpy(facts: &Facts<'_>, call: &crate::analysis::events::Call<'_>) -> bool {
+    let array = |value: &crate::analysis::value::Value| value.kind == crate::analysis::value::Kind::Array;
+    let numpy_only = facts.written(call).contains("np.");
+    numpy_only || call.receiver.as_ref().is_some_and(array) || call.args.first().is_some_and(array)
+}
