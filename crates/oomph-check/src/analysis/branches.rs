@@ -1,5 +1,6 @@
 //! The walk over branches, loops, `with` and `try`: states that part and meet again.
 
+use super::batches;
 use super::binding::iterate;
 use super::env::Branch;
 use super::events::{BlockKind, GradMode, LoopKind, WithItem};
@@ -76,7 +77,11 @@ impl<'a> Walker<'a, '_> {
 
     pub(super) fn for_statement(&mut self, node: &'a StmtFor, stmt: &'a Stmt) {
         let iterated = self.eval(&node.iter);
-        let kind = self.loop_kind(&node.target, &node.iter, &iterated);
+        let kind = match self.loop_kind(&node.target, &node.iter, &iterated) {
+            LoopKind::Range | LoopKind::Steps if batches::are_drawn_in(&node.body) => LoopKind::Loader,
+            LoopKind::Items if batches::are_moved_in(&node.target, &node.iter, &node.body) => LoopKind::Loader,
+            kind => kind,
+        };
         let element = iterate(&iterated);
         self.freeze_in_loop(node, &iterated);
         let block = BlockKind::Loop(kind, stmt);
@@ -90,6 +95,7 @@ impl<'a> Walker<'a, '_> {
         let forever = matches!(&*node.test, Expr::BooleanLiteral(literal) if literal.value)
             || matches!(&*node.test, Expr::NumberLiteral(_));
         let kind = match &*node.test {
+            _ if batches::are_drawn_in(&node.body) || batches::are_drawn_by(&node.test) => LoopKind::Loader,
             _ if forever => LoopKind::Forever,
             Expr::Compare(compare) if mentions_step(&compare.left) => LoopKind::Steps,
             _ => LoopKind::While,

@@ -36,6 +36,18 @@ impl<'a> Given<'a> {
         self.args.iter().chain(&self.keywords)
     }
 
+    /// Whether something given comes from a loader or was moved to a device: what a model is fed.
+    fn takes_batch(&self) -> bool {
+        self.all().any(|value| value.has(Flags::DATA)) || self.takes_moved()
+    }
+
+    /// Whether something given was moved to a device.
+    fn takes_moved(&self) -> bool {
+        self.all().any(|value| {
+            !value.is_module() && (value.has(Flags::MOVED) || value.is_tensor() && value.device == Device::Cuda)
+        })
+    }
+
     pub(super) fn keyword(&self, name: &str) -> Option<(&'a Expr, &Value)> {
         let keywords = &self.node.arguments.keywords;
         let index = keywords.iter().position(|keyword| keyword.arg.as_ref().is_some_and(|arg| arg.as_str() == name))?;
@@ -163,6 +175,10 @@ impl<'a> Walker<'a, '_> {
             let value = self.of_args(given);
             return Outcome::other(value.flagged(Flags::LOSS));
         }
+        let is_named = matches!(&*given.node.func, Expr::Name(_));
+        if is_named && self.outline.imports_torch() && given.takes_moved() && !known::is_helper_name(given.name) {
+            return self.forward(&Value::of(Kind::Module).flagged(Flags::GUESSED), given);
+        }
         Outcome::other(Value::unknown())
     }
 
@@ -228,7 +244,9 @@ impl<'a> Walker<'a, '_> {
             return outcome(value, site);
         }
         let inputs = given.all().fold(site, |sources, input| sources.with(input.sources));
-        let mut value = Value { graph: module.graph.max(Graph::Possible), sources: inputs, ..Value::data() };
+        // A guess that is fed a batch is a good one.
+        let least = if given.takes_batch() && self.outline.imports_torch() { Graph::Likely } else { Graph::Possible };
+        let mut value = Value { graph: module.graph.max(least), sources: inputs, ..Value::data() };
         value = value.flagged(Flags::RAW);
         if given.all().any(|input| input.device == Device::Cuda) {
             value.device = Device::Cuda;
@@ -414,6 +432,10 @@ impl<'a> Walker<'a, '_> {
                 let value =
                     if given.is_true("create_graph") { self.of_args(given) } else { Value::data().flagged(Flags::RAW) };
                 return value;
+            }
+            "torch.cuda.empty_cache" => {
+                let block = &self.log.blocks[self.f.block.0 as usize];
+                self.f.summary.empties_cache |= matches!(block.kind, super::events::BlockKind::Function(_));
             }
             "torch.device" => {
                 let device = given.first().map_or(Device::Unknown, |value| value.device);

@@ -449,6 +449,80 @@ pub(crate) fn guess(name: &str, usage: Usage) -> Value {
     Value::unknown()
 }
 
+/// Whether a function's name says that it works on tensors without weights of its own.
+pub(crate) fn is_helper_name(name: &str) -> bool {
+    const WORDS: &[&str] = &[
+        "transform",
+        "aug",
+        "norm",
+        "process",
+        "prepare",
+        "collate",
+        "token",
+        "metric",
+        "acc",
+        "mix",
+        "crop",
+        "resize",
+        "get",
+        "make",
+        "build",
+        "create",
+        "load",
+        "save",
+        "log",
+        "print",
+        "plot",
+        "draw",
+        "show",
+        "fn",
+        "func",
+        "function",
+        "convert",
+        "cast",
+        "move",
+        "batch",
+        "split",
+        "compute",
+        "calc",
+        "calculate",
+        "update",
+        "sample",
+        "dist",
+        "sim",
+        "mask",
+        "pad",
+        "to",
+        "from",
+        "is",
+        "has",
+        "iou",
+        "dice",
+        "psnr",
+        "ssim",
+        "lpips",
+        "f",
+        "fwd",
+        "op",
+        "callback",
+        "hook",
+        "warp",
+        "quantize",
+        "round",
+        "clip",
+        "scale",
+        "shuffle",
+        "gather",
+        "reduce",
+        "add",
+    ];
+    name.is_empty()
+        || name.starts_with(|first: char| first.is_uppercase())
+        || name
+            .split('_')
+            .any(|word| WORDS.iter().any(|known| word == *known || known.len() > 3 && word.starts_with(known)))
+}
+
 fn is_criterion_name(lower: &str) -> bool {
     lower.starts_with("criteri")
         || lower.ends_with("criterion")

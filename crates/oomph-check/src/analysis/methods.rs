@@ -97,7 +97,8 @@ impl<'a> Walker<'a, '_> {
             }
             Method::ToCuda => {
                 self.f.summary.moves_to_cuda = true;
-                Value { device: Device::Cuda, ..same(receiver.clone()) }.unflagged(Flags::VIEW.with(Flags::LEAF))
+                let moved = Value { device: Device::Cuda, ..same(receiver.clone()) }.flagged(Flags::MOVED);
+                moved.unflagged(Flags::VIEW.with(Flags::LEAF))
             }
             Method::To => {
                 let device = given.device();
@@ -106,7 +107,7 @@ impl<'a> Walker<'a, '_> {
                 // `.to(device)` with an unknown device: no longer known to be on the CPU.
                 let device =
                     if device == Device::Cpu && given.device() == Device::Unknown { Device::Unknown } else { device };
-                Value { device, ..same(receiver.clone()) }.unflagged(Flags::LEAF)
+                Value { device, ..same(receiver.clone()) }.flagged(Flags::MOVED).unflagged(Flags::LEAF)
             }
             Method::RequiresGrad => match given.node.arguments.args.first() {
                 Some(Expr::BooleanLiteral(literal)) if !literal.value => receiver.clone().unflagged(Flags::LEAF),
@@ -252,8 +253,10 @@ impl<'a> Walker<'a, '_> {
             "tolist" => Value::of(Kind::List),
             "numpy" => Value::of(Kind::Array),
             "detach" => Value::data().flagged(Flags::DETACHED),
-            "to" | "cuda" | "cpu" | "float" | "half" | "long" | "contiguous" | "view" | "reshape" | "squeeze"
-            | "unsqueeze" | "mean" | "sum" | "clone" | "permute" | "transpose" | "flatten" => receiver.clone(),
+            "cuda" => Value { device: Device::Cuda, ..receiver.clone() }.flagged(Flags::MOVED),
+            "to" => Value { device: given.device(), ..receiver.clone() }.flagged(Flags::MOVED),
+            "cpu" | "float" | "half" | "long" | "contiguous" | "view" | "reshape" | "squeeze" | "unsqueeze"
+            | "mean" | "sum" | "clone" | "permute" | "transpose" | "flatten" => receiver.clone(),
             "items" => pairs(receiver.element()),
             "values" => Value::holder(Kind::Iterator, receiver.element()),
             name if name.ends_with("loss") => {

@@ -123,6 +123,17 @@ pub struct Outline<'a> {
 }
 
 impl<'a> Outline<'a> {
+    /// Whether the file imports torch, or a library that stands on it: a mention in a comment is not enough to guess by.
+    pub(crate) fn imports_torch(&self) -> bool {
+        const ROOTS: &[&str] =
+            &["torch", "lightning", "pytorch_lightning", "transformers", "accelerate", "timm", "dgl"];
+        let stars = self.stars.iter().map(String::as_str);
+        self.imports.values().map(String::as_str).chain(stars).any(|full| {
+            let root = full.split('.').next().unwrap_or_default();
+            ROOTS.contains(&root) || root.starts_with("torch")
+        })
+    }
+
     /// Looks a file over. `path` is what the user calls it.
     pub(crate) fn of(path: &str, body: &'a [Stmt]) -> Self {
         let (module, package) = module_name(path);

@@ -87,6 +87,8 @@ pub struct Summary {
     pub forwards: bool,
     /// Whether it moves something to the GPU.
     pub moves_to_cuda: bool,
+    /// Whether it empties the allocator's cache whenever it runs.
+    pub empties_cache: bool,
     /// What it keeps of its arguments.
     pub keeps: Vec<Kept>,
     /// The gradient mode its own body begins in.
@@ -103,6 +105,7 @@ impl Default for Summary {
             zeroes_grad: false,
             forwards: false,
             moves_to_cuda: false,
+            empties_cache: false,
             keeps: Vec::new(),
             grad: GradMode::On,
         }

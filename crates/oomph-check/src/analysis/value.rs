@@ -194,6 +194,8 @@ impl Flags {
     pub const PRETRAINED: Self = Self(1 << 13);
     /// It holds 64-bit floats or integers.
     pub const WIDE: Self = Self(1 << 14);
+    /// It was moved to a device here, whatever it is.
+    pub const MOVED: Self = Self(1 << 15);
 
     /// Promises that hold only when they hold on both paths.
     const ON_BOTH: u16 = Self::DETACHED.0 | Self::NO_GRAD.0 | Self::VIEW.0 | Self::FROZEN.0 | Self::SCALAR.0;

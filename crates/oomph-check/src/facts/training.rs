@@ -71,9 +71,12 @@ impl<'a> Facts<'a> {
     pub fn looks_like_evaluation(&self, at: &At) -> bool {
         let name = self.function_name(at).to_ascii_lowercase();
         let words = ["eval", "valid", "predict", "infer", "extract_feat", "get_feat"];
+        let whole_words =
+            |word: &str| matches!(word, "val" | "dev" | "calibrate" | "estimate" | "perplexity" | "score");
         // `test_dataloader` is a test of a loader; `test`, `test_epoch` and `run_test` are evaluation.
         let tests = name == "test" || name.ends_with("_test") || name.starts_with("test_") && name.contains("epoch");
-        let by_name = (tests || words.iter().any(|word| name.contains(word))) && !name.contains("train");
+        let by_name = (tests || words.iter().any(|word| name.contains(word)) || name.split('_').any(whole_words))
+            && !name.contains("train");
         by_name || self.eval_call(at).is_some()
     }
 

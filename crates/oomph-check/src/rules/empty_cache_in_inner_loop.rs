@@ -72,4 +72,19 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             .because(&place, text)
             .unsafe_fix("Remove the call", facts.delete_statement(call.at.stmt));
     }
+    for call in facts.calls() {
+        let empties = facts
+            .callee_summary(call)
+            .is_some_and(|summary| summary.empties_cache && !summary.steps && !summary.forwards);
+        let Some(batches) = facts.batch_loop(&call.at).filter(|_| empties) else { continue };
+        if facts.handler(&call.at).is_none() && facts.is_unconditional_in(&call.at, batches.block) {
+            let name = facts.source.slice(call.node.func.range());
+            report
+                .add(
+                    call,
+                    format!("`{name}()` empties the cache once a batch: that frees no tensor and slows the next ones"),
+                )
+                .because(&batches.head(), "this loop runs once a batch");
+        }
+    }
 }

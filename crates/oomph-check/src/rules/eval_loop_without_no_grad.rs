@@ -4,7 +4,7 @@ use crate::analysis::events::{BlockKind, Call, Callee, GradMode, LoopKind};
 use crate::analysis::value::Graph;
 use crate::facts::{Effect, Facts, FunctionKind, Loop};
 use crate::finding::{Edit, Level, Safety};
-use crate::python::{Ranged, Stmt};
+use crate::python::{Ranged, Stmt, TextRange};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
 
@@ -97,7 +97,21 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             continue;
         }
         let Some(batches) = evaluation_loop(facts, call) else { continue };
-        if seen.contains(&batches.block) || !facts.looks_like_evaluation(&call.at) || needs_gradients(facts, call) {
+        if seen.contains(&batches.block) {
+            continue;
+        }
+        if let Some(phase) = training_phase(facts, &batches) {
+            seen.push(batches.block);
+            report
+                .add(
+                    call,
+                    "Every phase of this loop records gradients, and only one uses them: the other keeps activations",
+                )
+                .because(&phase, "the backward pass runs in this phase only")
+                .because(&batches.head(), "all phases run this loop, and nothing switches gradients off");
+            continue;
+        }
+        if !facts.looks_like_evaluation(&call.at) || needs_gradients(facts, call) {
             continue;
         }
         seen.push(batches.block);
@@ -116,6 +130,29 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         };
         finding.safe_fix("Run the loop under `no_grad`", wrapped(facts, &batches));
     }
+}
+
+/// Where a loop for several phases runs its only backward passes: the test in `if phase == "train"`.
+fn training_phase(facts: &Facts<'_>, batches: &Loop<'_>) -> Option<TextRange> {
+    let phase = |call: &Call<'_>| {
+        let mut inside = facts.blocks_around(&call.at).take_while(|(id, _)| *id != batches.block);
+        inside.find_map(|(_, block)| match block.kind {
+            BlockKind::If(Some(test)) if asks_for_phase(facts.source.slice(test.range())) => Some(test.range()),
+            _ => None,
+        })
+    };
+    let mut found = None;
+    for call in facts.effects_in(Effect::Backward, batches.block) {
+        found = Some(phase(call)?);
+    }
+    found
+}
+
+/// Whether a test asks which phase this is, not how far training has come.
+fn asks_for_phase(test: &str) -> bool {
+    let lower = test.to_ascii_lowercase();
+    let counts = ["%", "<", ">", "step", "iter", "epoch", "batch", "freeze", "pretrain"];
+    lower.contains("train") && !counts.iter().any(|word| lower.contains(word))
 }
 
 /// The loop over batches around a call, or over other items where a module was switched to evaluation before.

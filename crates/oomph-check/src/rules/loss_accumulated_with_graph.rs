@@ -1,6 +1,6 @@
 //! `loss-accumulated-with-graph`: a running sum of losses keeps every graph.
 
-use crate::analysis::events::{Root, Store, StoreKind};
+use crate::analysis::events::{Callee, LoopKind, Root, Store, StoreKind};
 use crate::facts::{Effect, Facts, FunctionKind, Loop};
 use crate::finding::{Level, Safety};
 use crate::python::Ranged;
@@ -165,5 +165,11 @@ fn may_be_used_later(facts: &Facts<'_>, store: &Store<'_>) -> bool {
             && ret.value.holds_graph()
             && ret.value.sources.overlap(store.value.sources)
     });
-    returned && !facts.looks_like_evaluation(&store.at)
+    // Nobody back-propagates a sum over a whole loader, unless a caller is seen to.
+    let over_loader = facts.batch_loop(&store.at).is_some_and(|batches| batches.kind == LoopKind::Loader);
+    let called_to_train = facts.calls().iter().any(|call| {
+        matches!(call.callee, Callee::Project(function) if Some(function.index) == store.at.function)
+            && facts.effects_of(Effect::Backward, call.at.function).next().is_some()
+    });
+    returned && !facts.looks_like_evaluation(&store.at) && (!over_loader || called_to_train)
 }

@@ -1,6 +1,6 @@
 //! `zero-grad-inside-accumulation`: gradients are cleared before they are used.
 
-use crate::analysis::events::{BlockKind, Call};
+use crate::analysis::events::{Block, BlockKind, Call, LoopKind};
 use crate::analysis::value::BlockId;
 use crate::facts::{Effect, Facts};
 use crate::finding::Level;
@@ -62,6 +62,9 @@ def train(net_g, net_d, opt_g, opt_d, loader, criterion, every):
 
 fn check(facts: &Facts<'_>, report: &mut Report) {
     for zero in facts.effects(Effect::ZeroGrad).filter(|call| call.name == "zero_grad") {
+        if report_micro_loop(facts, zero, report) {
+            continue;
+        }
         let Some(batches) = facts.batch_loop(&zero.at) else { continue };
         if !facts.is_unconditional_in(&zero.at, batches.block) {
             continue;
@@ -85,6 +88,31 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
     }
 }
 
+/// `for micro in range(k): zero_grad(); backward()` with the step after that loop, inside the loop around it.
+fn report_micro_loop(facts: &Facts<'_>, zero: &Call<'_>, report: &mut Report) -> bool {
+    let mut around = facts.loops(&zero.at);
+    let (Some(micro), Some(outer)) = (around.next(), around.next()) else { return false };
+    let own = |call: &&Call<'_>| facts.loops(&call.at).next().is_some_and(|found| found.block == micro.block);
+    let Some(backward) = facts.effects_in(Effect::Backward, micro.block).find(own) else { return false };
+    let steps_inside = facts.effects_in(Effect::Step, micro.block).next().is_some();
+    let steps_after = |call: &&Call<'_>| {
+        call.at.order > zero.at.order && facts.loops(&call.at).next().is_some_and(|found| found.block == outer.block)
+    };
+    let Some(step) = facts.effects_in(Effect::Step, outer.block).find(steps_after) else { return false };
+    let always =
+        facts.is_unconditional_in(&zero.at, micro.block) && facts.is_unconditional_in(&backward.at, micro.block);
+    let is_range = matches!(micro.kind, LoopKind::Range | LoopKind::Steps | LoopKind::Items);
+    if steps_inside || !always || !is_range {
+        return false;
+    }
+    report
+        .add(zero, "Gradients are cleared on every micro-batch: only the last one reaches the step")
+        .because(&micro.head(), "this loop adds up the gradients of one step")
+        .because(backward, "gradients are added up here on every micro-batch")
+        .because(step, "the step comes once, after them");
+    true
+}
+
 /// The optimizer a step is for: `opt` of `opt.step()` and of `scaler.step(opt)`.
 fn stepped<'f>(facts: &'f Facts<'_>, step: &Call<'_>) -> Option<&'f str> {
     let scaled = step.receiver.as_ref().is_some_and(|value| value.kind == crate::analysis::value::Kind::Scaler);
@@ -99,9 +127,17 @@ fn counts(test: &str) -> bool {
 
 /// The `if` that counts turns around a call, inside a loop.
 fn modulo_around(facts: &Facts<'_>, call: &Call<'_>, outer: BlockId) -> Option<crate::python::TextRange> {
-    let inside = facts.blocks_around(&call.at).take_while(|(id, _)| *id != outer);
-    inside.into_iter().find_map(|(_, block)| match block.kind {
+    let counted = |block: &Block<'_>| match block.kind {
         BlockKind::If(Some(test)) if counts(facts.source.slice(test.range())) => Some(test.range()),
         _ => None,
+    };
+    let mut inside = facts.blocks_around(&call.at).take_while(|(id, _)| *id != outer);
+    // `if step % k: continue` before the step says the same.
+    let skips = |block: &Block<'_>| {
+        block.range.end() <= call.range().start() && facts.source.slice(block.range).trim_end().ends_with("continue")
+    };
+    inside.find_map(|(_, block)| counted(block)).or_else(|| {
+        let mut skipping = facts.blocks().filter(|(_, block)| block.parent == outer && skips(block));
+        skipping.find_map(|(_, block)| counted(block))
     })
 }

@@ -1,0 +1,113 @@
+//! Loops that go over batches without saying so by name: they draw with `next`, or move every item to a device.
+
+use crate::python::ast::visitor::source_order::{SourceOrderVisitor, walk_expr, walk_stmt};
+use crate::python::{Expr, Stmt};
+
+/// Whether the body of a loop draws a batch on every turn: `x, y = next(iterator)` among its own statements.
+pub(super) fn are_drawn_in(body: &[Stmt]) -> bool {
+    body.iter().any(|statement| match statement {
+        Stmt::Assign(assign) => are_drawn_by(&assign.value),
+        Stmt::Try(node) => are_drawn_in(&node.body),
+        _ => false,
+    })
+}
+
+/// Whether an expression draws from an iterator: `next(iterator).cuda()`, `(batch := next(iterator, None)) is not None`.
+pub(super) fn are_drawn_by(expr: &Expr) -> bool {
+    match expr {
+        Expr::Call(call) => match &*call.func {
+            Expr::Name(name) => name.id.as_str() == "next",
+            Expr::Attribute(attribute) => are_drawn_by(&attribute.value),
+            _ => false,
+        },
+        Expr::Attribute(attribute) => are_drawn_by(&attribute.value),
+        Expr::Subscript(subscript) => are_drawn_by(&subscript.value),
+        Expr::Named(named) => are_drawn_by(&named.value),
+        Expr::Compare(compare) => are_drawn_by(&compare.left),
+        _ => false,
+    }
+}
+
+/// Whether the body of a loop moves what it goes over to a device on every turn: `for a, b in trials: net(a.cuda())`.
+pub(super) fn are_moved_in(target: &Expr, iter: &Expr, body: &[Stmt]) -> bool {
+    // Entries of one batch, weights and optimizer state are moved too.
+    const NOT_BATCHES: &[&str] = &[
+        "items",
+        "values",
+        "keys",
+        "parameters",
+        "modules",
+        "children",
+        "models",
+        "nets",
+        "layers",
+        "state",
+        "buffers",
+    ];
+    let last = match iter {
+        Expr::Call(call) => &*call.func,
+        other => other,
+    };
+    // What an object keeps in an attribute is as often its modules as its data.
+    let Expr::Name(node) = last else { return false };
+    let name = node.id.as_str();
+    if NOT_BATCHES.iter().any(|word| name.ends_with(word)) {
+        return false;
+    }
+    let mut moves = Moves { target, found: false };
+    for statement in body {
+        moves.visit_stmt(statement);
+    }
+    moves.found
+}
+
+/// The name at the root of `batch["x"].float()`.
+fn root(expr: &Expr) -> Option<&str> {
+    match expr {
+        Expr::Name(name) => Some(name.id.as_str()),
+        Expr::Attribute(node) => root(&node.value),
+        Expr::Subscript(node) => root(&node.value),
+        Expr::Call(node) => root(&node.func),
+        _ => None,
+    }
+}
+
+/// Looks for `.cuda()` and `.to(...)` of something of the target.
+struct Moves<'t> {
+    target: &'t Expr,
+    found: bool,
+}
+
+impl Moves<'_> {
+    fn is_of_target(&self, moved: &Expr) -> bool {
+        match self.target {
+            Expr::Name(name) => root(moved) == Some(name.id.as_str()),
+            Expr::Tuple(tuple) => {
+                tuple.elts.iter().any(|part| Moves { target: part, found: false }.is_of_target(moved))
+            }
+            _ => false,
+        }
+    }
+}
+
+impl<'a> SourceOrderVisitor<'a> for Moves<'_> {
+    fn visit_stmt(&mut self, statement: &'a Stmt) {
+        // Only what runs on every turn of this loop.
+        if !self.found && !matches!(statement, Stmt::FunctionDef(_) | Stmt::ClassDef(_) | Stmt::For(_) | Stmt::While(_))
+        {
+            walk_stmt(self, statement);
+        }
+    }
+
+    fn visit_expr(&mut self, expr: &'a Expr) {
+        if let Expr::Call(call) = expr
+            && let Expr::Attribute(attribute) = &*call.func
+            && matches!(attribute.attr.as_str(), "cuda" | "to")
+        {
+            self.found |= self.is_of_target(&attribute.value);
+        }
+        if !self.found {
+            walk_expr(self, expr);
+        }
+    }
+}
