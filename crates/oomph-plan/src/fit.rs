@@ -1,7 +1,7 @@
 //! Whether the requests of a run fit another card: by replay, not by comparing sums.
 
 use oomph_heap::{BumpSource, Config, Options, Order, Outcome, Requests, Timeline, policy, replay};
-use oomph_trace::{DeviceTrace, Trace};
+use oomph_trace::Trace;
 
 use crate::cards::Card;
 
@@ -16,31 +16,33 @@ pub struct Fit {
     pub fits: bool,
 }
 
-/// The requests of one device, ready to be replayed.
+/// The requests of a run, by device, ready to be replayed.
 pub struct Judge {
-    requests: Requests,
+    devices: Vec<Requests>,
 }
 
 impl Judge {
     /// Takes the requests from a trace that did not run out of memory.
     #[must_use]
-    pub fn of(trace: &Trace, device: &DeviceTrace) -> Self {
+    pub fn of(trace: &Trace) -> Self {
         let config = Config::from_settings(&trace.settings).unwrap_or_default();
-        Self { requests: Requests::of(device, &Timeline::with_config(device, &config)) }
+        let requests = |device| Requests::of(device, &Timeline::with_config(device, &config));
+        Self { devices: trace.devices.iter().map(requests).collect() }
     }
 
-    /// Replays them through PyTorch's allocator on a card.
+    /// Replays them through PyTorch's allocator on cards of one kind, one a device.
     #[must_use]
     pub fn judge(&self, card: &Card) -> Fit {
-        let capacity_bytes = card.usable_bytes();
-        let Ok(policy) = policy(self.requests.recorded_policy()) else {
-            return Fit { name: card.name.clone(), memory_bytes: card.memory_bytes, fits: false };
-        };
-        let options = Options { limit_bytes: None, stop_at_oom: true, request_ghosts: true };
-        let mut source = BumpSource::new(Order::Ascending, Some(capacity_bytes));
-        let outcome = replay(policy, &self.requests, &mut source, &options).outcome;
-        Fit { name: card.name.clone(), memory_bytes: card.memory_bytes, fits: matches!(outcome, Outcome::Ok) }
+        let fits = self.devices.iter().all(|requests| fits(requests, card.usable_bytes()));
+        Fit { name: card.name.clone(), memory_bytes: card.memory_bytes, fits }
     }
+}
+
+fn fits(requests: &Requests, capacity_bytes: u64) -> bool {
+    let Ok(policy) = policy(requests.recorded_policy()) else { return false };
+    let options = Options { limit_bytes: None, stop_at_oom: true, request_ghosts: true };
+    let mut source = BumpSource::new(Order::Ascending, Some(capacity_bytes));
+    matches!(replay(policy, requests, &mut source, &options).outcome, Outcome::Ok)
 }
 
 #[cfg(test)]
@@ -64,7 +66,7 @@ mod tests {
             job.segment_alloc(at * 8 * GIB, 4 * GIB, &[]).alloc(at * 8 * GIB, 4 * GIB, &[]);
         }
         let trace = job.finish();
-        let judge = Judge::of(&trace, &trace.devices[0]);
+        let judge = Judge::of(&trace);
         let fits = |name: &str| judge.judge(&Card::named(name).expect(name)).fits;
         // 35 GiB reserved, but never more than 20 at a time.
         assert!(fits("h200") && fits("rtx_4090"), "the allocator gives its cache back before it fails");

@@ -144,21 +144,26 @@ pub(crate) fn run(args: &Args) -> Result<Verdict, Error> {
         Ranks::One(rank) => return Err(Error::UnknownRank { rank, processes }),
     };
     let mut worst: Option<Experiment> = None;
+    let mut peaks = Vec::new();
     for rank in ranks {
         job.launch.rank = rank;
         let experiment = experiment(&job, &cards[0], args, rank)?;
+        peaks.extend(experiment.peaks(&cards[0]).map(|peaks| (rank, peaks)));
         if worst.as_ref().is_none_or(|worst| experiment.weight() > worst.weight()) {
             worst = Some(experiment);
         }
     }
     // A range of ranks is never empty; an error here would be a defect of oomph.
-    let Some(experiment) = worst else { return Ok(Verdict::No) };
+    let Some(mut experiment) = worst else { return Ok(Verdict::No) };
+    experiment.ranks = peaks;
     show(&experiment, &cards, args)
 }
 
 fn show(experiment: &Experiment, cards: &[Card], args: &Args) -> Result<Verdict, Error> {
     let total_bytes = Some(cards[0].memory_bytes);
-    let report = oomph_explain::explain(&experiment.run.trace, &Options { total_bytes, ..Options::default() })?;
+    // Where one ran out of memory, that one is found by itself.
+    let device = if experiment.ran_out() { None } else { experiment.fullest_device() };
+    let report = oomph_explain::explain(&experiment.run.trace, &Options { total_bytes, device, ..Options::default() })?;
     let answer = Answer::of(experiment, &report, cards);
     let shown = if args.json {
         output::pretty(&json::render(&answer, &report, args.top))
@@ -185,7 +190,7 @@ fn experiment(job: &Job, card: &Card, args: &Args, rank: u32) -> Result<Experime
         // What it needs is worth knowing, but not at any price: a script may fail later for a reason of its own.
         endless = run_on(&roomy).ok().filter(|run| run.facts.outcome.kind != OutcomeKind::Oom);
     }
-    Ok(Experiment { run, endless, rank })
+    Ok(Experiment { run, endless, rank, ranks: Vec::new() })
 }
 
 /// More memory than any job has: what addresses of 47 bits leave room for.

@@ -16,13 +16,39 @@ pub(super) struct Experiment {
     pub(super) endless: Option<Run>,
     /// Which process of a distributed job it was.
     pub(super) rank: u32,
+    /// The peaks of every process that was planned, by rank, where they are several.
+    pub(super) ranks: Vec<(u32, Peaks)>,
 }
 
 impl Experiment {
     /// The larger, the worse for the card.
     pub(super) fn weight(&self) -> (bool, u64) {
         let peak = self.run.facts.devices.iter().map(|device| device.peak_reserved_bytes).max();
-        (self.run.facts.outcome.kind == OutcomeKind::Oom, peak.unwrap_or(0))
+        (self.ran_out(), peak.unwrap_or(0))
+    }
+
+    /// Whether the card was too small.
+    pub(super) fn ran_out(&self) -> bool {
+        self.run.facts.outcome.kind == OutcomeKind::Oom
+    }
+
+    /// The device that the process filled most.
+    pub(super) fn fullest_device(&self) -> Option<u32> {
+        let devices = self.run.facts.devices.iter();
+        let used = devices.filter(|device| self.run.trace.device(device.index).is_some());
+        used.max_by_key(|device| (device.peak_reserved_bytes, std::cmp::Reverse(device.index)))
+            .map(|device| device.index)
+    }
+
+    /// The peaks on every device the process used, by its ordinal.
+    pub(super) fn devices(&self, card: &Card) -> Vec<(u32, Peaks)> {
+        let used = self.run.facts.devices.iter().filter(|device| device.peak_reserved_bytes > 0);
+        used.filter_map(|device| Some((device.index, peaks_of(&self.run, device.index, card)?))).collect()
+    }
+
+    /// The peaks on the device that the process filled most.
+    pub(super) fn peaks(&self, card: &Card) -> Option<Peaks> {
+        self.devices(card).into_iter().map(|(_, peaks)| peaks).max_by_key(|peaks| peaks.device_bytes)
     }
 }
 
@@ -44,6 +70,8 @@ pub(super) struct Answer<'a> {
     pub(super) peaks: Peaks,
     /// What the job needs where it does not fit, if that could be found out.
     pub(super) needed: Option<Peaks>,
+    /// The peaks of every device that was used, by its ordinal.
+    pub(super) devices: Vec<(u32, Peaks)>,
     pub(super) phase: Phase,
     /// Name and bytes; they add up to the allocated peak.
     pub(super) categories: Vec<(Category, u64)>,
@@ -59,9 +87,9 @@ impl<'a> Answer<'a> {
         let case = &report.case;
         let peak_event = case.timeline.peak_allocated.event;
         let device = case.device.ordinal;
-        let fits = experiment.run.facts.outcome.kind != OutcomeKind::Oom;
+        let fits = !experiment.ran_out();
         let whole = if fits { Some(&experiment.run) } else { experiment.endless.as_ref() };
-        let judge = whole.and_then(|run| Some(Judge::of(&run.trace, run.trace.device(device)?)));
+        let judge = whole.map(|run| Judge::of(&run.trace));
         let fit = |card: &Card| judge.as_ref().map(|judge| judge.judge(card));
         Self {
             experiment,
@@ -74,6 +102,7 @@ impl<'a> Answer<'a> {
                 device_bytes: device_bytes(&experiment.run, device, case.timeline.peak_reserved.bytes, &asked[0]),
             },
             needed: experiment.endless.as_ref().and_then(|run| peaks_of(run, device, &asked[0])),
+            devices: experiment.devices(&asked[0]),
             phase: phase_at(case.device, peak_event, &experiment.run.facts),
             categories: categories(report),
             holders: holders_at(case, peak_event),

@@ -26,7 +26,9 @@ pub(super) fn render(answer: &Answer, report: &Report, top: usize) -> Value {
         "outcome": if answer.fits { "ok" } else { "oom" },
         "gpu": answer.card.name,
         "device": answer.device,
+        "devices": answer.devices.iter().map(|part| numbered("device", part)).collect::<Vec<_>>(),
         "rank": answer.experiment.rank,
+        "ranks": answer.experiment.ranks.iter().map(|part| numbered("rank", part)).collect::<Vec<_>>(),
         "peak_at": { "step": answer.phase.step, "phase": answer.phase.name, "event": answer.holders.at },
         "needed": answer.needed.map(peaks),
         "verdict": if answer.fits { Value::Null } else { explained["verdict"].clone() },
@@ -62,6 +64,15 @@ fn peaks(peaks: Peaks) -> Value {
         "peak_reserved_bytes": peaks.reserved_bytes,
         "peak_device_bytes": peaks.device_bytes,
     })
+}
+
+/// The peaks of one device or process, with its number first.
+fn numbered(name: &str, (number, part): &(u32, Peaks)) -> Value {
+    let mut value = json!({ name: number });
+    if let (Value::Object(all), Value::Object(peaks)) = (&mut value, peaks(*part)) {
+        all.extend(peaks);
+    }
+    value
 }
 
 fn fit(fit: &Fit) -> Value {

@@ -10,7 +10,7 @@ use oomph_explain::render::table::{Align, table, wrap};
 use oomph_explain::source::file_name;
 use oomph_plan::facts::Assumed;
 
-use super::answer::Answer;
+use super::answer::{Answer, Peaks};
 
 const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
@@ -20,6 +20,8 @@ pub(super) fn render(answer: &Answer, report: &Report, top: usize, width: usize)
     let mut out = String::new();
     sentence(&mut out, answer, report, width);
     peaks(&mut out, answer);
+    several(&mut out, "Every card", "cuda:", &answer.devices, width);
+    several(&mut out, "Every process", "rank ", &answer.experiment.ranks, width);
     categories(&mut out, answer, width);
     lines(&mut out, answer, report, top, width);
     cards(&mut out, answer, width);
@@ -61,7 +63,13 @@ fn sentence(out: &mut String, answer: &Answer, report: &Report, width: usize) {
 }
 
 fn peaks(out: &mut String, answer: &Answer) {
-    heading(out, "Peak");
+    let mut title = "Peak".to_owned();
+    if answer.experiment.ranks.len() > 1 {
+        let _ = write!(title, " of rank {}, which needs most", answer.experiment.rank);
+    } else if answer.devices.len() > 1 {
+        let _ = write!(title, " of cuda:{}, which needs most", answer.device);
+    }
+    heading(out, &title);
     let rows = [
         ("allocated", answer.peaks.allocated_bytes, "held by tensors"),
         ("reserved", answer.peaks.reserved_bytes, "taken from the driver by PyTorch"),
@@ -70,6 +78,23 @@ fn peaks(out: &mut String, answer: &Answer) {
     for (name, bytes, note) in rows {
         let _ = writeln!(out, "  {name:<10} {:>10}  {DIM}{note}{DIM:#}", show(bytes));
     }
+}
+
+/// The peaks of each of several devices or processes; the rest of the answer is about the fullest.
+fn several(out: &mut String, title: &str, prefix: &str, parts: &[(u32, Peaks)], width: usize) {
+    if parts.len() < 2 {
+        return;
+    }
+    heading(out, title);
+    let row = |(number, peaks): &(u32, Peaks)| {
+        let bytes = [peaks.allocated_bytes, peaks.reserved_bytes, peaks.device_bytes];
+        let mut row: Vec<String> = bytes.into_iter().map(show).collect();
+        row.push(format!("{prefix}{number}"));
+        row
+    };
+    let columns =
+        [("ALLOCATED", Align::Right), ("RESERVED", Align::Right), ("DEVICE", Align::Right), ("", Align::Left)];
+    out.push_str(&table(&columns, &parts.iter().map(row).collect::<Vec<_>>(), width));
 }
 
 fn categories(out: &mut String, answer: &Answer, width: usize) {
