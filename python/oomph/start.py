@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from . import endless, errors, launch, session
+from . import endless, errors, journal, launch, session
 from .settings import Settings
 
 
@@ -16,6 +16,8 @@ def main() -> int:
     # The interpreter put the folder of this package first; the script's own folder, or '', belongs there.
     sys.path.pop(0)
     watch = session.Session(settings)
+    tree = [os.getcwd(), os.path.dirname(os.path.abspath(settings.target))]
+    journal.Journal(settings.folder, tree, watch.note).install()
     try:
         watch.install()
         launch.run(settings, arguments)

@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// File name and text, from `python/`. One line a file.
-const FILES: [(&str, &str); 19] = [
+const FILES: &[(&str, &str)] = &[
     ("__main__.py", include_str!("../../../python/__main__.py")),
     ("oomph/__init__.py", include_str!("../../../python/oomph/__init__.py")),
     ("oomph/checkpoints.py", include_str!("../../../python/oomph/checkpoints.py")),
@@ -15,6 +15,7 @@ const FILES: [(&str, &str); 19] = [
     ("oomph/following.py", include_str!("../../../python/oomph/following.py")),
     ("oomph/hostcost.py", include_str!("../../../python/oomph/hostcost.py")),
     ("oomph/imports.py", include_str!("../../../python/oomph/imports.py")),
+    ("oomph/journal.py", include_str!("../../../python/oomph/journal.py")),
     ("oomph/launch.py", include_str!("../../../python/oomph/launch.py")),
     ("oomph/reads.py", include_str!("../../../python/oomph/reads.py")),
     ("oomph/recorder.py", include_str!("../../../python/oomph/recorder.py")),

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use crate::cards::Card;
 use crate::error::PlanError;
 use crate::facts::{Facts, Outcome, OutcomeKind};
-use crate::{bootstrap, library, process, trace};
+use crate::{bootstrap, library, process, trace, undo};
 
 /// Host tensors of at least this size are memory maps of their own: they read as zeros and take no memory until they
 /// are written. The Python side counts on it.
@@ -153,7 +153,9 @@ impl Job {
         }
         let folder = tempfile::Builder::new().prefix("oomph-plan-").tempdir()?;
         let mut printed = tempfile::tempfile()?;
-        let status = self.start(cards, &folder, &printed)?;
+        let status = self.start(cards, &folder, &printed);
+        undo::undo(folder.path());
+        let status = status?;
         let facts = read_facts(folder.path(), status, &mut printed)?;
         check(&facts.outcome, &mut printed)?;
         if !facts.used_cuda {

@@ -14,6 +14,7 @@ mod job;
 mod library;
 mod process;
 mod trace;
+mod undo;
 
 pub use cards::Card;
 pub use error::PlanError;
