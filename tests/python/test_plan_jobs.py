@@ -24,6 +24,7 @@ CASES = {
     "compile_dynamic": (["compiled.py", "dynamic"], 3),
     "graphs_and_streams": (["graphs_and_streams.py"], 2),
     "own_kernels": (["--steps", "0", "own_kernels.py"], 1),
+    "graph_batches": (["graph_batches.py"], 3),
     "what_card": (["--gpu", "rtx_4090", "what_card.py"], 3),
     "fsdp": (["torchrun", "--nproc-per-node", "8", "fsdp.py"], 3),
     "ddp_spawn": (["--gpus", "2", "ddp_spawn.py"], 3),
