@@ -82,6 +82,22 @@ pub fn uses_in<'a>(body: &'a [Stmt], name: &str) -> Vec<Use<'a>> {
     finder.found
 }
 
+/// Names bound to parts of what a name holds: `state` of `state = checkpoint["model"]`.
+#[must_use]
+pub fn parts_of<'a>(body: &'a [Stmt], name: &str) -> Vec<&'a str> {
+    let uses = uses_in(body, name);
+    let parts = uses.iter().filter_map(|found| match found.stmt {
+        Stmt::Assign(assign) => match (assign.targets.as_slice(), found.around.last()) {
+            ([Expr::Name(part)], Some(Expr::Subscript(_) | Expr::Call(_))) if part.id.as_str() != name => {
+                Some(part.id.as_str())
+            }
+            _ => None,
+        },
+        _ => None,
+    });
+    parts.collect()
+}
+
 /// The expressions around an expression within its statement, innermost first.
 #[must_use]
 pub fn expressions_around(stmt: &Stmt, inner: TextRange) -> Vec<&Expr> {

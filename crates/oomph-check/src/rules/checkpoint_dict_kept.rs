@@ -6,7 +6,7 @@ use crate::finding::{Edit, Level, Safety};
 use crate::python::{Expr, Ranged};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
-use crate::uses::{Use, string_of, uses_in};
+use crate::uses::{Use, parts_of, string_of, uses_in};
 
 pub(super) static RULE: Rule = Rule {
     name: "checkpoint-dict-kept",
@@ -135,9 +135,10 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         }
         let body = facts.body_around(&call.at);
         let uses = uses_in(body, name);
-        let Some(load) = uses.iter().find(|found| goes_into_model(facts, found)) else { continue };
+        let parts: Vec<Use<'_>> = parts_of(body, name).into_iter().flat_map(|part| uses_in(body, part)).collect();
+        let Some(load) = uses.iter().chain(&parts).find(|found| goes_into_model(facts, found)) else { continue };
         // A bare dict of weights may come from anywhere, the CPU too; a checkpoint of this program comes from its GPU.
-        let own = load.around.first().is_some_and(|around| around.is_subscript_expr());
+        let own = !parts.is_empty() || load.around.first().is_some_and(|around| around.is_subscript_expr());
         if !says_gpu(call) && !own {
             continue;
         }
@@ -160,7 +161,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         finding
             .because(load.name, "its tensors are copied into the model here and not needed again")
             .because(training, "training runs with the copy still alive");
-        if let (false, Some(last)) = (read_later, last_statement(facts, call, &uses)) {
+        if let (false, true, Some(last)) = (read_later, parts.is_empty(), last_statement(facts, call, &uses)) {
             finding.safe_fix(format!("Delete `{name}` after its last use"), delete_after(facts, last, name));
         }
     }

@@ -7,7 +7,7 @@ use crate::finding::Level;
 use crate::python::{Expr, Ranged};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
-use crate::uses::string_of;
+use crate::uses::{last_name, string_of};
 
 pub(super) static RULE: Rule = Rule {
     name: "ddp-without-set-device",
@@ -42,6 +42,28 @@ def worker(rank, world_size):
     dist.init_process_group('nccl', rank=rank, world_size=world_size)
     model = build_model().cuda()
     model = DistributedDataParallel(model, device_ids=[rank])
+",
+        },
+        Example {
+            bad: "\
+import torch
+import torch.distributed as dist
+
+def main(build):
+    device = torch.device('cuda' if torch.cuda.is_available() else 'cpu')
+    dist.init_process_group(backend='nccl')
+    return torch.nn.parallel.DistributedDataParallel(build().to(device))
+",
+            good: "\
+import os
+import torch
+import torch.distributed as dist
+
+def main(build):
+    device = torch.device('cuda', int(os.environ['LOCAL_RANK']))
+    torch.cuda.set_device(device)
+    dist.init_process_group(backend='nccl')
+    return torch.nn.parallel.DistributedDataParallel(build().to(device))
 ",
         },
         Example {
@@ -143,7 +165,15 @@ fn chooses_device(facts: &Facts<'_>) -> bool {
 
 /// Whether a call uses the current device, whatever that is.
 fn means_current_device(facts: &Facts<'_>, call: &Call<'_>) -> bool {
-    let bare = |device: &Expr| string_of(device) == Some("cuda");
+    let plain = |device: &Expr| {
+        let text = facts.written(device).replace(['"', '\''], "");
+        text == "cuda" || text == "torch.device(cuda)" || text.contains("cuda if ")
+    };
+    let named = |device: &Expr| {
+        let mut binds = facts.binds_of(last_name(device).unwrap_or_default()).peekable();
+        binds.peek().is_some() && binds.all(|bind| bind.value_expr.is_some_and(plain))
+    };
+    let bare = |device: &Expr| string_of(device) == Some("cuda") || named(device);
     let receiver_is_value = call.receiver.is_some() && facts.full_name(call).is_none();
     match call.name {
         "cuda" => {

@@ -6,7 +6,7 @@ use crate::finding::{Level, Safety};
 use crate::python::{Expr, ExprCall};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
-use crate::uses::uses_in;
+use crate::uses::{Use, parts_of, uses_in};
 
 pub(super) static RULE: Rule = Rule {
     name: "load-without-map-location",
@@ -44,7 +44,8 @@ import torch
 
 def resume(model, optimizer, args):
     checkpoint = torch.load(args.resume)
-    model.load_state_dict(checkpoint['model'])
+    weights = checkpoint['model']
+    model.load_state_dict(weights)
     optimizer.load_state_dict(checkpoint['optimizer'])
     model.to('cuda')
     return checkpoint['epoch']
@@ -73,6 +74,13 @@ import torch
 
 features = torch.load('features.pt')
 model.cuda()(features)
+optimizer.load_state_dict(torch.load('optimizer.pt'))
+",
+        "\
+import torch
+
+model.load_state_dict(torch.load(args.pretrained_vgg))
+model.cuda()
 ",
         "\
 import io
@@ -110,11 +118,12 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
     let Some(gpu) = gpu else { return };
     for call in facts.calls_to("torch.load") {
         let says_where = call.keyword("map_location").is_some() || call.args.len() > 1 || call.has_star();
-        if says_where || is_in_memory(facts, call) || is_under_device_test(facts, call) {
+        if says_where || is_no_checkpoint(facts, call) || is_under_device_test(facts, call) {
             continue;
         }
         let Some((load, copies_only)) = goes_into_state(facts, call) else { continue };
         let path = call.arg(0).map_or("the checkpoint", |path| facts.written(path));
+        let path = if path.contains('\n') || path.len() > 60 { "the checkpoint" } else { path };
         let finding = report
             .add(call, format!("`{path}` is loaded onto the card it was saved from, beside the model's own copy"));
         finding
@@ -134,10 +143,12 @@ fn uses_gpu(facts: &Facts<'_>, call: &Call<'_>) -> bool {
     facts.moves_to_gpu(call) || call.name == "set_device" || call.name == "init_process_group"
 }
 
-/// Whether what is loaded was saved by this program, in memory.
-fn is_in_memory(facts: &Facts<'_>, call: &Call<'_>) -> bool {
+/// Whether what is loaded was saved in memory, or by somebody else.
+fn is_no_checkpoint(facts: &Facts<'_>, call: &Call<'_>) -> bool {
     let text = call.arg(0).map_or("", |path| facts.written(path)).to_ascii_lowercase();
-    ["buffer", "bytesio", "stream", "buf"].iter().any(|word| text.contains(word))
+    // Published weights are saved from the CPU as often as not.
+    let published = ["pretrain", "init_model", "basenet", "backbone", "imagenet", "download", "hub"];
+    ["buffer", "bytesio", "stream", "buf"].iter().chain(&published).any(|word| text.contains(word))
 }
 
 /// Whether the program asks for a GPU first and may load differently without one.
@@ -153,25 +164,39 @@ fn is_under_device_test(facts: &Facts<'_>, call: &Call<'_>) -> bool {
 
 /// The `load_state_dict` that what is loaded goes into, and whether it goes nowhere else.
 fn goes_into_state<'a>(facts: &Facts<'a>, call: &Call<'a>) -> Option<(&'a ExprCall, bool)> {
-    if let Some(load) = facts.around(call).into_iter().find_map(load_state_dict) {
+    if let Some(load) = facts.around(call).into_iter().find_map(|outer| load_state_dict(facts, outer)) {
         return Some((load, copies(load)));
     }
     let name = facts.bound_name(call)?;
-    let uses = uses_in(facts.body_around(&call.at), name);
-    let load = uses.iter().flat_map(crate::uses::Use::calls).find(|call| is_load_state_dict(call))?;
-    let everywhere = uses.iter().all(|found| found.calls().any(|call| is_load_state_dict(call) && copies(call)));
+    let body = facts.body_around(&call.at);
+    let uses = uses_in(body, name);
+    let through_part = || {
+        let parts = parts_of(body, name).into_iter().flat_map(|part| uses_in(body, part));
+        parts.flat_map(|found| found.calls().collect::<Vec<_>>()).find(|call| is_load_state_dict(facts, call))
+    };
+    let mut calls = uses.iter().flat_map(Use::calls);
+    let load = calls.find(|call| is_load_state_dict(facts, call)).or_else(through_part)?;
+    let everywhere = uses.iter().all(|found| found.calls().any(|call| is_load_state_dict(facts, call) && copies(call)));
     Some((load, everywhere && call.at.function.is_some()))
 }
 
-fn load_state_dict(expr: &Expr) -> Option<&ExprCall> {
+fn load_state_dict<'e>(facts: &Facts<'_>, expr: &'e Expr) -> Option<&'e ExprCall> {
     match expr {
-        Expr::Call(call) if is_load_state_dict(call) => Some(call),
+        Expr::Call(call) if is_load_state_dict(facts, call) => Some(call),
         _ => None,
     }
 }
 
-fn is_load_state_dict(call: &ExprCall) -> bool {
-    matches!(&*call.func, Expr::Attribute(method) if method.attr.as_str() == "load_state_dict")
+/// Whether it is `load_state_dict` of something that copies: an optimizer shares what is already in place.
+fn is_load_state_dict(facts: &Facts<'_>, call: &ExprCall) -> bool {
+    match &*call.func {
+        Expr::Attribute(method) => {
+            let holder = facts.written(&*method.value).to_ascii_lowercase();
+            let shares = ["opt", "sched", "scaler"].iter().any(|word| holder.contains(word));
+            method.attr.as_str() == "load_state_dict" && !shares
+        }
+        _ => false,
+    }
 }
 
 fn copies(call: &ExprCall) -> bool {
