@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import ast
+import ctypes
 import linecache
+import sys
+import threading
+import time
 from collections.abc import Callable
 from types import FrameType
 
 #: Reads of one line between two looks at whether anything has changed.
 READS_BETWEEN_LOOKS = 1000
+#: Seconds of work after which a loop that reads nothing is looked at too.
+WORK_SECONDS = 300
+#: Seconds between two looks at the time.
+PAUSE_SECONDS = 10
 
 
 class Endless(BaseException):
@@ -23,18 +31,40 @@ class Watch:
         self._seen: object = None
         self._place: str | None = None
 
+    def install(self) -> None:
+        """Looks at the time beside the script."""
+        thread = threading.Thread(target=self._look_at_times, args=(threading.get_ident(),), daemon=True)
+        thread.start()
+
+    def _look_at_times(self, script: int) -> None:
+        seen, since = self._progress(), time.process_time()
+        while True:
+            time.sleep(PAUSE_SECONDS)
+            now = self._progress()
+            place = _waiting_loop(sys._current_frames().get(script))
+            if now is None or now != seen or place is None:
+                seen, since = now, time.process_time()
+            elif time.process_time() - since > WORK_SECONDS:
+                self._place = place
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(script), ctypes.py_object(Endless))
+                return
+
+    def message(self) -> str:
+        """Where the script waits."""
+        return f"{self._place} loops, waiting for what a hollow card never gives"
+
     def on_read(self, frame: FrameType, count: int) -> None:
         """A line has read for the `count`th time. Called from where nothing can be raised."""
         if count % READS_BETWEEN_LOOKS:
             return
         seen, self._seen = self._seen, self._progress()
-        if seen == self._seen:
+        if self._seen is not None and seen == self._seen:
             self._place = _waiting_loop(frame)
 
     def check(self) -> None:
         """Leaves a script that waits for ever."""
         if self._place is not None:
-            raise Endless(f"{self._place} loops until a value says stop, which a hollow card never gives")
+            raise Endless
 
 
 def _waiting_loop(frame: FrameType | None) -> str | None:

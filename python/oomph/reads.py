@@ -23,6 +23,8 @@ class Reads:
 
     def __init__(self, watch: Callable[[FrameType, int], None]) -> None:
         self.lines: Counter[tuple[str, int, str]] = Counter()
+        #: The last of them.
+        self.last: tuple[str, int, str] | None = None
         self._watch = watch
         self._state = threading.local()
         self._callback: object = None
@@ -67,6 +69,7 @@ class Reads:
 
     def _count(self, start: FrameType, assumed: str) -> None:
         line = (*place_of(start), assumed)
+        self.last = line
         self.lines[line] += 1
         self._watch(start, self.lines[line])
 

@@ -46,8 +46,8 @@ def outcome_of_exit(problem: SystemExit) -> Outcome:
     return Outcome("exit", message=f"exit code {problem.code}" if is_number else str(problem.code))
 
 
-def outcome_of_failure(problem: BaseException) -> Outcome:
-    """What the script raised."""
+def outcome_of_failure(problem: BaseException, last_read: tuple[str, int, str] | None) -> Outcome:
+    """What the script raised, and the last value it had read by then that nobody knows: it may have led there."""
     torch = sys.modules.get("torch")
     out_of_memory = getattr(torch, "OutOfMemoryError", None)
     kind = "oom" if out_of_memory is not None and isinstance(problem, out_of_memory) else "error"
@@ -58,6 +58,9 @@ def outcome_of_failure(problem: BaseException) -> Outcome:
     while place is not None and os.path.abspath(place.tb_frame.f_code.co_filename).startswith(here):
         place = place.tb_next
     shown = _without_own_frames(traceback.TracebackException(type(problem), problem, place), here)
+    if last_read is not None and last_read[0] and kind == "error":
+        file, line, assumed = last_read
+        shown += f"Before that, {file}:{line} read values of the card, which a plan cannot know and took for: {assumed}\n"
     first_line = (str(problem).splitlines() or [""])[0]
     return Outcome(kind, message=f"{type(problem).__name__}: {first_line}".rstrip(": "), traceback=shown)
 
@@ -101,15 +104,17 @@ class Session:
             self.notes.append(text)
 
     def _progress(self) -> object:
-        """What changes as long as the run gets anywhere."""
-        torch = sys.modules.get("torch")
-        return self.steps.done, self.recorder.peaks(torch) if torch is not None and self.recorder.recording else None
+        """What changes as long as the run gets anywhere; None before it uses a card."""
+        if not self.recorder.recording:
+            return None
+        return self.steps.done, self.recorder.peaks(sys.modules["torch"])
 
     def _on_torch(self, torch: ModuleType) -> None:
         check(torch)
         self.recorder.install(torch)
         self.steps.install(torch)
         self.scaling.install(torch)
+        self.watch.install()
         self.reads.install(torch)
         self.following.install(torch)
         self.draws.install(torch)
@@ -117,11 +122,11 @@ class Session:
         checkpoints.guard_torch(torch, self.note)
         distributed.install(self.note, self.following.forget_arguments)
 
-    def outcome_of_endless(self, problem: endless.Endless) -> Outcome:
+    def outcome_of_endless(self) -> Outcome:
         """What the steps before have shown is worth keeping."""
         if not self.steps.done:
-            return Outcome("endless", message=str(problem))
-        self.note(f"the run was ended: {problem}")
+            return Outcome("endless", message=self.watch.message())
+        self.note(f"the run was ended: {self.watch.message()}")
         return Outcome("stopped")
 
     def stop(self) -> None:

@@ -24,14 +24,14 @@ def main() -> int:
         outcome = session.Outcome("end")
     except session.Stop:
         outcome = session.Outcome("stopped")
-    except endless.Endless as problem:
-        outcome = watch.outcome_of_endless(problem)
+    except endless.Endless:
+        outcome = watch.outcome_of_endless()
     except errors.Unusable as problem:
         outcome = session.Outcome("unusable", reason=problem.reason, message=str(problem))
     except SystemExit as problem:
         outcome = session.outcome_of_exit(problem)
     except BaseException as problem:  # noqa: BLE001 - whatever the script raised is its own business, and a result
-        outcome = session.outcome_of_failure(problem)
+        outcome = session.outcome_of_failure(problem, watch.reads.last)
     if os.getpid() != watch.owner:
         # A fork of the script ended here: what it leaves is not the result.
         return 1

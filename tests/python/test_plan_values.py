@@ -142,7 +142,17 @@ def test_a_loop_without_a_limit_is_left(planned):
             x = x * 0.5
     """)
     assert code == 2
-    assert "job.py:4 loops until a value says stop" in err and "hint: give the loop a limit" in err
+    assert "job.py:4 loops, waiting for what a hollow card never gives" in err and "hint: give the loop a limit" in err
+
+
+def test_a_failure_names_the_value_that_may_have_led_there(planned):
+    code, _, err = planned("""
+        import torch
+        if (torch.randn(8, device="cuda") > 9).any():
+            raise ValueError("too large")
+    """)
+    assert code == 2
+    assert "job.py:3 read values of the card, which a plan cannot know and took for: some" in err
 
 
 def test_what_steps_have_shown_is_kept_when_a_later_loop_never_ends(planned):
