@@ -131,7 +131,12 @@ def report(results: list[tuple[dict, dict]]) -> tuple[str, bool]:
 HEADER = """# Accuracy
 
 What `oomph plan --gpu h200` says on a machine without a GPU, against what an H200 measured: the difference of the two
-peaks over the whole run of every job in `corpus/h200/h200.jsonl` and `corpus/h200/extra_plan/h200.jsonl`. `make accuracy` makes this page.
+peaks over the whole run of every job in `corpus/h200/h200.jsonl` and `corpus/h200/extra_plan/h200.jsonl`. `make accuracy`
+makes this page.
+
+Where a plan is off it is for one of four reasons: values that only the card has (routing, detections, the steps that a
+gradient scaler skips); the moment at which a side stream is done with a block; workspaces of products that cuDNN hands on
+to cuBLASLt; and the order of addresses, where PyTorch's allocator chooses between equal blocks by it.
 
 """
 
