@@ -6,6 +6,9 @@ use serde_json::value::RawValue;
 use crate::error::Error;
 use crate::source::{Kind, Source};
 
+/// Offsets have 32 bits, and a file is held several times over.
+const BYTES_MAX: usize = 1 << 30;
+
 const BYTE_ORDER_MARK: &str = "\u{feff}";
 
 /// What is around a source on disk.
@@ -20,8 +23,11 @@ impl Envelope {
     /// Takes the Python out of a file's bytes.
     ///
     /// # Errors
-    /// The bytes are not UTF-8, or not a notebook where one was expected.
+    /// The bytes are too many, not UTF-8, or not a notebook where one was expected.
     pub fn open(name: &str, bytes: Vec<u8>, kind: Kind) -> Result<(Self, Source), Error> {
+        if bytes.len() > BYTES_MAX {
+            return Err(Error::TooLarge { name: name.to_owned(), bytes: bytes.len() });
+        }
         let text = String::from_utf8(bytes).map_err(|error| {
             let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
             let line = valid.split(|byte| *byte == b'\n').count();

@@ -23,6 +23,14 @@ pub enum Error {
         /// The line with the first byte that is none, from 1.
         line: usize,
     },
+    /// More text than can be checked.
+    #[error("{name}: {bytes} bytes are more than oomph checks; leave the file out with 'exclude'")]
+    TooLarge {
+        /// The file.
+        name: String,
+        /// Its size.
+        bytes: usize,
+    },
     /// A settings file says something it should not.
     #[error("{}:{line}:{column}: {problem}", path.display())]
     Settings {
@@ -44,7 +52,7 @@ impl Error {
     #[must_use]
     pub fn hint(&self) -> Option<&str> {
         match self {
-            Self::Notebook { .. } | Self::NotUtf8 { .. } => None,
+            Self::Notebook { .. } | Self::NotUtf8 { .. } | Self::TooLarge { .. } => None,
             Self::Settings { hint, .. } => Some(hint),
         }
     }

@@ -28,12 +28,16 @@ pub struct Round {
 /// Applies the fixes of `findings` that may be applied together; `risky` lets in those that may change behaviour.
 /// A file that does not parse is left alone: what its parts mean is a guess.
 #[must_use]
-pub fn round(source: &Source, envelope: &Envelope, findings: &[Finding], risky: bool) -> Round {
+pub fn round<'a>(
+    source: &Source,
+    envelope: &Envelope,
+    findings: impl Iterator<Item = &'a Finding>,
+    risky: bool,
+) -> Round {
     if !source.syntax_errors().is_empty() {
         return Round::default();
     }
     let wanted: Vec<(&'static str, &Fix)> = findings
-        .iter()
         .filter_map(|finding| finding.fix.as_ref().map(|fix| (finding.rule, fix)))
         .filter(|(_, fix)| risky || fix.safety == Safety::Safe)
         .collect();

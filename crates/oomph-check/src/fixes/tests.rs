@@ -34,7 +34,7 @@ fn fixes_that_meet_wait_for_the_next_round() {
     let first = finding(&source, "one", "a = b", "x = y", Safety::Safe);
     let second = finding(&source, "two", "bc", "z", Safety::Safe);
     let third = finding(&source, "three", "d", "e", Safety::Safe);
-    let round = round(&source, &envelope, &[second, first, third], false);
+    let round = round(&source, &envelope, [second, first, third].iter(), false);
     assert_eq!(text_after(&round), Some("x = yc\ne = 1\n"));
     assert_eq!(round.fixed.expect("fixed").rules, ["one", "three"]);
 }
@@ -50,7 +50,7 @@ fn the_same_edit_is_made_once() {
         }),
         ..finding(&source, rule, "x", "x", Safety::Safe)
     };
-    let round = round(&source, &envelope, &[insertion("one"), insertion("two")], false);
+    let round = round(&source, &envelope, [insertion("one"), insertion("two")].iter(), false);
     assert_eq!(text_after(&round), Some("import torch\nx = 1\n"));
     assert_eq!(round.fixed.expect("fixed").rules.len(), 2);
 }
@@ -59,8 +59,8 @@ fn the_same_edit_is_made_once() {
 fn risky_fixes_wait_to_be_asked() {
     let (envelope, source) = open("x = 1\n");
     let risky = [finding(&source, "one", "1", "2", Safety::Unsafe)];
-    assert_eq!(text_after(&round(&source, &envelope, &risky, false)), None);
-    assert_eq!(text_after(&round(&source, &envelope, &risky, true)), Some("x = 2\n"));
+    assert_eq!(text_after(&round(&source, &envelope, risky.iter(), false)), None);
+    assert_eq!(text_after(&round(&source, &envelope, risky.iter(), true)), Some("x = 2\n"));
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn a_fix_that_breaks_the_file_is_refused_and_the_others_are_not() {
     let (envelope, source) = open("x = 1\ny = 2\n");
     let breaking = finding(&source, "breaks", "1", "(", Safety::Safe);
     let sound = finding(&source, "mends", "2", "3", Safety::Safe);
-    let round = round(&source, &envelope, &[breaking, sound], false);
+    let round = round(&source, &envelope, [breaking, sound].iter(), false);
     assert_eq!(text_after(&round), Some("x = 1\ny = 3\n"));
     assert_eq!(round.refused, ["breaks"]);
 }
@@ -77,14 +77,14 @@ fn a_fix_that_breaks_the_file_is_refused_and_the_others_are_not() {
 fn a_file_that_does_not_parse_is_left_alone() {
     let (envelope, source) = open("x = (\ny = 2\n");
     let sound = finding(&source, "mends", "2", "3", Safety::Safe);
-    assert_eq!(text_after(&round(&source, &envelope, &[sound], true)), None);
+    assert_eq!(text_after(&round(&source, &envelope, [sound].iter(), true)), None);
 }
 
 #[test]
 fn inserted_lines_end_as_the_others_do() {
     let (envelope, source) = open("x = 1\r\ny = 2\r\n");
     let longer = finding(&source, "one", "1", "1\nz = 2", Safety::Safe);
-    assert_eq!(text_after(&round(&source, &envelope, &[longer], false)), Some("x = 1\r\nz = 2\r\ny = 2\r\n"));
+    assert_eq!(text_after(&round(&source, &envelope, [longer].iter(), false)), Some("x = 1\r\nz = 2\r\ny = 2\r\n"));
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn notebooks_are_fixed_cell_by_cell() {
     let last_line = finding(&source, "one", "del x\n", "", Safety::Safe);
     let both = finding(&source, "two", "1", "2", Safety::Safe);
     let across = finding(&source, "three", "x\nx", "y", Safety::Safe);
-    let fixed = round(&source, &envelope, &[last_line, both, across], false).fixed.expect("fixed");
+    let fixed = round(&source, &envelope, [last_line, both, across].iter(), false).fixed.expect("fixed");
     let wanted = json.replace(r#"["x = 1\n", "del x"]"#, r#"["x = 2\n"]"#).replace(r#""x = 1"}"#, r#""x = 2"}"#);
     assert_eq!(fixed.envelope.seal(&fixed.source), wanted);
     assert_eq!(fixed.rules, ["two", "one"]);

@@ -143,10 +143,14 @@ impl Window {
         let mut shown = String::from(if self.from > 0 { DOTS } else { "" });
         let mut column = 0;
         for letter in line.chars() {
+            let next = column + letter.width().unwrap_or(0);
             if column >= self.from && column < self.to {
                 shown.push(letter);
+            } else if column < self.from {
+                // Half of a wide letter is a blank.
+                shown.push_str(&" ".repeat(next.saturating_sub(self.from)));
             }
-            column += letter.width().unwrap_or(0);
+            column = next;
         }
         if self.to < self.total {
             shown.push_str(DOTS);
@@ -177,22 +181,131 @@ fn columns(text: &str) -> usize {
     text.chars().map(|letter| letter.width().unwrap_or(0)).sum()
 }
 
+/// More changed lines than this are for `--diff` to show.
+const CHANGES_MAX: usize = 8;
+
 /// The lines a fix touches, before and after.
-pub(super) fn write_fix(text: &mut String, source: &Source, fix: &Fix, gutter: usize) {
+pub(super) fn write_fix(text: &mut String, source: &Source, fix: &Fix, gutter: usize, width: usize) {
     let starts = fix.edits.iter().map(|edit| edit.range.start());
     let (Some(first), Some(last)) = (starts.min(), fix.edits.iter().map(|edit| edit.range.end()).max()) else { return };
     let last_line = source.line_range(source.line_of(last));
     let window = TextRange::new(source.line_range(source.line_of(first)).start(), last_line.end().max(last));
     let before = source.slice(window);
     let after = fixes::edited(before, window.start(), fix.edits.iter());
+    let diff = TextDiff::from_lines(before, after.as_str());
+    let changes: Vec<_> = diff.iter_all_changes().filter(|change| change.tag() != ChangeTag::Equal).collect();
     let blank = " ".repeat(gutter);
-    for change in TextDiff::from_lines(before, after.as_str()).iter_all_changes() {
-        let (sign, style) = match change.tag() {
-            ChangeTag::Equal => continue,
-            ChangeTag::Delete => ('-', REMOVED),
-            ChangeTag::Insert => ('+', ADDED),
-        };
+    if changes.len() > CHANGES_MAX {
+        let _ = writeln!(text, "{blank}   {} lines change: --diff shows them", changes.len());
+        return;
+    }
+    // Where a line is too long to show whole, what matters is where it begins to differ.
+    let shared =
+        changes.first().zip(changes.last()).map_or(0, |(first, last)| common_start(first.value(), last.value()));
+    let room = width.saturating_sub(gutter + 3).max(20);
+    for change in changes {
+        let (sign, style) = if change.tag() == ChangeTag::Delete { ('-', REMOVED) } else { ('+', ADDED) };
         let line = expand(change.value().trim_end_matches(['\n', '\r']));
+        let line = Window::around(&line, (shared, shared + LEAD), room).cut(&line);
         let _ = writeln!(text, "{blank} {style}{}{style:#}", format!("{sign} {line}").trim_end());
+    }
+}
+
+/// How many columns two lines have in common at their beginning.
+fn common_start(a: &str, b: &str) -> usize {
+    let (a, b) = (expand(a), expand(b));
+    a.chars().zip(b.chars()).take_while(|(a, b)| a == b).map(|(a, _)| a.width().unwrap_or(0)).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::finding::{Edit, Evidence, Finding, Level, Safety};
+
+    /// The excerpt of a finding on `^`-marked words: the first is to blame, the second a fact.
+    fn shown(code: &str, blamed: &str, fact: &str) -> String {
+        let source = Source::parse("a.py", code.to_owned());
+        let at = |words: &str| {
+            let offset = code.find(words).expect("it is there");
+            TextRange::at(TextSize::of(&code[..offset]), TextSize::of(words))
+        };
+        let finding = Finding {
+            rule: "syntax-error",
+            level: Level::Error,
+            range: at(blamed),
+            message: String::new(),
+            evidence: vec![Evidence { range: at(fact), text: "a fact that takes some words to tell".into() }],
+            fix: Some(Fix {
+                title: String::new(),
+                safety: Safety::Safe,
+                edits: vec![Edit::replace(at(blamed), "better")],
+            }),
+        };
+        let entry = Entry { source: &source, finding: &finding, bytes: None };
+        let mut text = String::new();
+        let gutter = write(&mut text, entry, 60);
+        write_fix(&mut text, &source, finding.fix.as_ref().expect("a fix"), gutter, 60);
+        let plain = anstream::adapter::strip_str(&text).to_string();
+        assert!(plain.lines().all(|line| columns(line) <= 60), "{plain}");
+        format!("\n{plain}")
+    }
+
+    #[test]
+    fn facts_and_blame_on_one_line_and_on_two() {
+        let code = "x = f(worse)\n\n\ny = worst\n";
+        assert_eq!(
+            shown(code, "worse", "f("),
+            r"
+   |
+ 1 | x = f(worse)
+   |       ^^^^^
+   |     -- a fact that takes some words to tell
+   |
+   - x = f(worse)
+   + x = f(better)
+"
+        );
+        assert_eq!(
+            shown(code, "worst", "x"),
+            r"
+   |
+ 1 | x = f(worse)
+   | - a fact that takes some words to tell
+...
+ 4 | y = worst
+   |     ^^^^^
+   |
+   - y = worst
+   + y = better
+"
+        );
+        assert_eq!(
+            shown(code, "worse", "worse"),
+            r"
+   |
+ 1 | x = f(worse)
+   |       ^^^^^ a fact that takes some words to tell
+   |
+   - x = f(worse)
+   + x = f(better)
+"
+        );
+    }
+
+    #[test]
+    fn long_lines_tabs_and_wide_letters() {
+        let long = format!("\t\tx = '{}', '語', worse, '{}'\n", "日本".repeat(20), "z".repeat(40));
+        assert_eq!(
+            shown(&long, "worse", "'語'"),
+            r"
+   |
+ 1 | ... 本', '語', worse, 'zzzzzzzzzzzzzzzzzzzzzzzzzzzzz...
+   |                ^^^^^
+   |          ---- a fact that takes some words to tell
+   |
+   - ... 本', '語', worse, 'zzzzzzzzzzzzzzzzzzzzzzzzzzzzz...
+   + ... 本', '語', better, 'zzzzzzzzzzzzzzzzzzzzzzzzzzzz...
+"
+        );
     }
 }

@@ -45,7 +45,7 @@ fn write_entry(text: &mut String, results: &Results, entry: Entry, width: usize)
         let label = if fix.safety == Safety::Safe { "fix" } else { "unsafe fix" };
         write_note(text, gutter, label, &fix.title, width);
         if offered {
-            excerpt::write_fix(text, entry.source, fix, gutter);
+            excerpt::write_fix(text, entry.source, fix, gutter, width);
         }
     }
     write_note(text, gutter, "more", &format!("oomph doc {}", finding.rule), width);

@@ -5,6 +5,9 @@ mod cost;
 mod discover;
 mod watch;
 
+pub(crate) use self::batch::Batch;
+pub(crate) use self::discover::File;
+
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
@@ -13,9 +16,9 @@ use oomph_check::render::{self, FileResult, Results};
 use oomph_check::settings::{Globs, Options, Selector};
 use oomph_check::{Checked, Kind};
 
-use self::batch::{Batch, Mended};
+use self::batch::Mended;
 use self::cost::Costs;
-use self::discover::{File, discover};
+use self::discover::discover;
 use crate::error::Error;
 use crate::output;
 use crate::progress::Stage;
@@ -71,7 +74,7 @@ pub(crate) struct Args {
     json: bool,
 
     /// Print how often each rule spoke instead of the findings
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["json", "diff"])]
     statistics: bool,
 
     /// Run only these rules: names, groups, 'default' or 'all', separated by commas

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use oomph_check::fixes::{self, Fixed};
 use oomph_check::render::Failure;
-use oomph_check::{Checked, Choices, Envelope, Project, Source, lint};
+use oomph_check::{Checked, Choices, Envelope, Finding, Project, Source, lint};
 use rayon::prelude::*;
 
 use super::discover::File;
@@ -82,14 +82,14 @@ impl Batch {
     pub(crate) fn mend(&mut self, risky: bool) -> (Vec<Checked>, Mended) {
         let mut mended = Mended::default();
         let mut checked = self.check();
+        let mut idle: Vec<(usize, &'static str)> = Vec::new();
         for _ in 0..ROUNDS_MAX {
-            let rounds: Vec<_> = self
-                .project
-                .sources()
-                .par_iter()
-                .zip(&self.envelopes)
-                .zip(&checked)
-                .map(|((source, envelope), checked)| fixes::round(source, envelope, &checked.findings, risky))
+            let files = self.project.sources().par_iter().zip(&self.envelopes).zip(&checked).enumerate();
+            let rounds: Vec<_> = files
+                .map(|(index, ((source, envelope), checked))| {
+                    let is_wanted = |finding: &&Finding| !idle.contains(&(index, finding.rule));
+                    fixes::round(source, envelope, checked.findings.iter().filter(is_wanted), risky)
+                })
                 .collect();
             let mut changed = Vec::new();
             for (index, round) in rounds.into_iter().enumerate() {
@@ -104,8 +104,15 @@ impl Batch {
             if changed.is_empty() {
                 break;
             }
+            let applied: Vec<(usize, &'static str)> =
+                changed.iter().flat_map(|(index, fixed)| fixed.rules.iter().map(|rule| (*index, *rule))).collect();
             self.replace(changed, &mut mended);
-            checked = self.check();
+            let before = std::mem::replace(&mut checked, self.check());
+            // A fix after which its rule says as much as before is not made again and again.
+            idle.extend(applied.into_iter().filter(|(index, rule)| {
+                let count = |checked: &Checked| checked.findings.iter().filter(|finding| finding.rule == *rule).count();
+                count(&checked[*index]) >= count(&before[*index])
+            }));
         }
         mended.before.sort_by_key(|(index, _)| *index);
         (checked, mended)

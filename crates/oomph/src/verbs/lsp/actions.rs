@@ -9,15 +9,13 @@ use lsp_types::{
 };
 use oomph_check::python::{TextRange, TextSize};
 use oomph_check::settings::Settings;
-use oomph_check::{Edit, Envelope, Finding, Safety, fixes, ignore_edit};
+use oomph_check::{Edit, Envelope, Finding, Kind, Safety, fixes, ignore_edit};
 
 use super::document::Document;
+use crate::verbs::check::{Batch, File};
 
 /// All safe fixes of a document at once.
 pub(super) const FIX_ALL: CodeActionKind = CodeActionKind::new("source.fixAll.oomph");
-
-/// After so many rounds fixes that still make work for others are left to the user.
-const ROUNDS_MAX: usize = 10;
 
 /// How an editor wants its edits: with the version they are for, or plain.
 #[derive(Clone, Copy, Debug, Default)]
@@ -96,20 +94,20 @@ fn fix_all(document: &Document, settings: &Arc<Settings>, style: EditStyle) -> O
 
 /// The text after all safe fixes, if there are any.
 fn mended(document: &Document, settings: &Arc<Settings>) -> Option<String> {
-    let envelope = Envelope::default();
-    let mut text = None;
-    let mut round = fixes::round(document.source(), &envelope, &document.findings, false);
-    // What other cells say about a cell is known only to the notebook: one round has to do.
-    let rounds_max = if document.notebook.is_some() { 1 } else { ROUNDS_MAX };
-    for _ in 0..rounds_max {
-        let Some(fixed) = round.fixed else { break };
-        let mut next =
-            Document::new(document.uri.clone(), document.version, fixed.source.text, document.lines.encoding());
-        next.check(settings);
-        round = fixes::round(next.source(), &envelope, &next.findings, false);
-        text = Some(next.text().to_owned());
+    if document.notebook.is_some() {
+        // What other cells say about a cell is known only to the notebook: one round has to do.
+        let round = fixes::round(document.source(), &Envelope::default(), document.findings.iter(), false);
+        return round.fixed.map(|fixed| fixed.source.text);
     }
-    text
+    let file = File {
+        name: document.source().name.clone(),
+        path: document.path().unwrap_or_default(),
+        kind: Kind::Script,
+        settings: Arc::clone(settings),
+    };
+    let mut batch = Batch::of_text(file, document.text().as_bytes().to_vec());
+    let (_, mended) = batch.mend(false);
+    (!mended.before.is_empty()).then(|| batch.text(0))
 }
 
 /// The one edit that turns a text into another: what they have in common at both ends stays.

@@ -52,10 +52,6 @@ impl Lines {
         Self { starts: std::iter::once(0).chain(breaks.map(|(index, _)| index + 1)).collect(), encoding }
     }
 
-    pub(super) fn encoding(&self) -> Encoding {
-        self.encoding
-    }
-
     /// The byte a place is at; past the end of a line or of the text, that end.
     pub(super) fn offset(&self, text: &str, place: Position) -> usize {
         let Some(&start) = self.starts.get(place.line as usize) else { return text.len() };
