@@ -13,7 +13,7 @@ pub(super) static RULE: Rule = Rule {
     group: Group::Allocator,
     level: Level::Warning,
     fix: None,
-    summary: "A `del` removes one name of something that another name, a list, an optimizer or the caller still holds.",
+    summary: "A `del` removes one name of what another name, a list, an optimizer or the caller holds.",
     why: "`del` removes a name, not an object. A tensor is freed when the last reference to it goes: a second name, a view \
           of it, a list it was put in, the optimizer that has its parameters, or the caller's own variable keep it.",
     cost: "All of what was to be freed stays.",

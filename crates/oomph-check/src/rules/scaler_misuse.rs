@@ -13,7 +13,7 @@ pub(super) static RULE: Rule = Rule {
     group: Group::Optimizer,
     level: Level::Warning,
     fix: None,
-    summary: "A `GradScaler` is made on every step, never updated, or used with bfloat16 or a model in half precision.",
+    summary: "A `GradScaler` is made every step, never updated, or used with bfloat16 or a half model.",
     why: "The scaler looks for the largest scale that does not overflow, over many steps. Made anew it begins at 65536 \
           each time, overflows and skips the step; without `update()` its second `step()` raises; bfloat16 needs no \
           scale; and it refuses gradients in half precision, which is why weights must stay in full.",
