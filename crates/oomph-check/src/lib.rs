@@ -5,6 +5,7 @@
 //! settings from disk or needs torch.
 
 pub mod analysis;
+pub mod callbacks;
 mod edits;
 mod envelope;
 mod error;

@@ -61,17 +61,23 @@
 use crate::rule::Rule;
 
 mod accumulation_walks_whole_loader;
+mod activation_kept_on_module;
 mod all_gather_object;
 mod alloc_conf_set_too_late;
 mod alloc_conf_unknown_key;
+mod anomaly_detection_left_on;
 mod backward_inside_autocast;
 mod bare_except_swallows_oom;
+mod bound_method_on_self;
 mod build_on_gpu_then_load;
 mod cat_in_loop;
 mod checkpoint_dict_kept;
 mod checkpoint_reentrant_unset;
 mod checkpoint_whole_model;
 mod checkpoint_with_cache;
+mod compute_metrics_on_graph;
+mod create_graph_in_backward;
+mod ctx_attribute_in_custom_function;
 mod cuda_at_import;
 mod cuda_in_getitem_or_collate;
 mod cudagraph_without_shared_pool;
@@ -87,25 +93,33 @@ mod deprecated_memory_api;
 mod empty_cache_before_del;
 mod empty_cache_in_inner_loop;
 mod eval_loop_without_no_grad;
+mod eval_mistaken_for_no_grad;
 mod exception_object_kept;
 mod eye_index_or_dense_mask;
 mod flatten_all_parameters;
 mod float64_by_accident;
 mod foreach_peak;
 mod forward_called_directly;
+mod forward_hook_stores_output;
+mod frozen_or_teacher_forward_with_grad;
 mod full_state_dict_on_gpu;
 mod gather_predictions_on_gpu;
 mod gc_collect_every_step;
 mod gc_disabled;
+mod generator_output_not_detached;
+mod global_or_class_level_tensor_store;
+mod grad_needed_on_input;
 mod grad_norm_history_kept;
 mod hand_written_attention;
 mod hf_eval_accumulation_unset;
 mod hf_hidden_states_on;
 mod hf_load_in_fp32;
 mod hidden_state_carried_across_batches;
+mod hook_handle_dropped;
 mod infinite_batch_halving;
 mod itertools_cycle_over_loader;
 mod jit_trace_in_loop;
+mod lambda_capturing_self_in_scheduler;
 mod last_micro_batches_not_stepped;
 mod lbfgs_history;
 mod lightning_step_outputs_kept;
@@ -115,11 +129,14 @@ mod log_of_softmax;
 mod logits_upcast;
 mod loss_accumulated_with_graph;
 mod losses_summed_then_one_backward;
+mod lru_cache_over_tensors;
 mod manual_grad_zeroing;
 mod memory_history_unbounded;
+mod method_named_not_called;
 mod mha_need_weights;
 mod model_cuda_before_fsdp;
 mod model_rebuilt_in_cell;
+mod no_grad_called_as_statement;
 mod no_sync_with_sharding;
 mod non_blocking_without_pin;
 mod notebook_output_history;
@@ -127,12 +144,17 @@ mod one_hot_large;
 mod oom_by_string;
 mod optimizer_before_to_device;
 mod optimizer_created_in_loop;
+mod optimizer_given_frozen_parameters;
 mod out_of_place_in_no_grad;
+mod pack_hook_keeps_undetached_tensor;
 mod pairwise_broadcast;
 mod pin_memory_in_loop;
+mod previous_step_result_alive;
 mod profiler_without_schedule;
 mod record_stream_in_loop;
 mod repeat_instead_of_expand;
+mod requires_grad_misspelt;
+mod retain_graph_true;
 mod retry_inside_except;
 mod scaler_misuse;
 mod set_to_none_false;
@@ -140,6 +162,7 @@ mod stream_created_in_loop;
 mod tensor_stored_in_container_with_graph;
 mod torchmetrics_unbinned_curves;
 mod unknown_memory_api;
+mod view_keeps_whole_storage;
 mod whole_dataset_to_gpu;
 mod workers_times_prefetch;
 mod zero_grad_after_forward;
@@ -149,12 +172,35 @@ mod zero_grad_missing;
 /// All rules, by group and then by name.
 pub static ALL: &[&Rule] = &[
     // Keeping the autograd graph alive.
+    &activation_kept_on_module::RULE,
+    &bound_method_on_self::RULE,
+    &create_graph_in_backward::RULE,
+    &ctx_attribute_in_custom_function::RULE,
+    &forward_hook_stores_output::RULE,
+    &frozen_or_teacher_forward_with_grad::RULE,
+    &generator_output_not_detached::RULE,
+    &global_or_class_level_tensor_store::RULE,
     &hidden_state_carried_across_batches::RULE,
+    &hook_handle_dropped::RULE,
+    &lambda_capturing_self_in_scheduler::RULE,
     &loss_accumulated_with_graph::RULE,
     &losses_summed_then_one_backward::RULE,
+    &lru_cache_over_tensors::RULE,
+    &pack_hook_keeps_undetached_tensor::RULE,
+    &previous_step_result_alive::RULE,
+    &retain_graph_true::RULE,
     &tensor_stored_in_container_with_graph::RULE,
+    &view_keeps_whole_storage::RULE,
     // Evaluation and gradient mode.
+    &anomaly_detection_left_on::RULE,
+    &compute_metrics_on_graph::RULE,
     &eval_loop_without_no_grad::RULE,
+    &eval_mistaken_for_no_grad::RULE,
+    &grad_needed_on_input::RULE,
+    &method_named_not_called::RULE,
+    &no_grad_called_as_statement::RULE,
+    &optimizer_given_frozen_parameters::RULE,
+    &requires_grad_misspelt::RULE,
     // Gradients and optimizers.
     &accumulation_walks_whole_loader::RULE,
     &backward_inside_autocast::RULE,

@@ -29,7 +29,7 @@ impl<'a> Walker<'a, '_> {
                     value.born = holder.born;
                 }
                 let value = self.guessed(name, value);
-                self.note_bind(name, target, &value, expr);
+                self.note_bind(name, target, &value, expr, None);
                 let slot = self.f.env.name(name);
                 self.f.env.bind(slot, Some(value));
             }
@@ -42,8 +42,7 @@ impl<'a> Walker<'a, '_> {
                     self.store(StoreKind::Attribute, target, &holder, &value, expr, range);
                 }
                 let value = self.guessed(name, value);
-                self.note_bind(name, target, &value, expr);
-                let _ = base;
+                self.note_bind(name, target, &value, expr, Some(base));
                 if let Some(slot) = self.slot_of(&node.value) {
                     let slot = self.f.env.attribute(slot, name);
                     self.f.env.bind(slot, Some(value));
@@ -90,11 +89,18 @@ impl<'a> Walker<'a, '_> {
         }
     }
 
-    fn note_bind(&mut self, name: &'a str, target: &'a Expr, value: &Value, expr: Option<&'a Expr>) {
+    fn note_bind(
+        &mut self,
+        name: &'a str,
+        target: &'a Expr,
+        value: &Value,
+        expr: Option<&'a Expr>,
+        owner: Option<Value>,
+    ) {
         if self.recording() {
             let at = self.at();
             let value = self.seen(value);
-            self.log.binds.push(Bind { name, target, value, value_expr: expr, at });
+            self.log.binds.push(Bind { name, target, value, value_expr: expr, owner, at });
         }
     }
 

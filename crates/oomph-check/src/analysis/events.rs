@@ -327,6 +327,8 @@ pub struct Bind<'a> {
     pub value: Value,
     /// The right-hand side, when there is one for this target alone.
     pub value_expr: Option<&'a Expr>,
+    /// For `x.a = v`: what `x` is.
+    pub owner: Option<Value>,
     /// Where.
     pub at: At,
 }

@@ -1,7 +1,7 @@
 //! The walk over names and attributes: what they stand for.
 
 use super::known;
-use super::value::{Flags, Graph, Kind, Value};
+use super::value::{Flags, Graph, Kind, Sources, Value};
 use super::walk::Walker;
 use crate::python::Expr;
 use crate::python::ast::{ExprAttribute, ExprName};
@@ -112,7 +112,9 @@ impl<'a> Walker<'a, '_> {
         }
         match base.kind {
             Kind::Tensor if known::is_plain_attribute(name) => Value::of(Kind::Number),
-            Kind::Tensor if name == "data" => Value { graph: Graph::No, ..base.clone() }.flagged(Flags::DETACHED),
+            Kind::Tensor if name == "data" => {
+                Value { graph: Graph::No, sources: Sources::default(), ..base.clone() }.flagged(Flags::DETACHED)
+            }
             Kind::Tensor if name == "grad" => Value::data(),
             Kind::Tensor => Value { flags: base.flags.with(Flags::RAW), ..base.clone() },
             Kind::Module if name == "module" => base.clone(),

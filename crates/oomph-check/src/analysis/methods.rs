@@ -5,7 +5,7 @@ use super::events::{Callee, StoreKind};
 use super::exprs::mixed;
 use super::known::{self, Method};
 use super::names::Sym;
-use super::value::{Device, Flags, Graph, Kind, Value};
+use super::value::{Device, Flags, Graph, Kind, Sources, Value};
 use super::walk::Walker;
 use crate::python::{Expr, Ranged};
 
@@ -85,7 +85,7 @@ impl<'a> Walker<'a, '_> {
             _ => {}
         }
         match known::tensor_method(given.name) {
-            Method::Detach => Value { graph: Graph::No, ..same(receiver.clone()) }
+            Method::Detach => Value { graph: Graph::No, sources: Sources::default(), ..same(receiver.clone()) }
                 .unflagged(Flags::LEAF.with(Flags::MIXED))
                 .flagged(Flags::DETACHED),
             Method::Number => Value::of(Kind::Number),
@@ -177,11 +177,7 @@ impl<'a> Walker<'a, '_> {
                 // A method of a module nobody wrote here: a tensor with a graph, perhaps.
                 let inputs: Vec<&Value> = given.all().collect();
                 if inputs.iter().any(|value| value.is_tensor()) && receiver.class.is_none() {
-                    let site = if self.f.grad.is_off() {
-                        super::value::Sources::default()
-                    } else {
-                        self.site(given.node.range())
-                    };
+                    let site = if self.f.grad.is_off() { Sources::default() } else { self.site(given.node.range()) };
                     let mut value = self.combined(&inputs, given.node.range());
                     value.graph = value.graph.max(Graph::Possible);
                     value.sources = value.sources.with(site);

@@ -111,6 +111,8 @@ pub struct Outline<'a> {
     pub imports: FxHashMap<&'a str, String>,
     /// Modules of `from x import *`.
     pub stars: Vec<String>,
+    /// How often an attribute of each name is read: `x.name`, whatever `x` is.
+    pub attribute_reads: FxHashMap<&'a str, u32>,
     /// Module-level functions by name.
     pub top_functions: FxHashMap<&'a str, u32>,
     /// Module-level classes by name.
@@ -330,8 +332,13 @@ impl<'a> SourceOrderVisitor<'a> for Look<'a> {
                 }
                 _ => {}
             },
-            Expr::Attribute(attribute) if attribute.attr.as_str() == "param_groups" => {
-                self.used(&attribute.value, Usage::PARAM_GROUPS);
+            Expr::Attribute(attribute) => {
+                if attribute.attr.as_str() == "param_groups" {
+                    self.used(&attribute.value, Usage::PARAM_GROUPS);
+                }
+                if attribute.ctx.is_load() {
+                    *self.outline.attribute_reads.entry(attribute.attr.as_str()).or_default() += 1;
+                }
             }
             Expr::Yield(_) | Expr::YieldFrom(_) => {
                 if let Some(function) = self.function {

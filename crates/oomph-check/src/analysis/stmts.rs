@@ -141,7 +141,7 @@ impl<'a> Walker<'a, '_> {
             if self.recording() {
                 let name = match value.kind {
                     Kind::External(sym) | Kind::Made(sym) => Some(sym),
-                    _ => None,
+                    _ => value.maker,
                 };
                 self.log.decorators.push(Decorator { expr: &decorator.expression, name, function: index });
             }

@@ -321,6 +321,12 @@ impl<'a> Tables<'a> {
         found
     }
 
+    /// How often the project reads an attribute of this name, whatever it is an attribute of.
+    #[must_use]
+    pub fn attribute_reads(&self, name: &str) -> u32 {
+        self.outlines.iter().filter_map(|outline| outline.attribute_reads.get(name)).sum()
+    }
+
     /// The kind of a class.
     #[must_use]
     pub fn kind(&self, id: ClassId) -> ClassKind {

@@ -85,6 +85,18 @@ impl<'a> Facts<'a> {
         &self.tables.outlines[id.file as usize].functions[id.index as usize]
     }
 
+    /// This file's index in the project.
+    #[must_use]
+    pub fn file_index(&self) -> u32 {
+        self.file
+    }
+
+    /// Whether a function is in this file.
+    #[must_use]
+    pub fn is_own(&self, id: FunctionId) -> bool {
+        id.file == self.file
+    }
+
     /// Whether some call of a function is known.
     #[must_use]
     pub fn is_called(&self, function: u32) -> bool {

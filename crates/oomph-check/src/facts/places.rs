@@ -54,7 +54,19 @@ impl<'a> Facts<'a> {
     /// The innermost loop around a point that runs once a batch: over a loader, or one that steps an optimizer itself.
     #[must_use]
     pub fn batch_loop(&self, at: &At) -> Option<Loop<'a>> {
-        self.loops(at).find(|found| found.kind == LoopKind::Loader || self.trains(found))
+        self.loops(at).find(|found| self.is_per_batch(found))
+    }
+
+    /// The same, if no other loop is between it and the point.
+    #[must_use]
+    pub fn innermost_batch_loop(&self, at: &At) -> Option<Loop<'a>> {
+        self.loops(at).next().filter(|found| self.is_per_batch(found))
+    }
+
+    /// Whether a loop runs once a batch: over a loader, or one that steps an optimizer itself.
+    #[must_use]
+    pub fn is_per_batch(&self, turns: &Loop<'_>) -> bool {
+        turns.kind == LoopKind::Loader || self.trains(turns)
     }
 
     /// Whether a loop steps an optimizer once a turn: in its own body, not in a loop inside it.

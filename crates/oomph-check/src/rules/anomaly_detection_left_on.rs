@@ -1,0 +1,174 @@
+//! `anomaly-detection-left-on`: a debugging aid that stays in the finished program.
+
+use crate::analysis::events::{At, BlockKind, Call};
+use crate::facts::Facts;
+use crate::finding::Level;
+use crate::python::{Expr, Ranged, Stmt};
+use crate::report::Report;
+use crate::rule::{Example, Group, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    name: "anomaly-detection-left-on",
+    group: Group::GradMode,
+    level: Level::Warning,
+    fix: None,
+    summary: "Anomaly detection is switched on for the whole run, unconditionally.",
+    why: "Every node of every graph then records the Python stack that made it, and every backward function is checked \
+          for NaN with a synchronisation.",
+    cost: "A stack trace per operation in main memory, kept as long as the graph, and training several times slower.",
+    instead: "Switch it on only to hunt a NaN, behind a flag: `torch.autograd.set_detect_anomaly(args.debug)`.",
+    when_not: "The program exists to debug.",
+    examples: &[
+        Example {
+            bad: "\
+import torch
+
+torch.autograd.set_detect_anomaly(True)
+
+def train(model, loader):
+    for x, y in loader:
+        model(x).sum().backward()
+",
+            good: "\
+import torch
+
+def train(model, loader, debug=False):
+    torch.autograd.set_detect_anomaly(debug)
+    for x, y in loader:
+        model(x).sum().backward()
+",
+        },
+        Example {
+            bad: "\
+import lightning as L
+
+trainer = L.Trainer(max_epochs=90, detect_anomaly=True)
+",
+            good: "\
+import lightning as L
+
+trainer = L.Trainer(max_epochs=90)
+",
+        },
+        Example {
+            bad: "\
+import torch
+
+def train(model, loader, optimizer, criterion):
+    for x, y in loader:
+        with torch.autograd.detect_anomaly():
+            loss = criterion(model(x), y)
+            loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+",
+            good: "\
+import torch
+
+def train(model, loader, optimizer, criterion):
+    for x, y in loader:
+        loss = criterion(model(x), y)
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+",
+        },
+    ],
+    silent_on: &[
+        "\
+import torch
+
+if args.debug:
+    torch.autograd.set_detect_anomaly(True)
+",
+        "\
+import torch
+
+torch.autograd.set_detect_anomaly(False)
+torch.autograd.set_detect_anomaly(cfg.debug)
+",
+        "\
+import torch
+
+def find_nan(model, x):
+    torch.autograd.set_detect_anomaly(True)
+    model(x).sum().backward()
+    torch.autograd.set_detect_anomaly(False)
+",
+        "\
+import torch
+
+def test_double_backward():
+    with torch.autograd.detect_anomaly():
+        f(x).backward()
+",
+    ],
+    check,
+};
+
+fn check(facts: &Facts<'_>, report: &mut Report) {
+    if facts.is_test_file() {
+        return;
+    }
+    let switches = || {
+        facts
+            .calls_to("torch.autograd.set_detect_anomaly")
+            .chain(facts.calls_to("torch.autograd.anomaly_mode.set_detect_anomaly"))
+    };
+    let switched_off = switches().any(|call| !is_true(call.arg(0).or_else(|| call.keyword("mode"))));
+    for call in switches() {
+        let on = is_true(call.arg(0).or_else(|| call.keyword("mode")));
+        if on && is_statement(facts, call) && !switched_off && is_unconditional(facts, &call.at) {
+            report
+                .add(call, "Anomaly detection stays on: every operation of every step records its Python stack")
+                .because(call, "switched on without a condition, and never off");
+        }
+    }
+    for item in facts.withs() {
+        let Expr::Call(node) = item.expr else { continue };
+        let detects = matches!(
+            facts.name_of(&item.value),
+            Some(
+                "torch.autograd.detect_anomaly"
+                    | "torch.autograd.set_detect_anomaly"
+                    | "torch.autograd.anomaly_mode.detect_anomaly"
+            )
+        );
+        let literal = node.arguments.args.first().is_none_or(|arg| is_true(Some(arg)));
+        let Some(batches) = facts.batch_loop(&item.at) else { continue };
+        if detects && literal && node.arguments.keywords.is_empty() && is_unconditional(facts, &item.at) {
+            report
+                .add(item.expr, "Anomaly detection is on in every step: every operation records its Python stack")
+                .because(&batches.head(), "once a batch, without a condition");
+        }
+    }
+    let trainers = facts
+        .calls_named("Trainer")
+        .filter(|call| facts.full_name(call).is_some_and(|name| name.starts_with("lightning.")));
+    for call in trainers.filter(|call| call.keyword_is("detect_anomaly", true)) {
+        let Some(flag) = call.keyword("detect_anomaly") else { continue };
+        report
+            .add(flag, "Anomaly detection is on for the whole fit: every operation records its Python stack")
+            .because(call, "the trainer switches it on for every step");
+    }
+}
+
+fn is_true(expr: Option<&Expr>) -> bool {
+    matches!(expr, Some(Expr::BooleanLiteral(literal)) if literal.value)
+}
+
+fn is_statement(facts: &Facts<'_>, call: &Call<'_>) -> bool {
+    let statement = facts.statement(call.at.stmt).map(|statement| statement.node);
+    matches!(statement, Some(Stmt::Expr(node)) if node.value.range() == call.range())
+}
+
+/// Whether no `if`, `except` or `case` decides, and nothing named like a test or a debugging helper is around.
+fn is_unconditional(facts: &Facts<'_>, at: &At) -> bool {
+    let name = facts.function_name(at).to_ascii_lowercase();
+    let harmless =
+        name.starts_with("test") || name.contains("debug") || name.contains("nan") || name.contains("anomaly");
+    !harmless
+        && facts
+            .blocks_around(at)
+            .all(|(_, block)| block.kind.is_unconditional() || matches!(block.kind, BlockKind::Function(_)))
+}

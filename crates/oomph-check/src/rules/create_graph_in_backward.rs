@@ -1,0 +1,159 @@
+//! `create-graph-in-backward`: gradients that refer to the graph that made them.
+
+use crate::analysis::events::Call;
+use crate::facts::Facts;
+use crate::finding::Level;
+use crate::python::{Expr, Ranged};
+use crate::report::Report;
+use crate::rule::{Example, Group, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    name: "create-graph-in-backward",
+    group: Group::Graph,
+    level: Level::Error,
+    fix: None,
+    summary: "`backward(create_graph=True)` leaves gradients that refer to their own graph.",
+    why: "With `create_graph=True` every `p.grad` gets a graph, and that graph ends in `p` again. Parameter and gradient \
+          hold each other, so counting references frees neither: torch itself warns of the leak.",
+    cost: "The saved activations of the forward and of the backward pass, until the cycle collector happens to run or \
+           the gradients are set to `None`.",
+    instead: "`grads = torch.autograd.grad(loss, params, create_graph=True)`, which puts nothing into `.grad`. Or set \
+              every `.grad` to `None` once it is used.",
+    when_not: "Gradients are set to `None` right after use, by hand or by `zero_grad()` with its default.",
+    examples: &[
+        Example {
+            bad: "\
+import torch
+
+def penalised(model, criterion, x, y):
+    loss = criterion(model(x), y)
+    loss.backward(create_graph=True)
+    penalty = sum(p.grad.pow(2).sum() for p in model.parameters())
+    return loss + 0.1 * penalty
+",
+            good: "\
+import torch
+
+def penalised(model, criterion, x, y):
+    loss = criterion(model(x), y)
+    grads = torch.autograd.grad(loss, list(model.parameters()), create_graph=True)
+    penalty = sum(g.pow(2).sum() for g in grads)
+    return loss + 0.1 * penalty
+",
+        },
+        Example {
+            bad: "\
+import torch
+
+def hessian_diagonal(net, x):
+    out = net(x).sum()
+    torch.autograd.backward(out, create_graph=True)
+    return [p.grad for p in net.parameters()]
+",
+            good: "\
+import torch
+
+def hessian_diagonal(net, x):
+    out = net(x).sum()
+    return torch.autograd.grad(out, list(net.parameters()), create_graph=True)
+",
+        },
+        Example {
+            bad: "\
+import torch
+
+for x, y in loader:
+    optimizer.zero_grad(set_to_none=False)
+    loss = criterion(model(x), y)
+    loss.backward(create_graph=True)
+    optimizer.step()
+",
+            good: "\
+import torch
+
+for x, y in loader:
+    optimizer.zero_grad()
+    loss = criterion(model(x), y)
+    loss.backward(create_graph=True)
+    optimizer.step()
+",
+        },
+    ],
+    silent_on: &[
+        "\
+import torch
+
+def curvature(model, criterion, x, y):
+    loss = criterion(model(x), y)
+    loss.backward(create_graph=True)
+    total = sum(p.grad.norm() for p in model.parameters()).item()
+    for p in model.parameters():
+        p.grad = None
+    return total
+",
+        "\
+import torch
+
+def step(model, optimizer, criterion, x, y):
+    optimizer.zero_grad()
+    loss = criterion(model(x), y)
+    loss.backward(create_graph=True)
+    optimizer.step()
+    optimizer.zero_grad()
+",
+        "\
+import torch
+
+def step(loss, second_order):
+    loss.backward(create_graph=second_order)
+    loss.backward(create_graph=False)
+",
+    ],
+    check,
+};
+
+fn check(facts: &Facts<'_>, report: &mut Report) {
+    let methods = ["backward", "manual_backward"].into_iter().flat_map(|name| facts.calls_named(name));
+    for call in methods {
+        let Some(flag) = literal_true(facts, call) else { continue };
+        if is_reset(facts, call) {
+            continue;
+        }
+        report
+            .add(
+                call,
+                "`create_graph=True` in `backward()` ties every gradient to its parameter in a cycle: the graph of this \
+                 pass stays until the cycle collector runs",
+            )
+            .because(flag, "each `.grad` gets a graph that refers back to its parameter")
+            .because_if(
+                facts.function(&call.at).map(|function| function.node.name.range()),
+                "nothing here sets the gradients to `None` afterwards",
+            );
+    }
+}
+
+/// The literal `True` given for `create_graph`, by name or by place.
+fn literal_true<'a>(facts: &Facts<'a>, call: &Call<'a>) -> Option<&'a Expr> {
+    let place = if facts.full_name(call) == Some("torch.autograd.backward") { 3 } else { 2 };
+    let given = call.keyword("create_graph").or_else(|| call.arg(place))?;
+    matches!(given, Expr::BooleanLiteral(literal) if literal.value).then_some(given)
+}
+
+/// Whether gradients are set to `None` in the same function, or once a turn of a loop around.
+fn is_reset(facts: &Facts<'_>, call: &Call<'_>) -> bool {
+    let looped = facts.loops(&call.at).last().map(|found| found.block);
+    let reached = |at: &crate::analysis::events::At| {
+        at.function == call.at.function
+            && (at.order > call.at.order || looped.is_some_and(|block| facts.is_inside(at.block, block)))
+    };
+    let by_hand =
+        facts.binds_of("grad").any(|bind| reached(&bind.at) && matches!(bind.value_expr, Some(Expr::NoneLiteral(_))));
+    let deleted = facts.deletes().iter().any(|found| {
+        reached(&found.at) && matches!(found.target, Expr::Attribute(target) if target.attr.as_str() == "grad")
+    });
+    let cleared = facts
+        .effects_of(crate::facts::Effect::ZeroGrad, call.at.function)
+        .any(|zero| reached(&zero.at) && !zero.keyword_is("set_to_none", false));
+    by_hand || deleted || cleared
+}

@@ -1,0 +1,231 @@
+//! `ctx-attribute-in-custom-function`: an output kept on `ctx` keeps itself alive.
+
+use crate::analysis::events::{Store, StoreKind};
+use crate::analysis::tables::ClassKind;
+use crate::analysis::value::Kind;
+use crate::facts::{Facts, FunctionKind};
+use crate::finding::Level;
+use crate::python::{Expr, Ranged};
+use crate::report::Report;
+use crate::rule::{Example, Group, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    name: "ctx-attribute-in-custom-function",
+    group: Group::Graph,
+    level: Level::Error,
+    fix: None,
+    summary: "The output of a custom `autograd.Function` is kept as an attribute of `ctx`.",
+    why: "The output refers to its node in the graph, the node to `ctx`, and `ctx` to the output: a cycle that counting \
+          references never frees. `save_for_backward` is made to avoid exactly this, and drops what it saved after \
+          the backward pass.",
+    cost: "The output of every call, and what hangs on it, until the cycle collector runs. With `save_for_backward` it \
+           died at once when measured.",
+    instead: "`ctx.save_for_backward(y)` in `forward`, `y, = ctx.saved_tensors` in `backward`.",
+    when_not: "The attribute is no tensor (a shape, a flag), or the output is marked non-differentiable.",
+    examples: &[
+        Example {
+            bad: "\
+import torch
+
+class Exp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        y = x.exp()
+        ctx.y = y
+        return y
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * ctx.y
+",
+            good: "\
+import torch
+
+class Exp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        y = x.exp()
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    def backward(ctx, grad):
+        y, = ctx.saved_tensors
+        return grad * y
+",
+        },
+        Example {
+            bad: "\
+from torch.autograd import Function
+
+class Attend(Function):
+    @staticmethod
+    def forward(ctx, q, k, scale):
+        ctx.scale = scale
+        ctx.weights = torch.softmax(q @ k.mT * scale, -1)
+        return ctx.weights
+",
+            good: "\
+from torch.autograd import Function
+
+class Attend(Function):
+    @staticmethod
+    def forward(ctx, q, k, scale):
+        ctx.scale = scale
+        weights = torch.softmax(q @ k.mT * scale, -1)
+        ctx.save_for_backward(weights)
+        return weights
+",
+        },
+        Example {
+            bad: "\
+import torch
+
+class Sigmoid(torch.autograd.Function):
+    @staticmethod
+    def forward(x):
+        return x.sigmoid()
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.out = output
+",
+            good: "\
+import torch
+
+class Sigmoid(torch.autograd.Function):
+    @staticmethod
+    def forward(x):
+        return x.sigmoid()
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(output)
+",
+        },
+    ],
+    silent_on: &[
+        "\
+import torch
+
+class Pad(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, width):
+        ctx.width = width
+        ctx.shape = x.shape
+        ctx.needs = x.requires_grad
+        return torch.nn.functional.pad(x, (width, width))
+",
+        "\
+import torch
+
+class Route(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        index = x.argmax(-1)
+        ctx.index = index
+        ctx.mark_non_differentiable(index)
+        return index
+",
+        "\
+import torch
+
+class Exp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        y = x.exp()
+        ctx.y = y.detach()
+        return y
+",
+        "\
+import torch
+
+class Tracker:
+    @staticmethod
+    def forward(ctx, x):
+        ctx.y = x
+        return x
+",
+    ],
+    check,
+};
+
+fn check(facts: &Facts<'_>, report: &mut Report) {
+    for store in facts.stores() {
+        if store.kind != StoreKind::Attribute || !is_in_forward(facts, store) || !is_on_ctx(facts, store) {
+            continue;
+        }
+        if !matches!(store.value.kind, Kind::Tensor | Kind::Unknown) || is_non_differentiable(facts, store) {
+            continue;
+        }
+        let Some((output, range)) = output_kept(facts, store) else { continue };
+        let target = facts.source.slice(store.target.range());
+        report
+            .add(
+                store,
+                format!("`{target}` keeps the output `{output}` in a cycle with its own graph: it stays until the cycle collector runs"),
+            )
+            .because(&range, format!("`{output}` is what the function returns, so its graph refers to this `ctx`"))
+            .because(store, "`ctx` refers back to it, outside `save_for_backward`");
+    }
+}
+
+fn is_in_forward(facts: &Facts<'_>, store: &Store<'_>) -> bool {
+    facts.kind_at(&store.at) == FunctionKind::AutogradForward || is_setup(facts, store)
+}
+
+fn is_setup(facts: &Facts<'_>, store: &Store<'_>) -> bool {
+    facts.class_kind(&store.at) == ClassKind::AutogradFunction && facts.function_name(&store.at) == "setup_context"
+}
+
+/// Whether the target is an attribute of the function's first parameter.
+fn is_on_ctx(facts: &Facts<'_>, store: &Store<'_>) -> bool {
+    let Some(function) = facts.function(&store.at) else { return false };
+    let first = function.node.parameters.args.first().map(|parameter| parameter.parameter.name.as_str());
+    matches!(store.target, Expr::Attribute(target) if
+        matches!(&*target.value, Expr::Name(base) if Some(base.id.as_str()) == first))
+}
+
+/// The output that is kept, as it is written, and where it is seen to be one.
+fn output_kept<'f>(facts: &'f Facts<'_>, store: &Store<'_>) -> Option<(&'f str, crate::python::TextRange)> {
+    if is_setup(facts, store) {
+        let output = facts.function(&store.at)?.node.parameters.args.get(2)?;
+        let kept = matches!(store.value_expr, Expr::Name(name) if name.id.as_str() == output.parameter.name.as_str());
+        return kept.then(|| (facts.source.slice(store.value_expr.range()), output.range()));
+    }
+    let kept = facts.source.slice(store.value_expr.range());
+    let target = facts.source.slice(store.target.range());
+    let returns = facts.returns().iter().filter(|found| found.at.function == store.at.function);
+    returns.filter(|found| found.at.order > store.at.order).find_map(|found| {
+        let items = match found.expr {
+            Expr::Tuple(tuple) => &tuple.elts[..],
+            other => std::slice::from_ref(other),
+        };
+        let same = |item: &&Expr| {
+            let text = facts.source.slice(item.range());
+            text == target || matches!(store.value_expr, Expr::Name(_)) && text == kept
+        };
+        let item = items.iter().find(same)?;
+        let stays = matches!(item, Expr::Name(_)).then(|| !is_rebound_between(facts, store, item, found.at.order));
+        stays.unwrap_or(true).then(|| (facts.source.slice(item.range()), item.range()))
+    })
+}
+
+/// Whether a name is bound to something else between the store and the return.
+fn is_rebound_between(facts: &Facts<'_>, store: &Store<'_>, name: &Expr, until: u32) -> bool {
+    let Expr::Name(name) = name else { return false };
+    facts.binds_of(name.id.as_str()).any(|bind| {
+        bind.at.function == store.at.function
+            && bind.at.order > store.at.order
+            && bind.at.order < until
+            && bind.at.stmt != store.at.stmt
+    })
+}
+
+fn is_non_differentiable(facts: &Facts<'_>, store: &Store<'_>) -> bool {
+    let kept = facts.source.slice(store.value_expr.range());
+    facts.calls_named("mark_non_differentiable").any(|call| {
+        call.at.function == store.at.function
+            && call.node.arguments.args.iter().any(|arg| facts.source.slice(arg.range()) == kept)
+    })
+}

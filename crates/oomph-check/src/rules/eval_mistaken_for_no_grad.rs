@@ -1,0 +1,201 @@
+//! `eval-mistaken-for-no-grad`: inference after `eval()`, with gradients recorded.
+
+use crate::analysis::events::{BlockKind, Call, Callee, GradMode, LoopKind};
+use crate::analysis::value::{ClassId, Graph};
+use crate::facts::{Effect, Facts, FunctionKind};
+use crate::finding::Level;
+use crate::python::{Expr, Ranged, Stmt};
+use crate::report::Report;
+use crate::rule::{Example, Group, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    name: "eval-mistaken-for-no-grad",
+    group: Group::GradMode,
+    level: Level::Warning,
+    fix: None,
+    summary: "A model is switched to `eval()` and then used for inference with gradients recorded.",
+    why: "`eval()` switches dropout and batch normalisation, nothing else. Without `no_grad` the forward pass saves every \
+          activation for a backward pass that never comes.",
+    cost: "All saved activations of the forward pass, where `no_grad` keeps none: often many times the output.",
+    instead: "`with torch.inference_mode():` (or `no_grad`) around the forward pass.",
+    when_not: "Gradients are wanted in evaluation mode: saliency, attacks, training with frozen batch norm.",
+    examples: &[
+        Example {
+            bad: "\
+import torch
+from torchvision.models import resnet50
+
+def classify(image):
+    model = resnet50(weights='DEFAULT')
+    model.eval()
+    logits = model(image.unsqueeze(0))
+    return logits.argmax(1).item()
+",
+            good: "\
+import torch
+from torchvision.models import resnet50
+
+def classify(image):
+    model = resnet50(weights='DEFAULT')
+    model.eval()
+    with torch.inference_mode():
+        logits = model(image.unsqueeze(0))
+    return logits.argmax(1).item()
+",
+        },
+        Example {
+            bad: "\
+import torch
+from transformers import AutoModelForSequenceClassification
+
+model = AutoModelForSequenceClassification.from_pretrained('bert-base-cased').eval()
+for text in texts:
+    inputs = tokenizer(text, return_tensors='pt')
+    print(model(**inputs).logits.softmax(-1).tolist())
+",
+            good: "\
+import torch
+from transformers import AutoModelForSequenceClassification
+
+model = AutoModelForSequenceClassification.from_pretrained('bert-base-cased').eval()
+with torch.no_grad():
+    for text in texts:
+        inputs = tokenizer(text, return_tensors='pt')
+        print(model(**inputs).logits.softmax(-1).tolist())
+",
+        },
+    ],
+    silent_on: &[
+        "\
+import torch
+from torchvision.models import resnet50
+
+def saliency(image):
+    model = resnet50().eval()
+    image.requires_grad_()
+    model(image).max().backward()
+    return image.grad
+",
+        "\
+import torch
+from torchvision.models import resnet50
+
+def features(image):
+    model = resnet50().eval()
+    return model(image)
+",
+        "\
+import torch
+from torchvision.models import resnet50
+
+torch.set_grad_enabled(False)
+model = resnet50().eval()
+print(model(torch.randn(1, 3, 224, 224)).argmax())
+",
+        "\
+import torch
+from torchvision.models import resnet50
+
+model = resnet50().eval()
+model.requires_grad_(False)
+print(model(torch.randn(1, 3, 224, 224)).argmax())
+",
+        "\
+import torch
+from torchvision.models import resnet50
+
+def test_shape():
+    model = resnet50().eval()
+    assert model(torch.randn(1, 3, 224, 224)).shape == (1, 1000)
+",
+    ],
+    check,
+};
+
+fn check(facts: &Facts<'_>, report: &mut Report) {
+    if facts.is_test_file() {
+        return;
+    }
+    let mut seen = Vec::new();
+    for call in facts.calls() {
+        if !is_recorded_forward(facts, call) || seen.contains(&call.at.function) {
+            continue;
+        }
+        let in_loader = facts.loops(&call.at).any(|found| found.kind == LoopKind::Loader);
+        if in_loader || needs_gradients(facts, call) || facts.function_name(&call.at).starts_with("test") {
+            continue;
+        }
+        let Some(eval) = switched(facts, call).filter(|_| !is_self_test(facts, call)) else { continue };
+        seen.push(call.at.function);
+        let module = facts.source.slice(call.node.func.range());
+        report
+            .add(call, format!("`{module}` is in evaluation mode, but this forward pass still keeps all its activations for a backward pass"))
+            .because(eval, "`eval()` switches dropout and batch normalisation, not gradients")
+            .because(call, "no `no_grad` or `inference_mode` is around");
+    }
+}
+
+fn is_recorded_forward(facts: &Facts<'_>, call: &Call<'_>) -> bool {
+    call.callee == Callee::Module
+        && call.at.grad == GradMode::On
+        && !call.site.is_empty()
+        && call.result.graph >= Graph::Likely
+        && matches!(&*call.node.func, Expr::Name(_) | Expr::Attribute(_))
+        && matches!(facts.kind_at(&call.at), FunctionKind::Plain)
+}
+
+/// Whether a file of models tries its own model when run: nobody's memory.
+fn is_self_test(facts: &Facts<'_>, call: &Call<'_>) -> bool {
+    let defines = |index: usize| {
+        let id = ClassId { file: facts.file_index(), index: index as u32 };
+        facts.tables().kind(id).is_module()
+    };
+    let main = facts.blocks_around(&call.at).any(|(_, block)| matches!(block.kind, BlockKind::Main));
+    main && (0..facts.outline().classes.len()).any(defines)
+}
+
+/// The `eval()` of this very module, in the same function and always before.
+fn switched<'f, 'a>(facts: &'f Facts<'a>, call: &Call<'_>) -> Option<&'f Call<'a>> {
+    let module = facts.source.slice(call.node.func.range());
+    let before =
+        |found: &&Call<'a>| found.at.function == call.at.function && facts.is_always_before(&found.at, &call.at);
+    let eval = facts.calls_named("eval").filter(before).filter(|found| is_of(facts, found, module)).last()?;
+    let mut trains = facts
+        .calls_named("train")
+        .filter(|found| found.at.function == call.at.function && found.at.order > eval.at.order);
+    (!trains.any(|found| is_of(facts, found, module))).then_some(eval)
+}
+
+/// Whether `eval()` is called on a module, or on what is bound to its name in the same statement.
+fn is_of(facts: &Facts<'_>, found: &Call<'_>, module: &str) -> bool {
+    if found.receiver_expr().is_some_and(|expr| facts.source.slice(expr.range()) == module) {
+        return true;
+    }
+    match facts.statement(found.at.stmt).map(|statement| statement.node) {
+        Some(Stmt::Assign(assign)) => {
+            let ends = assign.value.range().end() == found.range().end();
+            ends && assign.targets.iter().any(|target| facts.source.slice(target.range()) == module)
+        }
+        _ => false,
+    }
+}
+
+/// Whether the function uses gradients, or hands the graph on.
+fn needs_gradients(facts: &Facts<'_>, call: &Call<'_>) -> bool {
+    let here = call.at.function;
+    let uses = |name: &str| facts.calls_named(name).any(|found| found.at.function == here);
+    let sets = facts.binds_of("requires_grad").any(|bind| bind.at.function == here);
+    let keeps = facts.returns().iter().any(|found| found.at.function == here && found.value.graph >= Graph::Possible);
+    let stored = facts
+        .stores()
+        .iter()
+        .any(|store| store.at.function == here && store.value.holds_graph() && store.value.sources.overlap(call.site));
+    facts.effects_of(Effect::Backward, here).next().is_some()
+        || facts.effects_of(Effect::Step, here).next().is_some()
+        || sets
+        || keeps
+        || stored && here.is_some()
+        || ["requires_grad_", "enable_grad", "set_grad_enabled", "grad", "trace", "export", "jacobian"]
+            .into_iter()
+            .any(uses)
+}

@@ -1,0 +1,215 @@
+//! `forward-hook-stores-output`: a hook collects activations for ever.
+
+use crate::analysis::events::{Call, Callee, Store, StoreKind};
+use crate::analysis::value::Kind;
+use crate::facts::Facts;
+use crate::finding::{Level, Safety};
+use crate::python::{Expr, Ranged, TextRange};
+use crate::report::Report;
+use crate::rule::{Example, Group, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    name: "forward-hook-stores-output",
+    group: Group::Graph,
+    level: Level::Warning,
+    fix: Some(Safety::Unsafe),
+    summary: "A forward hook appends what passes through it to a list that nobody empties.",
+    why: "The hook runs on every forward pass. Each appended tensor stays as long as the list, and with gradients recorded \
+          so does the graph behind it.",
+    cost: "One activation per forward pass for the rest of the run; with its graph, all saved activations of that pass.",
+    instead: "Store `output.detach()`, empty the list each step, keep the handle and `remove()` it when done.",
+    when_not: "The hook overwrites one slot, or the model runs once.",
+    examples: &[
+        Example {
+            bad: "\
+import torch
+from torchvision.models import resnet18
+
+model = resnet18()
+acts = []
+model.layer4.register_forward_hook(lambda m, i, o: acts.append(o))
+for images, _ in loader:
+    model(images)
+",
+            good: "\
+import torch
+from torchvision.models import resnet18
+
+model = resnet18()
+acts = []
+handle = model.layer4.register_forward_hook(lambda m, i, o: acts.append(o.detach()))
+with torch.no_grad():
+    for images, _ in loader:
+        model(images)
+        print(acts[0].mean())
+        acts.clear()
+handle.remove()
+",
+        },
+        Example {
+            bad: "\
+import torch
+
+class Probe:
+    def __init__(self, model):
+        self.model = model
+        self.features = []
+        model.backbone.register_forward_hook(self.save)
+
+    def save(self, module, inputs, output):
+        self.features.append(output)
+
+    def run(self, loader):
+        for x, _ in loader:
+            self.model(x)
+        return [f.shape for f in self.features]
+",
+            good: "\
+import torch
+
+class Probe:
+    def __init__(self, model):
+        self.model = model
+        self.features = []
+        model.backbone.register_forward_hook(self.save)
+
+    def save(self, module, inputs, output):
+        self.features.append(output.shape)
+
+    def run(self, loader):
+        for x, _ in loader:
+            self.model(x)
+        return self.features
+",
+        },
+    ],
+    silent_on: &[
+        "\
+import torch
+
+latest = {}
+model.layer4.register_forward_hook(lambda m, i, o: latest.update(out=o))
+def keep(module, inputs, output):
+    latest['out'] = output
+model.layer3.register_forward_hook(keep)
+for x, _ in loader:
+    model(x)
+",
+        "\
+import torch
+
+acts = []
+def hook(m, i, o):
+    acts.append(o)
+model.fc.register_forward_hook(hook)
+model(torch.randn(1, 3, 224, 224))
+print(acts[0].shape)
+",
+        "\
+import torch
+
+acts = []
+def hook(m, i, o):
+    acts.append(o.mean().item())
+model.fc.register_forward_hook(hook)
+for x, _ in loader:
+    model(x)
+",
+        "\
+import torch
+
+def features(model, loader):
+    out = []
+    for x, _ in loader:
+        acts = []
+        handle = model.fc.register_forward_hook(lambda m, i, o: acts.append(o))
+        model(x)
+        handle.remove()
+        out.append(acts[0].mean().item())
+    return out
+",
+    ],
+    check,
+};
+
+fn check(facts: &Facts<'_>, report: &mut Report) {
+    let hooks =
+        ["register_forward_hook", "register_forward_pre_hook"].into_iter().flat_map(|name| facts.calls_named(name));
+    for call in hooks {
+        let Some((hook, value)) = call.arg(0).zip(call.args.first()) else { continue };
+        let Some(callback) = facts.callback(hook, value) else { continue };
+        let passed: Vec<&str> = callback.parameters.iter().skip(1).copied().collect();
+        let Some(run) = repeated_forward(facts) else { continue };
+        for store in facts.stores_of(&callback) {
+            let Some(name) = appended(store, &passed) else { continue };
+            if is_emptied_somewhere(facts, store) || is_made_by_turn(facts, call, store) {
+                continue;
+            }
+            let target = facts.source.slice(store.target.range());
+            let finding = report.add(
+                store,
+                format!("The hook appends `{name}` to `{target}` on every forward pass, and nothing empties it"),
+            );
+            finding.because(call, "the hook is registered here");
+            finding.because(&run, "forward passes run once a batch");
+            if matches!(store.value_expr, Expr::Name(_)) {
+                finding.unsafe_fix("Detach what is stored", facts.call_method_on(store.value_expr, "detach"));
+            }
+        }
+    }
+}
+
+/// The hook's own argument, or an item of it, when that is what is appended.
+fn appended<'e>(store: &Store<'e>, passed: &[&str]) -> Option<&'e str> {
+    if store.kind != StoreKind::Append || !matches!(store.holder.kind, Kind::List | Kind::Unknown) {
+        return None;
+    }
+    let mut kept = store.value_expr;
+    loop {
+        kept = match kept {
+            Expr::Name(name) => return passed.contains(&name.id.as_str()).then_some(name.id.as_str()),
+            Expr::Subscript(node) => &node.value,
+            Expr::Call(call) => match &*call.func {
+                Expr::Attribute(method)
+                    if matches!(method.attr.as_str(), "detach" | "clone" | "view" | "flatten" | "squeeze") =>
+                {
+                    &method.value
+                }
+                _ => return None,
+            },
+            _ => return None,
+        };
+    }
+}
+
+/// Whether the list is cleared, popped from, deleted or made anew a second time anywhere in the file.
+fn is_emptied_somewhere(facts: &Facts<'_>, store: &Store<'_>) -> bool {
+    let name = match store.target {
+        Expr::Name(node) => node.id.as_str(),
+        Expr::Attribute(node) => node.attr.as_str(),
+        _ => return true,
+    };
+    let is_it = |expr: &Expr| match expr {
+        Expr::Name(node) => node.id.as_str() == name,
+        Expr::Attribute(node) => node.attr.as_str() == name,
+        Expr::Subscript(node) => facts.source.slice(node.value.range()).ends_with(name),
+        _ => false,
+    };
+    let emptied = ["clear", "pop", "popleft", "remove"].into_iter().flat_map(|method| facts.calls_named(method));
+    emptied.into_iter().any(|call| call.receiver_expr().is_some_and(is_it))
+        || facts.deletes().iter().any(|delete| is_it(delete.target))
+        || facts.binds_of(name).count() > 1
+}
+
+/// Whether the list is made in the same loop as the hook is registered in: it lives one turn.
+fn is_made_by_turn(facts: &Facts<'_>, call: &Call<'_>, store: &Store<'_>) -> bool {
+    facts.loops(&call.at).next().is_some()
+        || facts.function(&store.at).is_some_and(|function| function.parent.is_some())
+            && facts.loops(&store.at).next().is_some()
+}
+
+/// A forward pass in a loop over batches.
+fn repeated_forward(facts: &Facts<'_>) -> Option<TextRange> {
+    let mut calls = facts.calls().iter().filter(|call| call.callee == Callee::Module);
+    calls.find(|call| facts.batch_loop(&call.at).is_some()).map(Ranged::range)
+}

@@ -1,0 +1,368 @@
+//! `frozen-or-teacher-forward-with-grad`: a teacher's forward pass is recorded for a backward pass nobody wants.
+
+use crate::analysis::events::{Call, Callee, GradMode};
+use crate::analysis::tables::ClassKind;
+use crate::analysis::value::{Flags, Graph, Kind, Value};
+use crate::facts::{Effect, Facts, FunctionKind};
+use crate::finding::{Edit, Level, Safety};
+use crate::python::{Expr, Ranged, Stmt, TextRange};
+use crate::report::Report;
+use crate::rule::{Example, Group, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    name: "frozen-or-teacher-forward-with-grad",
+    group: Group::Graph,
+    level: Level::Warning,
+    fix: Some(Safety::Unsafe),
+    summary: "A teacher or reference model, which no optimizer trains, runs with gradients recorded.",
+    why: "Its parameters require gradients like any others, so its forward pass saves all activations, the backward pass \
+          walks through it, and its parameters get gradients that no step uses.",
+    cost: "The saved activations of the teacher on top of the student's, and one gradient per teacher parameter.",
+    instead: "Call it under `with torch.no_grad():` (or `inference_mode`), and freeze it with `requires_grad_(False)`.",
+    when_not: "Gradients must flow through it to its input: prompt tuning, adapters, perceptual losses.",
+    examples: &[
+        Example {
+            bad: "\
+import torch
+import torch.nn.functional as F
+
+def distill(teacher, student, loader, optimizer):
+    teacher.eval()
+    student.train()
+    for x, y in loader:
+        t_logits = teacher(x)
+        s_logits = student(x)
+        loss = F.mse_loss(s_logits, t_logits) + F.cross_entropy(s_logits, y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+",
+            good: "\
+import torch
+import torch.nn.functional as F
+
+def distill(teacher, student, loader, optimizer):
+    teacher.eval()
+    student.train()
+    for x, y in loader:
+        with torch.no_grad():
+            t_logits = teacher(x)
+        s_logits = student(x)
+        loss = F.mse_loss(s_logits, t_logits) + F.cross_entropy(s_logits, y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+",
+        },
+        Example {
+            bad: "\
+import torch
+from transformers import AutoModelForCausalLM
+
+policy = AutoModelForCausalLM.from_pretrained('gpt2')
+ref_model = AutoModelForCausalLM.from_pretrained('gpt2')
+ref_model.eval()
+optimizer = torch.optim.AdamW(policy.parameters())
+for batch in loader:
+    logits = policy(**batch).logits
+    ref_logits = ref_model(**batch).logits
+    loss = (logits.log_softmax(-1) - ref_logits.log_softmax(-1)).pow(2).mean()
+    loss.backward()
+    optimizer.step()
+    optimizer.zero_grad()
+",
+            good: "\
+import torch
+from transformers import AutoModelForCausalLM
+
+policy = AutoModelForCausalLM.from_pretrained('gpt2')
+ref_model = AutoModelForCausalLM.from_pretrained('gpt2')
+ref_model.eval()
+optimizer = torch.optim.AdamW(policy.parameters())
+for batch in loader:
+    logits = policy(**batch).logits
+    with torch.inference_mode():
+        ref_logits = ref_model(**batch).logits
+    loss = (logits.log_softmax(-1) - ref_logits.log_softmax(-1)).pow(2).mean()
+    loss.backward()
+    optimizer.step()
+    optimizer.zero_grad()
+",
+        },
+        Example {
+            bad: "\
+import torch
+import lightning as L
+
+class Distilled(L.LightningModule):
+    def __init__(self, teacher, student):
+        super().__init__()
+        self.teacher = teacher.eval()
+        self.student = student
+        self.teacher_net = torch.hub.load('facebookresearch/dino:main', 'dino_vits16')
+        self.teacher_net.eval()
+
+    def training_step(self, batch, batch_idx):
+        x, y = batch
+        target = self.teacher_net(x)
+        return torch.nn.functional.mse_loss(self.student(x), target)
+",
+            good: "\
+import torch
+import lightning as L
+
+class Distilled(L.LightningModule):
+    def __init__(self, student):
+        super().__init__()
+        self.student = student
+        self.teacher_net = torch.hub.load('facebookresearch/dino:main', 'dino_vits16')
+        self.teacher_net.eval()
+
+    def training_step(self, batch, batch_idx):
+        x, y = batch
+        with torch.no_grad():
+            target = self.teacher_net(x)
+        return torch.nn.functional.mse_loss(self.student(x), target)
+",
+        },
+        Example {
+            bad: "\
+import torch
+from torch import nn
+from torchvision.models import resnet50
+
+backbone = resnet50(weights='DEFAULT')
+backbone.eval()
+head = nn.Linear(1000, 10)
+optimizer = torch.optim.Adam(head.parameters())
+for x, y in loader:
+    features = backbone(x)
+    loss = nn.functional.cross_entropy(head(features), y)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+",
+            good: "\
+import torch
+from torch import nn
+from torchvision.models import resnet50
+
+backbone = resnet50(weights='DEFAULT')
+backbone.eval()
+head = nn.Linear(1000, 10)
+optimizer = torch.optim.Adam(head.parameters())
+for x, y in loader:
+    with torch.no_grad():
+        features = backbone(x)
+    loss = nn.functional.cross_entropy(head(features), y)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+",
+        },
+    ],
+    silent_on: &[
+        "\
+import torch
+from torchvision.models import resnet18
+
+model = resnet18()
+model.eval()
+optimizer = torch.optim.SGD(model.parameters(), 0.1)
+for x, y in loader:
+    loss = torch.nn.functional.cross_entropy(model(x), y)
+    loss.backward()
+    optimizer.step()
+",
+        "\
+import torch
+
+def distill(teacher, student, loader, optimizer):
+    for p in teacher.parameters():
+        p.requires_grad = False
+    teacher.eval()
+    for x, y in loader:
+        loss = (student(x) - teacher(x)).pow(2).mean()
+        loss.backward()
+        optimizer.step()
+",
+        "\
+import torch
+
+def mutual(teacher, student, loader):
+    teacher.eval()
+    optimizer = torch.optim.SGD(list(teacher.parameters()) + list(student.parameters()), 0.1)
+    for x, y in loader:
+        loss = (student(x) - teacher(x)).pow(2).mean()
+        loss.backward()
+        optimizer.step()
+",
+        "\
+import torch
+
+def perceptual(teacher, generator, loader, optimizer):
+    teacher.eval()
+    for z, y in loader:
+        loss = (teacher(generator(z)) - y).pow(2).mean()
+        loss.backward()
+        optimizer.step()
+",
+        "\
+import torch
+
+def distill(teacher, student, loader, optimizer):
+    teacher.eval()
+    for x, y in loader:
+        target = teacher(x).detach()
+        loss = (student(x) - target).pow(2).mean()
+        loss.backward()
+        optimizer.step()
+",
+    ],
+    check,
+};
+
+fn check(facts: &Facts<'_>, report: &mut Report) {
+    for call in facts.calls() {
+        if call.callee != Callee::Module || call.at.grad != GradMode::On || call.result.graph < Graph::Likely {
+            continue;
+        }
+        let Some(module) = module_text(facts, call) else { continue };
+        let Some(training) = trained_around(facts, call) else { continue };
+        if call.values().any(takes_gradient) || is_handled(facts, call, module) {
+            continue;
+        }
+        let Some(eval) = evaluated(facts, module) else { continue };
+        if !is_reference_name(module) && !others_are_trained(facts, module) {
+            continue;
+        }
+        report
+            .add(call, format!("`{module}` runs with gradients recorded, though nothing trains it: its activations are kept for the backward pass"))
+            .because(&eval, format!("`{module}` is switched to evaluation, which does not switch gradients off"))
+            .because(&training, "the backward pass walks through it, and no optimizer here has its parameters")
+            .unsafe_fix("Run it under `no_grad`", under_no_grad(facts, call));
+    }
+}
+
+/// What trains after this forward pass: a backward pass in the same loop, or a framework that runs one.
+fn trained_around(facts: &Facts<'_>, call: &Call<'_>) -> Option<TextRange> {
+    if let Some(batches) = facts.batch_loop(&call.at) {
+        let mut backwards = facts.effects_in(Effect::Backward, batches.block);
+        return backwards.find(|found| found.at.order > call.at.order).map(Ranged::range);
+    }
+    let name = facts.function(&call.at)?.node.name.range();
+    let by_framework = facts.kind_at(&call.at) == FunctionKind::TrainingStep
+        || facts.class_kind(&call.at) == ClassKind::Framework && facts.function_name(&call.at) == "compute_loss";
+    by_framework.then_some(name)
+}
+
+/// Whether the file's optimizers are all given the parameters of other modules by name.
+fn others_are_trained(facts: &Facts<'_>, module: &str) -> bool {
+    let mut optimizers =
+        facts.calls().iter().filter(|call| call.result.kind == Kind::Optimizer && call.arg(0).is_some()).peekable();
+    let named = |call: &Call<'_>| {
+        let given = call.arg(0).map(|arg| facts.source.slice(arg.range())).unwrap_or_default();
+        given.ends_with(".parameters()")
+            && given.strip_suffix(".parameters()") != Some(module)
+            && !given.contains("self.parameters")
+    };
+    optimizers.peek().is_some() && optimizers.all(named)
+}
+
+fn module_text<'f>(facts: &'f Facts<'_>, call: &Call<'_>) -> Option<&'f str> {
+    matches!(&*call.node.func, Expr::Name(_) | Expr::Attribute(_)).then(|| facts.source.slice(call.node.func.range()))
+}
+
+/// Whether the name says that the model is there to be compared with, not trained.
+fn is_reference_name(module: &str) -> bool {
+    let last = module.rsplit('.').next().unwrap_or(module).to_ascii_lowercase();
+    ["teacher", "ref_model", "reference_model", "ref_policy", "frozen", "model_ref", "net_t", "model_t", "tmodel"]
+        .iter()
+        .any(|word| {
+            last == *word
+                || last.contains("teacher")
+                || last.contains("frozen")
+                || last.contains("ref_model")
+                || last.contains(word) && word.len() > 8
+        })
+}
+
+fn takes_gradient(value: &Value) -> bool {
+    value.graph >= Graph::Possible || value.has(Flags::LEAF) || value.holds_graph()
+}
+
+/// Whether the file freezes the module, trains it, or drops the graph at once.
+fn is_handled(facts: &Facts<'_>, call: &Call<'_>, module: &str) -> bool {
+    let last = module.rsplit('.').next().unwrap_or(module);
+    let mentions = |expr: &Expr| facts.source.slice(expr.range()).contains(last);
+    let frozen_or_trained = facts.calls().iter().any(|other| {
+        let on_it = other.receiver_expr().is_some_and(mentions);
+        let given = || other.node.arguments.args.iter().any(mentions);
+        let statement = facts
+            .statement(other.at.stmt)
+            .map(|statement| facts.source.slice(statement.node.range()))
+            .unwrap_or_default();
+        on_it && matches!(other.name, "requires_grad_" | "train")
+            || on_it && matches!(other.name, "parameters" | "named_parameters") && !statement.contains("numel")
+            || (other.name.contains("freeze") || other.name.contains("requires_grad") || other.name.contains("param"))
+                && given()
+    });
+    frozen_or_trained || is_dropped(facts, call)
+}
+
+/// Whether the result's graph ends where it begins: `teacher(x).detach()`, `teacher(x).argmax(1)`.
+fn is_dropped(facts: &Facts<'_>, call: &Call<'_>) -> bool {
+    let Some(statement) = facts.statement(call.at.stmt) else { return true };
+    let end = statement.node.end().max(call.range().end());
+    let text = facts.source.slice(TextRange::new(call.range().end(), end));
+    [".detach()", ".data", "argmax", ".item()", ".cpu()", ".numpy()", ".max(", ".topk("]
+        .iter()
+        .any(|word| text.contains(word))
+        || bound_names(statement.node).into_iter().any(|name| is_detached_later(facts, call, name))
+}
+
+fn bound_names(stmt: &Stmt) -> Vec<&str> {
+    let Stmt::Assign(assign) = stmt else { return Vec::new() };
+    let names = assign.targets.iter().flat_map(|target| match target {
+        Expr::Tuple(tuple) => tuple.elts.iter().collect(),
+        other => vec![other],
+    });
+    names
+        .filter_map(|target| match target {
+            Expr::Name(name) => Some(name.id.as_str()),
+            _ => None,
+        })
+        .collect()
+}
+
+fn is_detached_later(facts: &Facts<'_>, call: &Call<'_>, name: &str) -> bool {
+    let detaches = |other: &&Call<'_>| other.at.function == call.at.function && other.at.order > call.at.order;
+    let methods = ["detach", "detach_", "argmax", "cpu", "numpy", "item", "max"].into_iter();
+    methods.flat_map(|method| facts.calls_named(method)).filter(detaches).any(|other| {
+        other.receiver_expr().is_some_and(|expr| {
+            let text = facts.source.slice(expr.range());
+            text == name || text.strip_prefix(name).is_some_and(|rest| rest.starts_with(['.', '[']))
+        })
+    })
+}
+
+/// Where the module is switched to evaluation.
+fn evaluated(facts: &Facts<'_>, module: &str) -> Option<TextRange> {
+    let last = module.rsplit('.').next().unwrap_or(module);
+    let mut calls = facts.calls_named("eval");
+    let on_it = calls.find(|call| {
+        call.receiver_expr().is_some_and(|expr| facts.source.slice(expr.range()).rsplit('.').next() == Some(last))
+    })?;
+    Some(on_it.range())
+}
+
+fn under_no_grad(facts: &Facts<'_>, call: &Call<'_>) -> Vec<Edit> {
+    let (Some(statement), Some(torch)) = (facts.statement(call.at.stmt), facts.torch_name()) else { return Vec::new() };
+    let whole = matches!(statement.node, Stmt::Assign(assign) if assign.value.range().contains_range(call.range()));
+    let alone =
+        facts.calls().iter().filter(|other| other.at.stmt == call.at.stmt && !other.site.is_empty()).count() == 1;
+    if !whole || !alone {
+        return Vec::new();
+    }
+    facts.wrap_in_with(call.at.stmt, statement.node.range(), &format!("{torch}.no_grad()"))
+}

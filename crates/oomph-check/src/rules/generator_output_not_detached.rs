@@ -1,0 +1,316 @@
+//! `generator-output-not-detached`: the discriminator's step goes back through the generator.
+
+use crate::analysis::events::{At, Call, Callee};
+use crate::analysis::value::{Kind, Sources};
+use crate::facts::{Effect, Facts};
+use crate::finding::Level;
+use crate::python::{Expr, Ranged, TextRange};
+use crate::report::Report;
+use crate::rule::{Example, Group, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    name: "generator-output-not-detached",
+    group: Group::Graph,
+    level: Level::Warning,
+    fix: None,
+    summary: "A loss that trains one network goes back through another network that made its input.",
+    why: "The discriminator's loss on `G(z)` needs no gradient of `G`. Undetached, the backward pass walks through `G`, \
+          needs all its saved activations, and fills gradients that are thrown away before `G` steps.",
+    cost: "The saved activations of the generator, kept until the discriminator's backward pass is through, and that \
+           pass at about twice the price.",
+    instead: "`D(fake.detach())` for the discriminator's loss, or make `fake` under `torch.no_grad()`.",
+    when_not: "Both networks step on this loss.",
+    examples: &[
+        Example {
+            bad: "\
+import torch
+from torch import nn
+
+netG, netD = nn.Linear(8, 8), nn.Linear(8, 1)
+opt_g = torch.optim.Adam(netG.parameters())
+opt_d = torch.optim.Adam(netD.parameters())
+bce = nn.BCEWithLogitsLoss()
+for real, _ in loader:
+    fake = netG(torch.randn(real.size(0), 8))
+    opt_d.zero_grad()
+    d_loss = bce(netD(real), torch.ones(1)) + bce(netD(fake), torch.zeros(1))
+    d_loss.backward(retain_graph=True)
+    opt_d.step()
+    opt_g.zero_grad()
+    g_loss = bce(netD(fake), torch.ones(1))
+    g_loss.backward()
+    opt_g.step()
+",
+            good: "\
+import torch
+from torch import nn
+
+netG, netD = nn.Linear(8, 8), nn.Linear(8, 1)
+opt_g = torch.optim.Adam(netG.parameters())
+opt_d = torch.optim.Adam(netD.parameters())
+bce = nn.BCEWithLogitsLoss()
+for real, _ in loader:
+    fake = netG(torch.randn(real.size(0), 8))
+    opt_d.zero_grad()
+    d_loss = bce(netD(real), torch.ones(1)) + bce(netD(fake.detach()), torch.zeros(1))
+    d_loss.backward()
+    opt_d.step()
+    opt_g.zero_grad()
+    g_loss = bce(netD(fake), torch.ones(1))
+    g_loss.backward()
+    opt_g.step()
+",
+        },
+        Example {
+            bad: "\
+import torch
+from torch import nn
+
+class GAN:
+    def __init__(self):
+        self.gen = nn.Linear(8, 8)
+        self.disc = nn.Linear(8, 1)
+        self.g_optim = torch.optim.Adam(self.gen.parameters())
+        self.d_optim = torch.optim.Adam(self.disc.parameters())
+
+    def fit(self, loader):
+        for real, _ in loader:
+            self.d_optim.zero_grad()
+            loss = self.disc(self.gen(torch.randn(4, 8))).mean() - self.disc(real).mean()
+            loss.backward()
+            self.d_optim.step()
+            self.g_optim.zero_grad()
+            (-self.disc(self.gen(torch.randn(4, 8))).mean()).backward()
+            self.g_optim.step()
+",
+            good: "\
+import torch
+from torch import nn
+
+class GAN:
+    def __init__(self):
+        self.gen = nn.Linear(8, 8)
+        self.disc = nn.Linear(8, 1)
+        self.g_optim = torch.optim.Adam(self.gen.parameters())
+        self.d_optim = torch.optim.Adam(self.disc.parameters())
+
+    def fit(self, loader):
+        for real, _ in loader:
+            self.d_optim.zero_grad()
+            with torch.no_grad():
+                fake = self.gen(torch.randn(4, 8))
+            loss = self.disc(fake).mean() - self.disc(real).mean()
+            loss.backward()
+            self.d_optim.step()
+            self.g_optim.zero_grad()
+            (-self.disc(self.gen(torch.randn(4, 8))).mean()).backward()
+            self.g_optim.step()
+",
+        },
+    ],
+    silent_on: &[
+        "\
+import torch
+from torch import nn
+
+netG, netD = nn.Linear(8, 8), nn.Linear(8, 1)
+opt_g = torch.optim.Adam(netG.parameters())
+opt_d = torch.optim.Adam(netD.parameters())
+for real, _ in loader:
+    judged = netD(netG(torch.randn(4, 8)))
+    d_loss = judged.mean() - netD(real).mean()
+    g_loss = -judged.mean()
+    opt_d.zero_grad()
+    d_loss.backward(retain_graph=True)
+    opt_d.step()
+    opt_g.zero_grad()
+    g_loss.backward()
+    opt_g.step()
+",
+        "\
+import torch
+from torch import nn
+
+actor, critic = nn.Linear(8, 2), nn.Linear(2, 1)
+actor_opt = torch.optim.Adam(actor.parameters())
+critic_opt = torch.optim.Adam(critic.parameters())
+for obs, target in loader:
+    actor_opt.zero_grad()
+    (-critic(actor(obs)).mean()).backward()
+    actor_opt.step()
+    critic_opt.zero_grad()
+    (critic(actor(obs).detach()) - target).pow(2).mean().backward()
+    critic_opt.step()
+",
+        "\
+import torch
+from torch import nn
+
+enc, dec = nn.Linear(8, 4), nn.Linear(4, 8)
+opt_enc = torch.optim.Adam(enc.parameters())
+opt_dec = torch.optim.Adam(dec.parameters())
+for x, _ in loader:
+    opt_enc.zero_grad()
+    opt_dec.zero_grad()
+    loss = (dec(enc(x)) - x).pow(2).mean()
+    loss.backward()
+    opt_dec.step()
+    opt_enc.step()
+",
+        "\
+import torch
+from torch import nn
+
+enc, dec = nn.Linear(8, 4), nn.Linear(4, 8)
+opt = torch.optim.Adam(list(enc.parameters()) + list(dec.parameters()))
+for x, _ in loader:
+    opt.zero_grad()
+    loss = (dec(enc(x)) - x).pow(2).mean()
+    loss.backward()
+    opt.step()
+",
+        "\
+import torch
+from torch import nn
+
+netG, netD = nn.Linear(8, 8), nn.Linear(8, 1)
+opt_g = torch.optim.Adam(netG.parameters())
+opt_d = torch.optim.Adam(netD.parameters())
+for real, _ in loader:
+    opt_g.zero_grad()
+    g_loss = netD(netG(torch.randn(4, 8))).mean()
+    g_loss.backward()
+    opt_g.step()
+",
+    ],
+    check,
+};
+
+/// An optimizer: what it is called, and the text it was given.
+struct Trained<'f> {
+    optimizer: &'f str,
+    parameters: &'f str,
+}
+
+fn check(facts: &Facts<'_>, report: &mut Report) {
+    let optimizers = optimizers(facts);
+    if optimizers.len() < 2 {
+        return;
+    }
+    let penalties: Vec<Option<u32>> = facts.calls_to("torch.autograd.grad").map(|call| call.at.function).collect();
+    for backward in facts.effects(Effect::Backward).filter(|call| matches!(call.name, "backward" | "manual_backward")) {
+        // A gradient of the output itself is asked for: it needs a graph of some kind.
+        if penalties.contains(&backward.at.function) {
+            continue;
+        }
+        let Some(step) = next_step(facts, &backward.at) else { continue };
+        let Some(stepped) = optimizers.iter().find(|found| found.optimizer == step) else { continue };
+        let Some(loss) = backward.receiver.as_ref().filter(|value| value.is_tensor()).or_else(|| backward.args.first())
+        else {
+            continue;
+        };
+        for pass in facts.forward_passes(loss, &backward.at) {
+            let Some(other) = wasted(facts, &optimizers, stepped, pass, backward) else { continue };
+            let module = callee_text(facts, pass).unwrap_or_default();
+            report
+                .add(
+                    backward,
+                    format!("This backward pass goes through `{module}`, though `{}` does not train it: its activations are kept and walked for nothing", stepped.optimizer),
+                )
+                .because(&pass, format!("`{module}` runs here with its graph, undetached"))
+                .because_if(step_range(facts, &backward.at), format!("the step that follows trains `{}` alone", stepped.parameters))
+                .because_if(cleared_before_step(facts, other, &backward.at), "its gradients are cleared before its own step");
+            break;
+        }
+    }
+}
+
+/// Optimizers of the file that train one network each, by what they are bound to.
+fn optimizers<'f>(facts: &'f Facts<'_>) -> Vec<Trained<'f>> {
+    let binds = facts.binds().iter().filter(|bind| bind.value.kind == Kind::Optimizer);
+    let found = binds.filter_map(|bind| {
+        let call = facts.call_at(bind.value_expr?)?;
+        let given = facts.source.slice(call.arg(0)?.range());
+        Some(Trained {
+            optimizer: facts.source.slice(bind.target.range()),
+            parameters: given.strip_suffix(".parameters()")?,
+        })
+    });
+    found.collect()
+}
+
+/// The optimizer of the first step after a backward pass.
+fn next_step<'f>(facts: &'f Facts<'_>, at: &At) -> Option<&'f str> {
+    let call = step_after(facts, at)?;
+    let scaled = call.receiver.as_ref().is_some_and(|value| value.kind == Kind::Scaler);
+    let optimizer = if scaled { call.arg(0) } else { call.receiver_expr() };
+    Some(facts.source.slice(optimizer?.range()))
+}
+
+fn step_after<'f, 'a>(facts: &'f Facts<'a>, at: &At) -> Option<&'f Call<'a>> {
+    let mut steps =
+        facts.effects_of(Effect::Step, at.function).filter(|step| step.at.order > at.order && step.name == "step");
+    steps.next()
+}
+
+fn step_range(facts: &Facts<'_>, at: &At) -> Option<TextRange> {
+    step_after(facts, at).map(Ranged::range)
+}
+
+/// The optimizer of the module whose forward pass this is, when its gradients of this backward pass are lost.
+fn wasted<'t, 'f>(
+    facts: &Facts<'_>,
+    optimizers: &'t [Trained<'f>],
+    stepped: &Trained<'_>,
+    pass: TextRange,
+    backward: &Call<'_>,
+) -> Option<&'t Trained<'f>> {
+    let module = callee_text(facts, pass)?;
+    let other = optimizers.iter().find(|found| found.parameters == module && found.optimizer != stepped.optimizer)?;
+    let feeds = feeds(facts, pass, stepped.parameters);
+    (feeds && cleared_before_step(facts, other, &backward.at).is_some()).then_some(other)
+}
+
+/// Whether a forward pass is an input of the trained module, and not made of its output: a generator's loss goes through
+/// the discriminator because it must.
+fn feeds(facts: &Facts<'_>, pass: TextRange, trained: &str) -> bool {
+    let Some(made) = facts.calls().iter().find(|call| call.range() == pass) else { return false };
+    // Passes beyond those that are told apart share a source.
+    if made.site.overlap(Sources::site(usize::MAX)) {
+        return false;
+    }
+    let inputs = |call: &Call<'_>| call.values().fold(Sources::default(), |all, value| all.with(value.sources));
+    let of_trained = |call: &&Call<'_>| {
+        call.at.function == made.at.function
+            && call.callee == Callee::Module
+            && facts.source.slice(call.node.func.range()) == trained
+    };
+    let calls: Vec<&Call<'_>> = facts.calls().iter().filter(of_trained).collect();
+    let mut takers = calls.iter().filter(|call| inputs(call).overlap(made.site)).peekable();
+    // One pass of the critic for both losses: the other loss needs the graph as it is.
+    let shared = |call: &&&Call<'_>| {
+        let uses = |other: &&Call<'_>| facts.backward_sources(other).overlap(call.site);
+        facts.effects_of(Effect::Backward, made.at.function).filter(uses).count() > 1
+    };
+    takers.peek().is_some()
+        && !takers.any(|call| shared(&call))
+        && !calls.iter().any(|call| call.site.overlap(inputs(made)))
+}
+
+/// Where an optimizer's gradients are cleared after a backward pass and before its next step.
+fn cleared_before_step(facts: &Facts<'_>, optimizer: &Trained<'_>, at: &At) -> Option<TextRange> {
+    let text = |call: &Call<'_>| call.receiver_expr().map(|expr| facts.source.slice(expr.range()));
+    let of_it = |call: &&Call<'_>| matches!(text(call), Some(found) if found == optimizer.optimizer || found == optimizer.parameters);
+    let clears: Vec<&Call<'_>> = facts.effects_of(Effect::ZeroGrad, at.function).filter(of_it).collect();
+    let steps = facts.effects_of(Effect::Step, at.function);
+    let given = |step: &Call<'_>| step.arg(0).is_some_and(|arg| facts.source.slice(arg.range()) == optimizer.optimizer);
+    let next = steps.filter(|step| of_it(step) || given(step)).find(|step| step.at.order > at.order)?;
+    let after = clears.iter().find(|clear| clear.at.order > at.order && clear.at.order < next.at.order)?;
+    Some(after.range())
+}
+
+/// What a forward pass calls: `netG` of `netG(z)`.
+fn callee_text<'f>(facts: &'f Facts<'_>, pass: TextRange) -> Option<&'f str> {
+    let call = facts.calls().iter().find(|call| call.range() == pass && call.callee == Callee::Module)?;
+    matches!(&*call.node.func, Expr::Name(_) | Expr::Attribute(_)).then(|| facts.source.slice(call.node.func.range()))
+}

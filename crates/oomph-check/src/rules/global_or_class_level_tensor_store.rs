@@ -1,0 +1,207 @@
+//! `global-or-class-level-tensor-store`: tensors collected where nothing ever dies.
+
+use crate::analysis::events::{Root, Store, StoreKind};
+use crate::analysis::value::{Device, Flags, Kind, Value};
+use crate::facts::{Facts, FunctionKind};
+use crate::finding::Level;
+use crate::python::{Expr, Ranged, TextRange};
+use crate::report::Report;
+use crate::rule::{Example, Group, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    name: "global-or-class-level-tensor-store",
+    group: Group::Graph,
+    level: Level::Warning,
+    fix: None,
+    summary: "A function adds a tensor per batch to a list or dict of the module, which nothing empties.",
+    why: "A global lives as long as the process. Each batch adds a tensor that no later code can free, on the GPU or with \
+          its graph.",
+    cost: "One tensor a batch, for ever; with its graph, the saved activations of every batch as well.",
+    instead: "Keep it in the function that needs it, cap it (`deque(maxlen=...)`), and store `x.detach().cpu()`.",
+    when_not: "A bank of fixed size, as in MoCo, or one that is emptied each epoch.",
+    examples: &[
+        Example {
+            bad: "\
+import torch
+
+CACHE = {}
+
+def extract(model, loader):
+    with torch.no_grad():
+        for i, (x, _) in enumerate(loader):
+            CACHE[i] = model(x.cuda())
+",
+            good: "\
+import torch
+
+def extract(model, loader):
+    cache = {}
+    with torch.no_grad():
+        for i, (x, _) in enumerate(loader):
+            cache[i] = model(x.cuda()).cpu()
+    return cache
+",
+        },
+        Example {
+            bad: "\
+import torch
+from torch import nn
+
+outputs = []
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Linear(8, 8)
+
+    def forward(self, x):
+        y = self.body(x)
+        outputs.append(y)
+        return y
+",
+            good: "\
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Linear(8, 8)
+
+    def forward(self, x):
+        return self.body(x)
+",
+        },
+    ],
+    silent_on: &[
+        "\
+import torch
+from collections import deque
+
+RECENT = deque(maxlen=10)
+
+def run(model, loader):
+    for x, _ in loader:
+        RECENT.append(model(x.cuda()).detach())
+",
+        "\
+import torch
+
+HISTORY = []
+
+def run(model, loader):
+    for x, _ in loader:
+        HISTORY.append(model(x.cuda()).mean().item())
+",
+        "\
+import torch
+
+FEATS = []
+
+def run(model, loader):
+    for x, _ in loader:
+        FEATS.append(model(x.cuda()).detach())
+
+def reset():
+    FEATS.clear()
+",
+        "\
+import torch
+
+MASKS = {}
+
+def mask(n, device):
+    if n not in MASKS:
+        MASKS[n] = torch.ones(n, n, device=device)
+    return MASKS[n]
+",
+    ],
+    check,
+};
+
+fn check(facts: &Facts<'_>, report: &mut Report) {
+    for store in facts.stores() {
+        let Some((name, made)) = lasting_holder(facts, store) else { continue };
+        if !grows(store) || !is_costly(&store.value) || is_bounded(facts, store, name) {
+            continue;
+        }
+        let Some((place, text)) = repeated(facts, store) else { continue };
+        let target = facts.source.slice(store.target.range());
+        let kept = if store.value.holds_graph() { "a tensor with its graph" } else { "a GPU tensor" };
+        report
+            .add(
+                store,
+                format!("`{target}` gets {kept} each time and is never emptied: it lives as long as the process"),
+            )
+            .because(&made, "it belongs to the module or the class, not to a call")
+            .because(&place, text);
+    }
+}
+
+/// The name of a module-level or class-level holder that a function adds to, and where it is made.
+fn lasting_holder<'a>(facts: &Facts<'a>, store: &Store<'a>) -> Option<(&'a str, TextRange)> {
+    store.at.function?;
+    let name = match (store.root, store.target) {
+        (Root::Outer(name), Expr::Name(_)) => name,
+        (_, Expr::Attribute(node)) if matches!(&*node.value, Expr::Name(base) if facts.outline().top_classes.contains_key(base.id.as_str())) => {
+            node.attr.as_str()
+        }
+        _ => return None,
+    };
+    let makes = facts.binds_of(name).find(|bind| bind.at.function.is_none() && matches!(bind.target, Expr::Name(_)))?;
+    let empty =
+        matches!(makes.value.kind, Kind::List | Kind::Dict | Kind::Set) && facts.loops(&makes.at).next().is_none();
+    empty.then(|| (name, makes.target.range()))
+}
+
+fn grows(store: &Store<'_>) -> bool {
+    match store.kind {
+        StoreKind::Append | StoreKind::Extend => true,
+        StoreKind::Item => !matches!(store.holder.kind, Kind::Ring | Kind::Tensor),
+        _ => false,
+    }
+}
+
+/// Whether the value is a tensor with a graph, or one on the GPU.
+fn is_costly(value: &Value) -> bool {
+    value.holds_graph() || value.is_tensor() && value.device == Device::Cuda && !value.has(Flags::SCALAR)
+}
+
+/// Whether the file ever takes something out of the holder, makes it anew, or looks at its size.
+fn is_bounded(facts: &Facts<'_>, store: &Store<'_>, name: &str) -> bool {
+    let is_it = |expr: &Expr| {
+        facts.source.slice(expr.range()).trim_end_matches(']').ends_with(name)
+            || facts.source.slice(expr.range()).contains(&format!("{name}["))
+    };
+    let emptied =
+        ["clear", "pop", "popleft", "popitem", "remove"].into_iter().flat_map(|method| facts.calls_named(method));
+    let literal_key = store.kind == StoreKind::Item && facts.source.slice(store.range).contains("['");
+    emptied.into_iter().any(|call| call.receiver_expr().is_some_and(is_it))
+        || facts.deletes().iter().any(|delete| is_it(delete.target))
+        || facts.binds_of(name).count() > 1
+        || facts.calls_named("len").any(|call| call.arg(0).is_some_and(is_it))
+        || literal_key
+        || is_memo(facts, store, name)
+}
+
+/// Whether the store is under `if key not in holder`: a memo.
+fn is_memo(facts: &Facts<'_>, store: &Store<'_>, name: &str) -> bool {
+    use crate::analysis::events::BlockKind;
+    facts.blocks_around(&store.at).any(|(_, block)| match block.kind {
+        BlockKind::If(Some(test)) | BlockKind::Else(test) => facts.source.slice(test.range()).contains(name),
+        _ => false,
+    })
+}
+
+/// Why it happens many times.
+fn repeated(facts: &Facts<'_>, store: &Store<'_>) -> Option<(TextRange, &'static str)> {
+    if let Some(batches) = facts.batch_loop(&store.at) {
+        return Some((batches.head(), "once a batch"));
+    }
+    let function = facts.function(&store.at)?;
+    match facts.kind_at(&store.at) {
+        FunctionKind::Forward => Some((function.node.name.range(), "once a forward pass")),
+        FunctionKind::TrainingStep => Some((function.node.name.range(), "once a training step")),
+        _ => None,
+    }
+}

@@ -1,0 +1,261 @@
+//! `hook-handle-dropped`: hooks pile up, one more a step.
+
+use crate::analysis::events::{At, BlockKind, Call, Callee, LoopKind};
+use crate::analysis::value::{BlockId, Kind};
+use crate::facts::{Facts, FunctionKind, Loop};
+use crate::finding::Level;
+use crate::python::{Expr, Ranged, Stmt, TextRange};
+use crate::report::Report;
+use crate::rule::{Example, Group, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    name: "hook-handle-dropped",
+    group: Group::Graph,
+    level: Level::Warning,
+    fix: None,
+    summary: "A hook is registered again and again, and its handle thrown away.",
+    why: "A module keeps every hook it is given until the handle's `remove()` is called. Registered once a step, hooks and \
+          all they close over pile up, and each forward pass runs all of them.",
+    cost: "One closure a step with everything it holds (often tensors), and time that grows with the steps.",
+    instead: "Register once, before the loop; or keep the handle and call `remove()` in a `finally`.",
+    when_not: "The hook is registered once, in a constructor or at the start.",
+    examples: &[
+        Example {
+            bad: "\
+import torch
+
+def collect(model, loader):
+    sums = []
+    for x, _ in loader:
+        model.fc.register_forward_hook(lambda m, i, o: sums.append(o.sum().item()))
+        model(x)
+    return sums
+",
+            good: "\
+import torch
+
+def collect(model, loader):
+    sums = []
+    handle = model.fc.register_forward_hook(lambda m, i, o: sums.append(o.sum().item()))
+    try:
+        for x, _ in loader:
+            model(x)
+    finally:
+        handle.remove()
+    return sums
+",
+        },
+        Example {
+            bad: "\
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Linear(8, 8)
+
+    def forward(self, x):
+        self.body.register_forward_hook(self.note)
+        return self.body(x)
+
+    def note(self, module, inputs, output):
+        print(output.shape)
+",
+            good: "\
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Linear(8, 8)
+        self.body.register_forward_hook(self.note)
+
+    def forward(self, x):
+        return self.body(x)
+
+    def note(self, module, inputs, output):
+        print(output.shape)
+",
+        },
+        Example {
+            bad: "\
+import torch
+
+def activations(model, x):
+    found = []
+    model.layer4.register_forward_hook(lambda m, i, o: found.append(o.detach()))
+    model(x)
+    return found[0]
+
+def run(model, loader):
+    for x, _ in loader:
+        print(activations(model, x).mean())
+",
+            good: "\
+import torch
+
+def activations(model, x):
+    found = []
+    handle = model.layer4.register_forward_hook(lambda m, i, o: found.append(o.detach()))
+    model(x)
+    handle.remove()
+    return found[0]
+
+def run(model, loader):
+    for x, _ in loader:
+        print(activations(model, x).mean())
+",
+        },
+    ],
+    silent_on: &[
+        "\
+import torch
+
+def watch(model):
+    for layer in model.children():
+        layer.register_forward_hook(print)
+
+watch(model)
+",
+        "\
+import torch
+
+for x, _ in loader:
+    x = model(x)
+    x.register_hook(lambda g: print(g.norm()))
+    x.sum().backward()
+",
+        "\
+import torch
+from torch import nn
+
+for width in (8, 16, 32):
+    net = nn.Linear(width, width)
+    net.register_forward_hook(print)
+    net(torch.randn(1, width))
+",
+        "\
+import torch
+
+for epoch in range(3):
+    handles = [m.register_forward_hook(print) for m in model.modules()]
+    train(model)
+    for handle in handles:
+        handle.remove()
+",
+    ],
+    check,
+};
+
+const REGISTERS: &[&str] = &[
+    "register_forward_hook",
+    "register_forward_pre_hook",
+    "register_full_backward_hook",
+    "register_full_backward_pre_hook",
+    "register_backward_hook",
+];
+
+fn check(facts: &Facts<'_>, report: &mut Report) {
+    for call in REGISTERS.iter().flat_map(|name| facts.calls_named(name)) {
+        if !is_dropped(facts, call) || !is_on_lasting_module(facts, call) {
+            continue;
+        }
+        let Some((place, text)) = repeated(facts, call) else { continue };
+        let module = call.receiver_expr().map(|expr| facts.source.slice(expr.range())).unwrap_or_default();
+        report
+            .add(call, format!("`{module}` gets one more hook each time this runs, and none is ever removed"))
+            .because(&place, text)
+            .because(call, "the handle that could remove it is dropped");
+    }
+}
+
+/// Whether the handle goes nowhere: the call is a statement of its own, or is bound to a name that is never read.
+fn is_dropped(facts: &Facts<'_>, call: &Call<'_>) -> bool {
+    let Some(statement) = facts.statement(call.at.stmt) else { return false };
+    match statement.node {
+        Stmt::Expr(node) => node.value.range() == call.range(),
+        Stmt::Assign(node) => {
+            let names: Vec<&Expr> = node.targets.iter().collect();
+            let [Expr::Name(name)] = names[..] else { return false };
+            let body = facts.function(&call.at).map_or_else(|| facts.source.body(), |function| &function.node.body);
+            node.value.range() == call.range() && crate::python::count_reads(body, name.id.as_str()) == 0
+        }
+        _ => false,
+    }
+}
+
+/// Whether what gets the hook was there before this turn or call.
+fn is_on_lasting_module(facts: &Facts<'_>, call: &Call<'_>) -> bool {
+    let Some(receiver) = &call.receiver else { return false };
+    if receiver.kind == Kind::Tensor {
+        return false;
+    }
+    let born_here = receiver.born != BlockId::ELSEWHERE
+        && facts.loops(&call.at).any(|turn| facts.is_inside(receiver.born, turn.block));
+    let own_name =
+        call.receiver_expr().and_then(root_name).is_some_and(|root| is_made_in_function(facts, &call.at, root));
+    !born_here && !own_name
+}
+
+fn root_name(expr: &Expr) -> Option<&str> {
+    match expr {
+        Expr::Name(name) => Some(name.id.as_str()),
+        Expr::Attribute(node) => root_name(&node.value),
+        Expr::Subscript(node) => root_name(&node.value),
+        Expr::Call(node) => root_name(&node.func),
+        _ => None,
+    }
+}
+
+/// Whether a name is bound in the function, or in the loop around, to something made there.
+fn is_made_in_function(facts: &Facts<'_>, at: &At, name: &str) -> bool {
+    let turn = facts.loops(at).filter(|found| is_repeating(facts, found)).last().map(|found| found.block);
+    facts.binds_of(name).any(|bind| {
+        let makes = bind.value_expr.is_none_or(|expr| matches!(expr, Expr::Call(_)));
+        let here = bind.at.function == at.function && matches!(bind.target, Expr::Name(_));
+        here && makes
+            && match turn {
+                Some(block) => facts.is_inside(bind.at.block, block) && !is_walk_over_modules(facts, &bind.at),
+                None => !is_walk_over_modules(facts, &bind.at),
+            }
+    })
+}
+
+/// Whether a binding is the target of `for m in model.modules()`.
+fn is_walk_over_modules(facts: &Facts<'_>, at: &At) -> bool {
+    facts.loops(at).next().is_some_and(|found| !is_repeating(facts, &found))
+}
+
+fn is_repeating(facts: &Facts<'_>, found: &Loop<'_>) -> bool {
+    facts.is_per_batch(found) || found.kind == LoopKind::Epochs
+}
+
+/// Why the registration runs many times: a loop, a `forward`, or a function called once a batch.
+fn repeated(facts: &Facts<'_>, call: &Call<'_>) -> Option<(TextRange, &'static str)> {
+    if let Some(turns) = facts.loops(&call.at).find(|found| is_repeating(facts, found)) {
+        return facts.is_unconditional_in(&call.at, turns.block).then(|| (turns.head(), "once a turn of this loop"));
+    }
+    let function = facts.function(&call.at)?;
+    let always = facts
+        .blocks_around(&call.at)
+        .all(|(_, block)| block.kind.is_unconditional() || matches!(block.kind, BlockKind::Function(_)));
+    if !always {
+        return None;
+    }
+    if facts.kind_at(&call.at) == FunctionKind::Forward {
+        return Some((function.node.name.range(), "once a forward pass"));
+    }
+    let index = call.at.function?;
+    let mut calls = facts
+        .calls()
+        .iter()
+        .filter(|other| matches!(other.callee, Callee::Project(id) if facts.is_own(id) && id.index == index));
+    let turns = calls.find_map(|other| {
+        facts
+            .loops(&other.at)
+            .find(|found| is_repeating(facts, found))
+            .filter(|turns| facts.is_unconditional_in(&other.at, turns.block))
+    })?;
+    (function.node.name.as_str() != "__init__")
+        .then(|| (turns.head(), "the function is called once a turn of this loop"))
+}

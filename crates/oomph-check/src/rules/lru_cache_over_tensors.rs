@@ -1,0 +1,185 @@
+//! `lru-cache-over-tensors`: a memo that keeps a tensor for every size ever seen.
+
+use crate::analysis::events::{Call, Decorator};
+use crate::analysis::value::{FunctionId, Kind, Value};
+use crate::facts::Facts;
+use crate::finding::Level;
+use crate::python::{Expr, Ranged};
+use crate::report::Report;
+use crate::rule::{Example, Group, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    name: "lru-cache-over-tensors",
+    group: Group::Graph,
+    level: Level::Warning,
+    fix: None,
+    summary: "`lru_cache` keeps a tensor for every size and device it was ever asked for.",
+    why: "The cache holds its results for the life of the process. When a size is part of the key, every new length adds \
+          another tensor, usually on the GPU; on a method it holds `self` and all its weights as well.",
+    cost: "The sum over all keys: masks for 128 lengths up to 4,096 are about 3 GB in float32.",
+    instead: "Register one buffer of the largest size and slice it, or make the tensor anew: most are cheap. A cache of \
+              one entry (`maxsize=1`) is bounded.",
+    when_not: "The key takes few values, or the tensors are small and stay on the CPU.",
+    examples: &[
+        Example {
+            bad: "\
+import torch
+from functools import lru_cache
+
+@lru_cache(maxsize=None)
+def causal_mask(length, device):
+    return torch.ones(length, length, device=device).tril()
+",
+            good: "\
+import torch
+from functools import lru_cache
+
+@lru_cache(maxsize=1)
+def causal_mask(length, device):
+    return torch.ones(length, length, device=device).tril()
+",
+        },
+        Example {
+            bad: "\
+import functools
+import torch
+from torch import nn
+
+class Encoder(nn.Module):
+    @functools.cache
+    def positions(self, n, device):
+        return torch.arange(n, device=device)
+",
+            good: "\
+import torch
+from torch import nn
+
+class Encoder(nn.Module):
+    def positions(self, n, device):
+        return torch.arange(n, device=device)
+",
+        },
+    ],
+    silent_on: &[
+        "\
+import torch
+from functools import lru_cache
+
+@lru_cache(maxsize=None)
+def padded(length):
+    return (length + 7) // 8 * 8
+",
+        "\
+import torch
+from functools import lru_cache
+
+@lru_cache
+def identity():
+    return torch.eye(4)
+",
+        "\
+import torch
+from functools import lru_cache
+
+@lru_cache(maxsize=None)
+def filters(device):
+    return torch.load('filters.pt').to(device)
+",
+        "\
+import torch
+from functools import lru_cache
+
+@lru_cache(maxsize=None)
+def dtype_of(name):
+    return getattr(torch, name)
+",
+    ],
+    check,
+};
+
+fn check(facts: &Facts<'_>, report: &mut Report) {
+    for decorator in facts.decorators() {
+        let name = decorator.name.map(|sym| facts.text(sym));
+        if !matches!(name, Some("functools.lru_cache" | "functools.cache")) || is_small(facts, decorator) {
+            continue;
+        }
+        let id = FunctionId { file: facts.file_index(), index: decorator.function };
+        let function = facts.function_def(id);
+        let Some(returned) = facts.summary(id).map(|summary| &summary.returns) else { continue };
+        if !holds_tensor(returned) {
+            continue;
+        }
+        let Some(made) = sized_tensor(facts, decorator.function) else { continue };
+        report
+            .add(
+                decorator.expr,
+                format!(
+                    "The cache of `{}` keeps one tensor for every size it is asked for, as long as the process runs",
+                    function.node.name.as_str()
+                ),
+            )
+            .because(made, "the tensor's size comes from the key, so every new size is a new entry")
+            .because(decorator.expr, "nothing takes entries out before there are very many");
+    }
+}
+
+/// Whether the cache is bounded to a handful of entries.
+fn is_small(facts: &Facts<'_>, decorator: &Decorator<'_>) -> bool {
+    let Expr::Call(call) = decorator.expr else { return false };
+    let size = call.arguments.find_argument_value("maxsize", 0);
+    match size {
+        Some(Expr::NumberLiteral(number)) => {
+            facts.source.slice(number.range()).parse::<u32>().is_ok_and(|size| size <= 16)
+        }
+        Some(Expr::NoneLiteral(_)) | None => false,
+        Some(_) => true,
+    }
+}
+
+fn holds_tensor(value: &Value) -> bool {
+    value.kind == Kind::Tensor || value.parts.as_ref().is_some_and(|parts| parts.iter().any(holds_tensor))
+}
+
+/// A tensor made in the function whose size is one of its parameters, on a device that may be a GPU.
+fn sized_tensor<'f, 'a>(facts: &'f Facts<'a>, function: u32) -> Option<&'f Call<'a>> {
+    let parameters = &facts.outline().functions[function as usize].node.parameters;
+    let names: Vec<&str> =
+        parameters.iter_non_variadic_params().map(|parameter| parameter.parameter.name.as_str()).collect();
+    let made = [
+        "ones",
+        "zeros",
+        "arange",
+        "full",
+        "empty",
+        "eye",
+        "rand",
+        "randn",
+        "linspace",
+        "triu_indices",
+        "tril_indices",
+    ];
+    let calls = facts.calls().iter().filter(|call| call.at.function == Some(function));
+    let on_device = facts
+        .calls()
+        .iter()
+        .filter(|call| call.at.function == Some(function))
+        .any(|call| call.keyword("device").is_some() || matches!(call.name, "to" | "cuda"));
+    let sized = |call: &&Call<'a>| {
+        let full = facts.full_name(call).and_then(|name| name.strip_prefix("torch."));
+        let size = call.node.arguments.args.iter().any(|arg| names.iter().any(|name| is_sized_by(arg, name)));
+        full.is_some_and(|name| made.contains(&name)) && size
+    };
+    calls.filter(sized).find(|_| on_device)
+}
+
+/// Whether an argument is a parameter, or arithmetic or a tuple with one in it.
+fn is_sized_by(argument: &Expr, name: &str) -> bool {
+    match argument {
+        Expr::Name(found) => found.id.as_str() == name && name != "device" && name != "dtype",
+        Expr::BinOp(node) => is_sized_by(&node.left, name) || is_sized_by(&node.right, name),
+        Expr::Tuple(node) => node.elts.iter().any(|item| is_sized_by(item, name)),
+        Expr::List(node) => node.elts.iter().any(|item| is_sized_by(item, name)),
+        Expr::Starred(node) => is_sized_by(&node.value, name),
+        _ => false,
+    }
+}

@@ -1,0 +1,192 @@
+//! `no-grad-called-as-statement`: a context manager that is made and thrown away.
+
+use crate::analysis::events::{At, BlockKind};
+use crate::facts::Facts;
+use crate::finding::{Edit, Level, Safety};
+use crate::python::{Expr, Ranged, Stmt};
+use crate::report::Report;
+use crate::rule::{Example, Group, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    name: "no-grad-called-as-statement",
+    group: Group::GradMode,
+    level: Level::Error,
+    fix: Some(Safety::Unsafe),
+    summary: "`torch.no_grad()` stands alone on a line, where it does nothing.",
+    why: "`no_grad`, `inference_mode` and `autocast` are context managers: they act only inside `with` (or as a \
+          decorator). Called alone, the object is made and dropped. Everything after it still records gradients, or \
+          still runs in float32.",
+    cost: "All saved activations of the forward passes that were meant to keep none; twice the activations where \
+           `autocast` was meant to halve them.",
+    instead: "`with torch.no_grad():` around the code, or `@torch.no_grad()` on the function.",
+    when_not: "Never. `torch.set_grad_enabled(False)` is another matter: it does act when called alone.",
+    examples: &[
+        Example {
+            bad: "\
+import torch
+
+def predict(model, x):
+    model.eval()
+    torch.no_grad()
+    return model(x).argmax(-1)
+",
+            good: "\
+import torch
+
+def predict(model, x):
+    model.eval()
+    with torch.no_grad():
+        return model(x).argmax(-1)
+",
+        },
+        Example {
+            bad: "\
+from torch import inference_mode
+
+def embed(encoder, batches):
+    inference_mode()
+    return [encoder(b).cpu() for b in batches]
+",
+            good: "\
+from torch import inference_mode
+
+@inference_mode()
+def embed(encoder, batches):
+    return [encoder(b).cpu() for b in batches]
+",
+        },
+        Example {
+            bad: "\
+import torch
+
+for x, y in train_loader:
+    torch.autocast('cuda', dtype=torch.bfloat16)
+    loss = criterion(model(x), y)
+    loss.backward()
+",
+            good: "\
+import torch
+
+for x, y in train_loader:
+    with torch.autocast('cuda', dtype=torch.bfloat16):
+        loss = criterion(model(x), y)
+    loss.backward()
+",
+        },
+    ],
+    silent_on: &[
+        "\
+import torch
+
+torch.set_grad_enabled(False)
+",
+        "\
+import torch
+
+def run(model, x):
+    guard = torch.no_grad()
+    guard.__enter__()
+    out = model(x)
+    guard.__exit__(None, None, None)
+    return out
+",
+        "\
+import torch, pytest
+
+def test_rejects_devices():
+    with pytest.raises(RuntimeError):
+        torch.autocast('nowhere')
+",
+        "\
+import torch
+
+def amp_works():
+    try:
+        torch.autocast('cuda', dtype=torch.bfloat16)
+    except RuntimeError:
+        return False
+    return True
+",
+        "\
+from contextlib import contextmanager
+
+@contextmanager
+def no_grad():
+    yield
+
+no_grad()
+",
+    ],
+    check,
+};
+
+/// Context managers that act only inside `with`.
+const MANAGERS: &[&str] = &[
+    "torch.no_grad",
+    "torch.inference_mode",
+    "torch.enable_grad",
+    "torch.autocast",
+    "torch.amp.autocast",
+    "torch.amp.autocast_mode.autocast",
+    "torch.cuda.amp.autocast",
+    "torch.cpu.amp.autocast",
+    "torch.autograd.graph.save_on_cpu",
+];
+
+fn check(facts: &Facts<'_>, report: &mut Report) {
+    for (manager, call) in MANAGERS.iter().flat_map(|name| facts.calls_to(name).map(move |call| (name, call))) {
+        let Some(statement) = facts.statement(call.at.stmt) else { continue };
+        let alone = matches!(statement.node, Stmt::Expr(node) if node.value.range() == call.node.range());
+        if !alone || is_probed(facts, &call.at) {
+            continue;
+        }
+        report
+            .add(call, format!("`{manager}()` alone on a line does nothing: {} after it", effect_missed(manager)))
+            .because(call, "the context manager is made and dropped, never entered")
+            .unsafe_fix("Put the rest of the block under it", entered(facts, &call.at));
+    }
+    for bare in facts.bares() {
+        let named = facts.name_of(&bare.value).filter(|name| MANAGERS.contains(name));
+        let (Some(manager), Expr::Attribute(_) | Expr::Name(_)) = (named, bare.expr) else { continue };
+        report
+            .add(bare.expr, format!("`{manager}` alone on a line does nothing: {} after it", effect_missed(manager)))
+            .because(bare.expr, "it is named, neither called nor entered");
+    }
+}
+
+fn effect_missed(manager: &str) -> &'static str {
+    match manager {
+        "torch.no_grad" | "torch.inference_mode" => "gradients are recorded, and activations kept,",
+        "torch.enable_grad" => "gradient mode is what it was",
+        "torch.autograd.graph.save_on_cpu" => "saved tensors stay on the GPU",
+        _ => "everything runs in full precision",
+    }
+}
+
+/// Whether the call is there to see if it raises.
+fn is_probed(facts: &Facts<'_>, at: &At) -> bool {
+    facts.blocks_around(at).any(|(_, block)| match block.kind {
+        BlockKind::Try => true,
+        BlockKind::With(node) => node.items.iter().any(|item| {
+            let text = facts.source.slice(item.context_expr.range()).to_ascii_lowercase();
+            text.contains("raises") || text.contains("warns")
+        }),
+        _ => false,
+    })
+}
+
+/// The rest of the block, put into a `with`.
+fn entered(facts: &Facts<'_>, at: &At) -> Vec<Edit> {
+    let Some(statement) = facts.statement(at.stmt) else { return Vec::new() };
+    let mut edits = facts.delete_statement(at.stmt);
+    let (Some(next), Some(last)) = (statement.suite.get(statement.index + 1), statement.suite.last()) else {
+        return edits;
+    };
+    let Some(first) = facts.statement_id(next) else { return Vec::new() };
+    let wrapped = facts.wrap_in_with(first, last.range(), facts.source.slice(statement.node.range()));
+    if edits.is_empty() || wrapped.is_empty() {
+        return Vec::new();
+    }
+    edits.extend(wrapped);
+    edits
+}

@@ -1,0 +1,218 @@
+//! `requires-grad-misspelt`: parameters meant to be frozen go on training.
+
+use crate::analysis::events::{Bare, Bind};
+use crate::analysis::value::{Flags, Graph, Kind, Value};
+use crate::facts::Facts;
+use crate::finding::{Edit, Level, Safety};
+use crate::python::ast::{CmpOp, ExprAttribute};
+use crate::python::{Expr, Ranged, Stmt, TextRange};
+use crate::report::Report;
+use crate::rule::{Example, Group, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    name: "requires-grad-misspelt",
+    group: Group::GradMode,
+    level: Level::Error,
+    fix: Some(Safety::Unsafe),
+    summary: "Parameters are meant to be frozen, but the line that does it has no effect.",
+    why: "Python lets code set any attribute: `p.require_grad = False` makes a new one that torch never reads. So does \
+          `layer.requires_grad = False` on a module, which has no such attribute, and `p.requires_grad == False` only \
+          compares. The parameters still get gradients and optimizer state.",
+    cost: "Gradients (one copy) and optimizer state (two copies with Adam) of every parameter meant to be frozen, and \
+           the activations kept to compute them.",
+    instead: "`p.requires_grad = False` on each parameter, or `module.requires_grad_(False)`.",
+    when_not: "The object is not torch's and really has an attribute of that name.",
+    examples: &[
+        Example {
+            bad: "\
+from torchvision.models import resnet50
+
+model = resnet50()
+for p in model.parameters():
+    p.require_grad = False
+",
+            good: "\
+from torchvision.models import resnet50
+
+model = resnet50()
+for p in model.parameters():
+    p.requires_grad = False
+",
+        },
+        Example {
+            bad: "\
+from torchvision.models import resnet50
+
+model = resnet50()
+for name, p in model.named_parameters():
+    if not name.startswith('fc'):
+        p.requires_grad == False
+",
+            good: "\
+from torchvision.models import resnet50
+
+model = resnet50()
+for name, p in model.named_parameters():
+    if not name.startswith('fc'):
+        p.requires_grad = False
+",
+        },
+        Example {
+            bad: "\
+from torch import nn
+from transformers import AutoModel
+
+class Tagger(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.bert = AutoModel.from_pretrained('bert-base-cased')
+        self.bert.requires_grad = False
+        self.head = nn.Linear(768, 9)
+",
+            good: "\
+from torch import nn
+from transformers import AutoModel
+
+class Tagger(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.bert = AutoModel.from_pretrained('bert-base-cased')
+        self.bert.requires_grad_(False)
+        self.head = nn.Linear(768, 9)
+",
+        },
+    ],
+    silent_on: &[
+        "\
+import torch
+
+class Config:
+    def __init__(self, require_grad):
+        self.require_grad = require_grad
+
+    def build(self, n):
+        return torch.zeros(n, requires_grad=self.require_grad)
+",
+        "\
+import torch
+
+def freeze(spec):
+    spec.require_grad = False
+
+def tensor_for(spec):
+    return torch.zeros(3, requires_grad=spec.require_grad)
+",
+        "\
+import torch
+from torch import nn
+
+w = nn.Linear(3, 3).weight
+w.requires_grad = False
+assert w.requires_grad == False
+frozen = w.requires_grad == False
+",
+    ],
+    check,
+};
+
+/// What people write when they mean `requires_grad`.
+const MISSPELT: &[&str] = &[
+    "require_grad",
+    "require_grads",
+    "requires_grads",
+    "required_grad",
+    "requires_gradient",
+    "require_gradient",
+    "requiresgrad",
+    "requires_gard",
+    "requries_grad",
+    "requre_grad",
+    "requiers_grad",
+    "requires_grad_",
+    "require_grad_",
+    "requires_gradients",
+    "needs_grad_",
+];
+
+fn check(facts: &Facts<'_>, report: &mut Report) {
+    for (misspelt, bind) in MISSPELT.iter().flat_map(|name| facts.binds_of(name).map(move |bind| (*name, bind))) {
+        if let Expr::Attribute(target) = bind.target {
+            misspelt_attribute(facts, report, misspelt, bind, target);
+        }
+    }
+    for bind in facts.binds_of("requires_grad") {
+        if let Expr::Attribute(target) = bind.target {
+            set_on_module(facts, report, bind, target);
+        }
+    }
+    for bare in facts.bares() {
+        compared(facts, report, bare);
+    }
+}
+
+fn misspelt_attribute(facts: &Facts<'_>, report: &mut Report, misspelt: &str, bind: &Bind<'_>, target: &ExprAttribute) {
+    let text = facts.source.slice(target.range());
+    let is_read = facts.tables().attribute_reads(misspelt) > 0;
+    let on_self = matches!(&*target.value, Expr::Name(name) if name.id.as_str() == "self");
+    let literal = matches!(bind.value_expr, Some(Expr::BooleanLiteral(_)));
+    if is_read || on_self || !literal {
+        return;
+    }
+    // Data needs no gradients anyway: a slip of the pen, but nothing is lost.
+    let harmless = bind
+        .owner
+        .as_ref()
+        .is_some_and(|owner| owner.is_tensor() && owner.graph == Graph::No && !owner.has(Flags::LEAF));
+    let cost =
+        if harmless { "it needs no gradients, but not for that" } else { "the gradients are computed all the same" };
+    report
+        .add(target, format!("`{text}` makes a new attribute that torch never reads: {cost}"))
+        .level(if harmless { Level::Warning } else { Level::Error })
+        .because(&target.attr, "the attribute is called `requires_grad`")
+        .unsafe_fix("Spell it `requires_grad`", vec![Edit::replace(target.attr.range(), "requires_grad")]);
+}
+
+fn set_on_module(facts: &Facts<'_>, report: &mut Report, bind: &Bind<'_>, target: &ExprAttribute) {
+    let Some(Expr::BooleanLiteral(literal)) = bind.value_expr else { return };
+    let Some(module) = bind.owner.as_ref().filter(|value| is_surely_module(facts, value)) else { return };
+    if literal.value {
+        return;
+    }
+    let owner = facts.source.slice(target.value.range());
+    let simple = facts.statement(bind.at.stmt).is_some_and(|statement| {
+        matches!(statement.node, Stmt::Assign(assign) if assign.targets.len() == 1 && assign.targets[0].range() == target.range())
+    });
+    if !simple {
+        return;
+    }
+    let whole = TextRange::new(target.start(), literal.range().end());
+    report
+        .add(&whole, format!("`{owner}` is a module, and modules have no `requires_grad`: its parameters still get gradients and optimizer state"))
+        .because_if((!module.made_at.is_empty()).then_some(module.made_at), "the module is made here")
+        .because(&target.attr, "this sets a plain attribute that nothing reads")
+        .unsafe_fix("Call `requires_grad_(False)`", vec![Edit::replace(whole, format!("{owner}.requires_grad_(False)"))]);
+}
+
+/// Whether a value is a module by more than its name, and no class of the project gives it the attribute a meaning.
+fn is_surely_module(facts: &Facts<'_>, value: &Value) -> bool {
+    let known = value.kind == Kind::Module && !value.has(Flags::GUESSED);
+    known && value.class.is_none_or(|class| facts.tables().method(class, "requires_grad").is_none())
+}
+
+fn compared(facts: &Facts<'_>, report: &mut Report, bare: &Bare<'_>) {
+    let Expr::Compare(compare) = bare.expr else { return };
+    let (Expr::Attribute(left), [CmpOp::Eq], [Expr::BooleanLiteral(right)]) =
+        (&*compare.left, &*compare.ops, &*compare.comparators)
+    else {
+        return;
+    };
+    if left.attr.as_str() != "requires_grad" {
+        return;
+    }
+    let text = facts.source.slice(compare.range());
+    let between = TextRange::new(left.end(), right.start());
+    report
+        .add(bare.expr, format!("`{text}` only compares: `requires_grad` stays as it was"))
+        .because(&between, "`==` compares, `=` sets")
+        .unsafe_fix("Set it", vec![Edit::replace(between, " = ")]);
+}

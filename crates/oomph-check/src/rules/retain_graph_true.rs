@@ -1,0 +1,194 @@
+//! `retain-graph-true`: a graph kept after the last backward pass over it.
+
+use crate::analysis::events::Call;
+use crate::facts::{Effect, Facts, FunctionKind};
+use crate::finding::{Edit, Level, Safety};
+use crate::python::{Expr, Ranged};
+use crate::report::Report;
+use crate::rule::{Example, Group, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    name: "retain-graph-true",
+    group: Group::Graph,
+    level: Level::Warning,
+    fix: Some(Safety::Unsafe),
+    summary: "`backward(retain_graph=True)` is the last backward pass over its graph.",
+    why: "The flag keeps every saved activation for a second backward pass. None comes, so they live until the loss is \
+          bound anew, in the middle of the next forward pass. Where something carries the graph from step to step, the \
+          flag hides the error that would have said so, and the graph grows.",
+    cost: "The saved activations of two forward passes at the peak instead of one; of all steps so far where a hidden \
+           state or a running value carries the graph on.",
+    instead: "Drop the flag. If torch then says \"backward through the graph a second time\", detach what crosses steps: \
+              `h = h.detach()`.",
+    when_not: "Several losses share one forward pass and go back one after another: all but the last need the flag.",
+    examples: &[
+        Example {
+            bad: "\
+import torch
+
+def train(model, loader, optimizer, criterion):
+    for x, y in loader:
+        optimizer.zero_grad()
+        loss = criterion(model(x), y)
+        loss.backward(retain_graph=True)
+        optimizer.step()
+",
+            good: "\
+import torch
+
+def train(model, loader, optimizer, criterion):
+    for x, y in loader:
+        optimizer.zero_grad()
+        loss = criterion(model(x), y)
+        loss.backward()
+        optimizer.step()
+",
+        },
+        Example {
+            bad: "\
+import torch
+from torch import nn
+
+class Trainer:
+    def __init__(self, loader):
+        self.net = nn.LSTM(32, 32)
+        self.opt = torch.optim.Adam(self.net.parameters())
+        self.loader = loader
+
+    def fit(self):
+        for x, y in self.loader:
+            out, _ = self.net(x)
+            main = nn.functional.mse_loss(out, y)
+            extra = out.pow(2).mean()
+            main.backward(retain_graph=True)
+            extra.backward(retain_graph=True)
+            self.opt.step()
+",
+            good: "\
+import torch
+from torch import nn
+
+class Trainer:
+    def __init__(self, loader):
+        self.net = nn.LSTM(32, 32)
+        self.opt = torch.optim.Adam(self.net.parameters())
+        self.loader = loader
+
+    def fit(self):
+        for x, y in self.loader:
+            out, _ = self.net(x)
+            main = nn.functional.mse_loss(out, y)
+            extra = out.pow(2).mean()
+            main.backward(retain_graph=True)
+            extra.backward()
+            self.opt.step()
+",
+        },
+    ],
+    silent_on: &[
+        "\
+import torch
+
+def train(net_g, net_d, opt_g, opt_d, loader, criterion):
+    for x, y in loader:
+        fake = net_g(x)
+        d_loss = criterion(net_d(fake), y)
+        d_loss.backward(retain_graph=True)
+        opt_d.step()
+        g_loss = criterion(net_d(fake), y)
+        g_loss.backward()
+        opt_g.step()
+",
+        "\
+import torch
+
+def sensitivities(model, x, steps):
+    out = model(x)
+    for step in range(steps):
+        out[step].backward(retain_graph=True)
+        print(x.grad)
+",
+        "\
+import torch
+
+def train(model, loader, criterion, keep):
+    for x, y in loader:
+        loss = criterion(model(x), y)
+        loss.backward(retain_graph=keep)
+",
+        "\
+import torch
+
+def train(model, loader, criterion, optimizer):
+    for x, y in loader:
+        feats = model.encode(x)
+        for head in model.heads:
+            loss = criterion(head(feats), y)
+            loss.backward(retain_graph=True)
+        optimizer.step()
+",
+        "\
+import torch
+
+def step(model, criterion, x, y):
+    loss = criterion(model(x), y)
+    loss.backward(retain_graph=True)
+    return loss
+",
+    ],
+    check,
+};
+
+fn check(facts: &Facts<'_>, report: &mut Report) {
+    let methods = ["backward", "manual_backward"].into_iter().flat_map(|name| facts.calls_named(name));
+    for call in methods.filter(|call| call.keyword_is("retain_graph", true) && !call.keyword_is("create_graph", true)) {
+        let sources = facts.backward_sources(call);
+        let Some(batches) = facts.innermost_batch_loop(&call.at) else { continue };
+        if sources.is_empty() || facts.kind_at(&call.at) == FunctionKind::Hook || !is_unshared(facts, call) {
+            continue;
+        }
+        let Some(forward) = made_within(facts, call, batches.block) else { continue };
+        let others = facts.effects_of(Effect::Backward, call.at.function).filter(|other| other.range() != call.range());
+        let mut others = others.filter(|other| {
+            let theirs = facts.backward_sources(other);
+            theirs.is_empty() || theirs.overlap(sources)
+        });
+        if others.any(|other| other.at.order > call.at.order || !facts.is_inside(other.at.block, batches.block)) {
+            continue;
+        }
+        let Some(flag) = call.keyword("retain_graph") else { continue };
+        report
+            .add(
+                call,
+                "`retain_graph=True` on the last backward pass of the step: its activations stay alive into the next forward pass",
+            )
+            .because(&forward, "the graph is made here, anew on every turn")
+            .because(flag, "no later backward pass goes over it")
+            .unsafe_fix("Drop `retain_graph=True`", without_flag(facts, call, flag));
+    }
+}
+
+/// A forward pass the loss comes from, when all of them run in this very loop.
+fn made_within(
+    facts: &Facts<'_>,
+    call: &Call<'_>,
+    block: crate::analysis::value::BlockId,
+) -> Option<crate::python::TextRange> {
+    let loss = call.receiver.as_ref().filter(|value| value.is_tensor()).or_else(|| call.args.first())?;
+    let turn = facts.block(block).range;
+    let mut passes = facts.forward_passes(loss, &call.at).peekable();
+    let first = *passes.peek()?;
+    let from_parameters = loss.sources != loss.sources.sites();
+    (!from_parameters && passes.all(|range| turn.contains_range(range))).then_some(first)
+}
+
+/// Whether nothing else of the function holds on to the graph: it is not returned, and no gradient is asked for later.
+fn is_unshared(facts: &Facts<'_>, call: &Call<'_>) -> bool {
+    let sources = facts.backward_sources(call);
+    let mut returned = facts.returns().iter().filter(|found| found.at.function == call.at.function);
+    !returned.any(|found| found.value.holds_graph() && found.value.sources.overlap(sources))
+}
+
+fn without_flag(facts: &Facts<'_>, call: &Call<'_>, flag: &Expr) -> Vec<Edit> {
+    facts.remove_argument(call, flag.range())
+}
