@@ -38,7 +38,7 @@ demo: setup $(VENV)/.test ## Plan a job that does not fit a 24 GB card, and expl
 	@$(OOMPH) explain $(DEMO_SNAPSHOT) --html target/demo.html
 
 .PHONY: test
-test: setup $(VENV)/.test page/node_modules/.oomph ## Run every test
+test: setup $(VENV)/.truth page/node_modules/.oomph ## Run every test
 	if cargo nextest --version >/dev/null 2>&1; then \
 	    cargo nextest run --workspace --locked --no-fail-fast && cargo test --doc --workspace --locked --quiet; \
 	else \
@@ -73,9 +73,10 @@ accuracy: setup $(VENV)/.truth ## Plan every job measured on the H200, compare, 
 	$(BIN)/python tests/accuracy.py --jobs 2 --write docs/accuracy.md
 
 .PHONY: bench
-bench: ## Measure speed and memory against the targets
+bench: setup $(VENV)/.truth ## Measure speed and memory against the targets
 	cargo run --release --locked -p oomph-bench --bin read_snapshot
 	cargo run --release --locked -p oomph-heap --example replay_speed
+	$(BIN)/python benches/plan_cost.py
 
 .PHONY: fuzz
 fuzz: ## Throw random bytes at the readers for FUZZ_SECONDS each
