@@ -1,7 +1,7 @@
 //! `dataparallel`: one process feeds all cards and gathers on the first.
 
 use crate::analysis::events::Call;
-use crate::analysis::value::Kind;
+use crate::analysis::value::{Flags, Kind};
 use crate::facts::{Effect, Facts};
 use crate::finding::Level;
 use crate::python::Expr;
@@ -134,6 +134,10 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         }
         let Some(training) = trains(facts) else { continue };
         let model = call.arg(0).map_or("the model", |model| facts.written(model));
+        // A teacher runs beside what is trained: it has no gradients to gather.
+        if model.contains("teacher") || call.args.first().is_some_and(|value| value.has(Flags::FROZEN)) {
+            continue;
+        }
         let model = if model.contains('\n') || model.len() > 40 { "the model" } else { model };
         report
             .add(call, format!("GPU 0 holds the outputs, the loss and all gradients of `{model}`: it fills up first"))

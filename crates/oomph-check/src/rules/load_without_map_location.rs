@@ -140,7 +140,9 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
 }
 
 fn uses_gpu(facts: &Facts<'_>, call: &Call<'_>) -> bool {
-    facts.moves_to_gpu(call) || call.name == "set_device" || call.name == "init_process_group"
+    facts.moves_to_gpu(call)
+        || call.name == "set_device"
+        || call.name == "init_process_group" && facts.written(call).contains("nccl")
 }
 
 /// Whether what is loaded was saved in memory, or by somebody else.
