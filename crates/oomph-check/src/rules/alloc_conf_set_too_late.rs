@@ -232,6 +232,9 @@ fn starts_cuda(facts: &Facts<'_>, call: &Call<'_>) -> bool {
         return STARTERS.contains(&full)
             || full.starts_with("torch.") && call.result.is_tensor() && call.result.device == Device::Cuda;
     }
+    if facts.callee_summary(call).is_some_and(|summary| summary.moves_to_cuda) {
+        return true;
+    }
     let moved = call.receiver.as_ref().is_some_and(|value| matches!(value.kind, Kind::Tensor | Kind::Module));
     match call.name {
         "cuda" => moved,

@@ -1,6 +1,6 @@
 //! `del-of-one-alias`: a name is deleted, what it named lives on.
 
-use crate::analysis::events::{Bind, Delete, StoreKind};
+use crate::analysis::events::{Bind, Delete, Root, Store, StoreKind};
 use crate::analysis::value::Kind;
 use crate::facts::Facts;
 use crate::finding::Level;
@@ -87,6 +87,23 @@ def features(net, loader):
             bad: "\
 import torch
 
+def score(net, x):
+    out = net(x)
+    mean = out.mean().item()
+    del out
+    return mean
+",
+            good: "\
+import torch
+
+def score(net, x):
+    return net(x).mean().item()
+",
+        },
+        Example {
+            bad: "\
+import torch
+
 def run(net, x):
     hidden = net(x)
     state = hidden
@@ -104,6 +121,19 @@ def run(net, x):
         },
     ],
     silent_on: &[
+        "\
+import torch
+
+class Runner:
+    def step(self, x):
+        out = self.net(x)
+        self.last = out
+        self.report(self.last)
+        self.last = None
+        del out
+        torch.cuda.empty_cache()
+        return self.net(x)
+",
         "\
 import torch
 
@@ -185,8 +215,11 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             .or_else(|| held_by_optimizer(facts, delete, name))
             .or_else(|| held_by_list(facts, delete, name))
             .or_else(|| held_by_name(facts, delete, name));
-        let Some((place, message, why)) = held else { continue };
-        report.add(delete.target, message).because(&place, why);
+        if let Some((place, message, why)) = held {
+            report.add(delete.target, message).because(&place, why);
+        } else if let Some((place, message, why)) = ends_anyway(facts, delete, name) {
+            report.add(delete.target, message).level(Level::Info).because(&place, why);
+        }
     }
 }
 
@@ -281,27 +314,66 @@ fn is_optimizer_of(facts: &Facts<'_>, bind: &Bind<'_>, name: &str) -> bool {
 /// `kept.append(out); del out`: the list holds it.
 fn held_by_list(facts: &Facts<'_>, delete: &Delete<'_>, name: &str) -> Option<Held> {
     let store = facts.stores().iter().find(|store| {
-        let kept = matches!(store.kind, StoreKind::Append | StoreKind::Item) && store.via.is_none();
+        let kept =
+            matches!(store.kind, StoreKind::Append | StoreKind::Item | StoreKind::Attribute) && store.via.is_none();
         kept && is_name(store.value_expr, name)
             && store.value.is_tensor()
             && facts.is_always_before(&store.at, &delete.at)
             && is_same_turn(facts, &store.at, &delete.at)
     })?;
-    let Expr::Name(holder) = store.target else { return None };
-    let holder = holder.id.as_str();
+    let holder = facts.source.slice(store.target.range());
+    let of_self = matches!(store.root, Root::SelfAttribute(_)) && !matches!(store.target, Expr::Subscript(_));
+    let local = matches!(store.target, Expr::Name(_));
     let rebound = facts.binds_of(name).any(|bind| bind.at.order > store.at.order && bind.at.order < delete.at.order);
     let emptied = facts.is_emptied_in(store.target, crate::analysis::value::BlockId::MODULE, store.at.stmt)
         && facts
             .loops(&store.at)
             .next()
             .is_some_and(|turns| facts.is_emptied_in(store.target, turns.block, store.at.stmt));
-    let lives =
-        store.holder.is_growing_holder() && facts.is_read_after(&delete.at, holder, delete.target.range().end());
+    let read_later = facts.is_read_after(&delete.at, holder, delete.target.range().end());
+    let lives = local && store.holder.is_growing_holder() && read_later || of_self && lasts(facts, store);
     if rebound || emptied || !lives {
         return None;
     }
     let message = format!("This frees nothing: `{holder}` holds `{name}`");
-    Some((store.range, message, format!("the same tensor is put into `{holder}` here, and `{holder}` is read later")))
+    let lasting =
+        if of_self { "the object outlives this call".to_owned() } else { format!("`{holder}` is read later") };
+    Some((store.range, message, format!("the same tensor is put into `{holder}` here, and {lasting}")))
+}
+
+/// Whether an attribute keeps what it was given: this function neither clears nor rebinds it later.
+fn lasts(facts: &Facts<'_>, store: &Store<'_>) -> bool {
+    let block = facts.blocks_around(&store.at).last().map_or(crate::analysis::value::BlockId::MODULE, |(id, _)| id);
+    !facts.is_emptied_in(store.target, block, store.at.stmt)
+}
+
+/// A `del` as the last thing a function does: the return frees the same.
+fn ends_anyway(facts: &Facts<'_>, delete: &Delete<'_>, name: &str) -> Option<Held> {
+    let function = facts.function(&delete.at).filter(|function| !function.is_generator)?;
+    let body = &function.node.body;
+    let known = matches!(delete.value.kind, Kind::Tensor | Kind::Module);
+    let parameter = function.node.parameters.iter().any(|parameter| parameter.name().as_str() == name);
+    let place = body.iter().position(|stmt| stmt.range().contains_range(delete.target.range()))?;
+    let ends = body[place + 1..].iter().all(|stmt| match stmt {
+        Stmt::Return(node) => node.value.as_deref().is_none_or(is_plain),
+        Stmt::Delete(_) => true,
+        _ => false,
+    });
+    if !known || parameter || !ends || !matches!(body[place], Stmt::Delete(_)) {
+        return None;
+    }
+    let message =
+        format!("This frees nothing that the end of `{}` would not free at the same time", function.node.name);
+    Some((body.last()?.range(), message, format!("the function ends here, and `{name}` with it")))
+}
+
+/// Whether an expression takes no memory to evaluate.
+fn is_plain(expr: &Expr) -> bool {
+    match expr {
+        Expr::Tuple(tuple) => tuple.elts.iter().all(is_plain),
+        Expr::Name(_) | Expr::Attribute(_) => true,
+        other => matches!(other, Expr::NoneLiteral(_) | Expr::NumberLiteral(_) | Expr::BooleanLiteral(_)),
+    }
 }
 
 /// `state = hidden; del hidden`, and `state` is read later.

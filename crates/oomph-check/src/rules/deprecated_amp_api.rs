@@ -309,7 +309,9 @@ fn modern_call(facts: &Facts<'_>, call: &Call<'_>, name: &str, device: &str) -> 
     if call.has_star() || arguments.args.len() > 1 && name == "autocast" {
         return None;
     }
-    let open = arguments.range().start() + crate::python::TextSize::from(1);
+    let empty = arguments.range().start() + crate::python::TextSize::from(1);
+    let items = arguments.args.iter().map(Ranged::start).chain(arguments.keywords.iter().map(Ranged::start));
+    let open = items.min().unwrap_or(empty);
     let comma = if arguments.is_empty() { "" } else { ", " };
     let mut edits = Vec::new();
     match (name, arguments.args.first()) {

@@ -129,8 +129,10 @@ fn deleted_next<'f, 'a>(facts: &'f Facts<'a>, call: &Call<'_>) -> Option<&'f Del
 
 fn may_be_on_gpu(delete: &Delete<'_>) -> bool {
     let value = &delete.value;
-    let held =
-        matches!(value.kind, Kind::Tensor | Kind::Module | Kind::Optimizer | Kind::Unknown | Kind::List | Kind::Dict);
+    let held = matches!(
+        value.kind,
+        Kind::Tensor | Kind::Module | Kind::Optimizer | Kind::Unknown | Kind::None | Kind::List | Kind::Dict
+    );
     held && value.device != Device::Cpu && matches!(delete.target, Expr::Name(_) | Expr::Attribute(_))
 }
 

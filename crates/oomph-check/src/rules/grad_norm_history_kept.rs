@@ -125,7 +125,7 @@ def train(model, train_loader):
 
 fn check(facts: &Facts<'_>, report: &mut Report) {
     for store in facts.stores() {
-        if store.kind != StoreKind::Append
+        if !matches!(store.kind, StoreKind::Append | StoreKind::Extend)
             || !matches!(store.holder.kind, Kind::List | Kind::Dict | Kind::Set | Kind::Unknown)
         {
             continue;
@@ -134,7 +134,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         let Some(made) = norm_made(facts, store) else { continue };
         let short_lived =
             !facts.outlives(&store.holder, &batches) || facts.is_emptied_in(store.target, batches.block, store.at.stmt);
-        if short_lived || !store.value.is_tensor() && store.value.kind != Kind::Unknown {
+        if short_lived || matches!(store.value.kind, Kind::Number | Kind::Str) {
             continue;
         }
         let target = facts.source.slice(store.target.range());
@@ -148,7 +148,11 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
 
 /// The call that made the norm: in place, or bound to the name that is stored.
 fn norm_made(facts: &Facts<'_>, store: &Store<'_>) -> Option<crate::python::TextRange> {
-    let expr = match store.value_expr {
+    let kept = match store.value_expr {
+        Expr::List(list) if list.elts.len() == 1 => &list.elts[0],
+        other => other,
+    };
+    let expr = match kept {
         Expr::Name(name) => {
             let binds = facts.binds_of(name.id.as_str()).filter(|bind| bind.at.function == store.at.function);
             binds.filter(|bind| bind.at.order < store.at.order).last()?.value_expr?
@@ -161,7 +165,9 @@ fn norm_made(facts: &Facts<'_>, store: &Store<'_>) -> Option<crate::python::Text
 
 fn item(facts: &Facts<'_>, store: &Store<'_>) -> Vec<Edit> {
     match store.value_expr {
-        Expr::Name(_) | Expr::Call(_) => facts.call_method_on(store.value_expr, "item"),
+        Expr::Name(_) | Expr::Call(_) if store.kind == StoreKind::Append => {
+            facts.call_method_on(store.value_expr, "item")
+        }
         _ => Vec::new(),
     }
 }

@@ -1,6 +1,6 @@
 //! `last-micro-batches-not-stepped`: what is left over at the end of an epoch trains nothing.
 
-use crate::analysis::events::{BlockKind, Call, LoopKind};
+use crate::analysis::events::{At, Bind, BlockKind, Call, LoopKind, StoreKind};
 use crate::facts::{Effect, Facts, Loop};
 use crate::finding::Level;
 use crate::python::ast::{CmpOp, Operator, UnaryOp};
@@ -50,6 +50,39 @@ def train(model, loader, optimizer, criterion, every):
         Example {
             bad: "\
 import torch
+
+def train(model, loader, optimizer, criterion, every):
+    waiting = 0
+    for x, y in loader:
+        loss = criterion(model(x), y) / every
+        loss.backward()
+        waiting += 1
+        if waiting == every:
+            optimizer.step()
+            optimizer.zero_grad()
+            waiting = 0
+",
+            good: "\
+import torch
+
+def train(model, loader, optimizer, criterion, every):
+    waiting = 0
+    for x, y in loader:
+        loss = criterion(model(x), y) / every
+        loss.backward()
+        waiting += 1
+        if waiting == every:
+            optimizer.step()
+            optimizer.zero_grad()
+            waiting = 0
+    if waiting:
+        optimizer.step()
+        optimizer.zero_grad()
+",
+        },
+        Example {
+            bad: "\
+import torch
 from tqdm import tqdm
 
 for epoch in range(epochs):
@@ -83,6 +116,21 @@ for epoch in range(epochs):
         },
     ],
     silent_on: &[
+        "\
+import torch
+
+def train(model, loader, optimizer, criterion, every, epochs):
+    waiting = 0
+    for epoch in range(epochs):
+        for x, y in loader:
+            loss = criterion(model(x), y) / every
+            loss.backward()
+            waiting += 1
+            if waiting == every:
+                optimizer.step()
+                optimizer.zero_grad()
+                waiting = 0
+",
         "\
 import torch
 
@@ -159,8 +207,8 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         if seen.contains(&batches.block) {
             continue;
         }
-        let (Some(index), Some(test)) = (batch_index(&batches), only_test(facts, step, &batches)) else { continue };
-        let Some(modulo) = every_few(facts, test, index) else { continue };
+        let Some(test) = only_test(facts, step, &batches) else { continue };
+        let Some(modulo) = every_few(facts, test, step, &batches) else { continue };
         let Some(backward) = accumulating_backward(facts, &batches) else { continue };
         if steps_otherwise(facts, step, &batches) || leaves(facts, &batches) {
             continue;
@@ -193,7 +241,7 @@ fn batch_index<'a>(batches: &Loop<'a>) -> Option<&'a str> {
 fn is_enumerate(iter: &Expr) -> bool {
     let Expr::Call(call) = iter else { return false };
     let direct = matches!(&*call.func, Expr::Name(name) if name.id.as_str() == "enumerate");
-    direct && call.arguments.args.len() == 1 || !direct && call.arguments.args.first().is_some_and(is_enumerate)
+    direct || call.arguments.args.first().is_some_and(is_enumerate)
 }
 
 /// The one test around a step, inside the loop.
@@ -203,22 +251,54 @@ fn only_test<'a>(facts: &Facts<'a>, step: &Call<'_>, batches: &Loop<'_>) -> Opti
     if more.is_some() { None } else { first }
 }
 
-/// The `(i + 1) % n == 0` that a test is, itself or by a name bound to it.
-fn every_few<'a>(facts: &Facts<'a>, test: &'a Expr, index: &str) -> Option<&'a Expr> {
+/// The `(i + 1) % n == 0` that a test is, itself or by a name bound to it, or `count == n` of a counter set back.
+fn every_few<'a>(facts: &Facts<'a>, test: &'a Expr, step: &Call<'_>, batches: &Loop<'a>) -> Option<&'a Expr> {
+    let mut expr = test;
     if let Expr::Name(name) = test {
         let mut binds = facts.binds_of(name.id.as_str());
         let (only, more) = (binds.next()?, binds.next());
-        let expr = only.value_expr.filter(|_| more.is_none())?;
-        return is_modulo(expr, index).then_some(expr);
+        expr = only.value_expr.filter(|_| more.is_none())?;
     }
-    is_modulo(test, index).then_some(test)
+    let index = batch_index(batches);
+    let counts = |name: &str| index == Some(name) || counts_from_zero(facts, name, step, batches);
+    let counter = match expr {
+        Expr::Compare(compare) if matches!(compare.ops.first(), Some(CmpOp::Eq | CmpOp::GtE)) => match &*compare.left {
+            Expr::Name(name) => Some(name.id.as_str()),
+            _ => None,
+        },
+        _ => None,
+    };
+    let set_back =
+        counter.is_some_and(|name| counts_from_zero(facts, name, step, batches) && is_set_back(facts, name, step));
+    (set_back || is_modulo(expr, &counts)).then_some(expr)
 }
 
-fn is_modulo(test: &Expr, index: &str) -> bool {
+/// Whether a name counts batches from the start of this loop: zero before it, one more on every turn.
+fn counts_from_zero(facts: &Facts<'_>, name: &str, step: &Call<'_>, batches: &Loop<'_>) -> bool {
+    let around = |at: &At| facts.loops(at).map(|turns| turns.block).collect::<Vec<_>>();
+    let outer: Vec<_> = around(&step.at).into_iter().skip_while(|block| *block != batches.block).skip(1).collect();
+    let begins = facts.binds_of(name).any(|bind| {
+        let zero = bind.value_expr.is_some_and(Expr::is_number_literal_expr);
+        zero && bind.at.function == step.at.function && around(&bind.at) == outer
+    });
+    let adds = facts.stores().iter().any(|store| {
+        let same = matches!(store.target, Expr::Name(target) if target.id.as_str() == name);
+        same && store.kind == StoreKind::AugAssign && facts.is_unconditional_in(&store.at, batches.block)
+    });
+    begins && adds
+}
+
+/// Whether the counter begins again where the step is.
+fn is_set_back(facts: &Facts<'_>, name: &str, step: &Call<'_>) -> bool {
+    let zero = |bind: &Bind<'_>| bind.value_expr.is_some_and(Expr::is_number_literal_expr);
+    facts.binds_of(name).any(|bind| zero(bind) && bind.at.block == step.at.block)
+}
+
+fn is_modulo(test: &Expr, counts: &dyn Fn(&str) -> bool) -> bool {
     match test {
-        Expr::UnaryOp(not) if not.op == UnaryOp::Not => is_remainder(&not.operand, index),
+        Expr::UnaryOp(not) if not.op == UnaryOp::Not => is_remainder(&not.operand, counts),
         Expr::Compare(compare) => {
-            let side = |expr: &Expr| is_remainder(expr, index);
+            let side = |expr: &Expr| is_remainder(expr, counts);
             compare.ops.len() == 1
                 && compare.ops[0] == CmpOp::Eq
                 && (side(&compare.left) || side(&compare.comparators[0]))
@@ -228,9 +308,9 @@ fn is_modulo(test: &Expr, index: &str) -> bool {
 }
 
 /// `i % n`, `(i + 1) % n`.
-fn is_remainder(expr: &Expr, index: &str) -> bool {
+fn is_remainder(expr: &Expr, counts: &dyn Fn(&str) -> bool) -> bool {
     let Expr::BinOp(node) = expr else { return false };
-    let is_index = |expr: &Expr| matches!(expr, Expr::Name(name) if name.id.as_str() == index);
+    let is_index = |expr: &Expr| matches!(expr, Expr::Name(name) if counts(name.id.as_str()));
     let counted = match &*node.left {
         Expr::BinOp(sum) => sum.op == Operator::Add && (is_index(&sum.left) || is_index(&sum.right)),
         other => is_index(other),

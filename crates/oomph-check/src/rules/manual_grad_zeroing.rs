@@ -96,7 +96,7 @@ class Base(torch.nn.Module):
 };
 
 fn check(facts: &Facts<'_>, report: &mut Report) {
-    for call in facts.calls_named("zero_") {
+    for call in facts.calls_named("zero_").chain(facts.calls_named("fill_")) {
         let Some(turns) = facts.loops(&call.at).next().filter(|turns| turns.kind == LoopKind::Parameters) else {
             continue;
         };
@@ -148,7 +148,11 @@ fn does_nothing_else(facts: &Facts<'_>, turns: &Loop<'_>) -> bool {
     let zeroing = |stmt: &Stmt| match stmt {
         Stmt::Expr(node) => {
             let text = facts.source.slice(node.range());
-            text.ends_with("zero_()") || text.ends_with("detach_()") || text.ends_with("requires_grad_(False)")
+            text.ends_with("zero_()")
+                || text.ends_with("fill_(0)")
+                || text.ends_with("fill_(0.0)")
+                || text.ends_with("detach_()")
+                || text.ends_with("requires_grad_(False)")
         }
         _ => false,
     };

@@ -119,7 +119,7 @@ def step(run):
 };
 
 fn check(facts: &Facts<'_>, report: &mut Report) {
-    for (_, block) in facts.blocks() {
+    for (id, block) in facts.blocks() {
         let BlockKind::Handler(handler) = block.kind else { continue };
         let kind = handler.type_.as_deref().map_or("", |kind| facts.source.slice(kind.range()));
         let general = kind.is_empty() || kind == "RuntimeError" || kind == "Exception" || kind == "(RuntimeError,)";
@@ -127,7 +127,11 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         let others =
             ["CUBLAS", "cublas", "CUDNN", "cuDNN", "cudnn", "NCCL", "ALLOC", "Allocator", "MPS", "XLA", "HIP", "XPU"];
         // A handler that raises in any case only words its report by it.
-        let reports = matches!(handler.body.last(), Some(Stmt::Raise(_)));
+        let leaves = facts.statements().iter().any(|statement| {
+            let leaves = matches!(statement.node, Stmt::Return(_) | Stmt::Continue(_) | Stmt::Break(_));
+            leaves && facts.is_inside(statement.block, id)
+        });
+        let reports = matches!(handler.body.last(), Some(Stmt::Raise(_))) && !leaves;
         let words: Vec<TextRange> = words_tested(handler);
         if !general || reports || words.is_empty() || others.iter().any(|word| text.contains(word)) {
             continue;

@@ -1,7 +1,7 @@
 //! `profiler-without-schedule`: every operation of an epoch is recorded.
 
-use crate::analysis::events::{BlockKind, Call, LoopKind};
-use crate::analysis::value::BlockId;
+use crate::analysis::events::{Block, BlockKind, Call, Callee, LoopKind};
+use crate::analysis::value::{BlockId, FunctionId};
 use crate::facts::Facts;
 use crate::finding::Level;
 use crate::python::{Expr, Ranged, Stmt, TextRange};
@@ -114,13 +114,13 @@ const PROFILERS: &[&str] =
     &["torch.profiler.profile", "torch.autograd.profiler.profile", "torch.profiler.profiler.profile"];
 
 fn check(facts: &Facts<'_>, report: &mut Report) {
-    for item in facts.withs() {
-        let Some(call) = facts.call_at(item.expr) else { continue };
-        let profiles = facts.full_name(call).is_some_and(|name| PROFILERS.contains(&name));
-        if !profiles || is_limited(call) {
-            continue;
-        }
-        let Some(head) = whole_pass(facts, item.body) else { continue };
+    for call in PROFILERS.iter().flat_map(|name| facts.calls_to(name)).filter(|call| !is_limited(call)) {
+        let body = facts.withs().iter().find(|item| item.expr.range() == call.node.range()).map(|item| item.body);
+        let recorded = match body {
+            Some(body) => whole_pass(facts, body),
+            None => started(facts, call),
+        };
+        let Some(head) = recorded else { continue };
         report
             .add(call, "This records every operation of a whole pass over the data: host memory grows with each batch")
             .because(&head, "all batches of this loop are recorded")
@@ -133,12 +133,38 @@ fn is_limited(call: &Call<'_>) -> bool {
     call.keyword("schedule").is_some() || call.has_star() || off
 }
 
-/// A loop over a loader inside, which nothing leaves early.
+/// A loop over a loader inside, here or in a function of this file called here, which nothing leaves early.
 fn whole_pass(facts: &Facts<'_>, body: BlockId) -> Option<TextRange> {
-    let (id, block) = facts
-        .blocks()
-        .find(|(id, block)| matches!(block.kind, BlockKind::Loop(LoopKind::Loader, _)) && facts.is_inside(*id, body))?;
-    let BlockKind::Loop(_, Stmt::For(node)) = block.kind else { return None };
+    let mut blocks = facts.blocks();
+    if let Some((id, _)) = blocks.find(|(id, block)| is_loader_loop(block) && facts.is_inside(*id, body)) {
+        return uncut(facts, id);
+    }
+    let called =
+        facts.calls().iter().filter(|call| facts.is_inside(call.at.block, body)).find_map(|call| {
+            match call.callee {
+                Callee::Project(function) => own_function(facts, function),
+                _ => None,
+            }
+        })?;
+    let mut blocks = facts.blocks();
+    let (id, _) = blocks.find(|(_, block)| is_loader_loop(block) && block.function == Some(called))?;
+    uncut(facts, id)
+}
+
+fn is_loader_loop(block: &Block<'_>) -> bool {
+    matches!(block.kind, BlockKind::Loop(LoopKind::Loader, _))
+}
+
+/// The index of a function, if it is of this file.
+fn own_function(facts: &Facts<'_>, id: FunctionId) -> Option<u32> {
+    let node = facts.function_def(id).node;
+    let own = facts.outline().functions.get(id.index as usize)?;
+    std::ptr::eq(own.node, node).then_some(id.index)
+}
+
+/// The head of a loop that goes over all of its loader.
+fn uncut(facts: &Facts<'_>, id: BlockId) -> Option<TextRange> {
+    let BlockKind::Loop(_, Stmt::For(node)) = facts.block(id).kind else { return None };
     let sliced = facts.source.slice(node.iter.range());
     let cut = ["islice", "range(", "[:"].iter().any(|way| sliced.contains(way));
     let mut statements = facts.statements().iter();
@@ -146,4 +172,23 @@ fn whole_pass(facts: &Facts<'_>, body: BlockId) -> Option<TextRange> {
         matches!(statement.node, Stmt::Break(_) | Stmt::Return(_)) && facts.is_inside(statement.block, id)
     });
     (!cut && !left).then(|| TextRange::new(node.range().start(), node.iter.range().end()))
+}
+
+/// A profiler started by hand, and a whole pass after that with no `step()` of it.
+fn started(facts: &Facts<'_>, call: &Call<'_>) -> Option<TextRange> {
+    let bind =
+        facts.binds().iter().find(|bind| bind.value_expr.is_some_and(|expr| expr.range() == call.node.range()))?;
+    let name = facts.source.slice(bind.target.range());
+    let on = |method: &str| {
+        let calls = facts.calls_named(method).filter(|found| found.at.function == call.at.function);
+        calls
+            .into_iter()
+            .find(|found| found.receiver_expr().is_some_and(|expr| facts.source.slice(expr.range()) == name))
+    };
+    let start = on("start")?;
+    let mut blocks = facts.blocks();
+    let (id, _) = blocks.find(|(_, block)| {
+        is_loader_loop(block) && block.function == call.at.function && block.range.start() > start.range().end()
+    })?;
+    if on("step").is_some() { None } else { uncut(facts, id) }
 }

@@ -227,7 +227,7 @@ fn never_updated(facts: &Facts<'_>, report: &mut Report) {
             arguments.into_iter().any(|arg| facts.source.slice(arg.range()) == scaler)
         });
         let Some(batches) = facts.batch_loop(&step.at) else { continue };
-        if updated || handed_on || scaler.contains("self.") {
+        if updated || handed_on || scaler.contains("self.") && scalers(facts).next().is_none() {
             continue;
         }
         report
@@ -237,20 +237,24 @@ fn never_updated(facts: &Facts<'_>, report: &mut Report) {
 }
 
 fn with_bfloat16(facts: &Facts<'_>, report: &mut Report) {
-    let is_autocast = |call: &&Call<'_>| call.name == "autocast";
-    for made in scalers(facts).filter(|call| call.keyword("enabled").is_none() && !call.has_star()) {
-        let casts: Vec<&Call<'_>> = facts.calls_named("autocast").filter(is_autocast).collect();
+    let made: Vec<&Call<'_>> = scalers(facts).collect();
+    let switched = made.iter().any(|call| call.keyword("enabled").is_some() || call.has_star());
+    if made.is_empty() || switched {
+        return;
+    }
+    for scaled in facts.calls_named("scale") {
+        let casts: Vec<&Call<'_>> =
+            facts.calls_named("autocast").filter(|call| call.at.function == scaled.at.function).collect();
         let bfloat = |call: &&Call<'_>| {
-            let by_keyword = call.keyword("dtype").or_else(|| call.arg(1));
-            by_keyword.is_some_and(|dtype| facts.source.slice(dtype.range()).ends_with(".bfloat16"))
+            let dtype = call.keyword("dtype").or_else(|| call.arg(1));
+            dtype.is_some_and(|dtype| facts.source.slice(dtype.range()).ends_with(".bfloat16"))
         };
-        let scaled = facts
-            .calls_named("scale")
-            .find(|call| call.receiver.as_ref().is_some_and(|value| value.kind == Kind::Scaler));
-        let (Some(first), Some(_), true) = (casts.first(), scaled, casts.iter().all(bfloat)) else { continue };
+        let is_scaler = scaled.receiver.as_ref().is_some_and(|value| value.kind == Kind::Scaler);
+        let (Some(first), true, true) = (casts.first(), is_scaler, casts.iter().all(bfloat)) else { continue };
         report
-            .add(made, "bfloat16 has the range of full precision: this scaler only makes steps overflow")
-            .because(*first, "every autocast of this file is in bfloat16");
+            .add(scaled, "bfloat16 has the range of full precision: this scaler only makes steps overflow")
+            .because(*first, "the forward pass runs in bfloat16")
+            .because(made[0], "the scaler is on");
     }
 }
 

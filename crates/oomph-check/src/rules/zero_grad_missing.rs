@@ -77,6 +77,29 @@ for epoch in range(5):
         "\
 import torch
 
+def each(cases):
+    for step in range(cases):
+        model = torch.nn.Linear(8, 2)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        model(torch.zeros(1, 8)).sum().backward()
+        optimizer.step()
+",
+        "\
+import torch
+
+class Trainer(Base):
+    def run(self, train_loader):
+        for x, y in train_loader:
+            self.before_batch()
+            self.model(x).sum().backward()
+            self.optimizer.step()
+
+    def before_batch(self):
+        self.optimizer.zero_grad()
+",
+        "\
+import torch
+
 def train(model, train_loader, optimizer, criterion):
     for x, y in train_loader:
         for p in model.parameters():
@@ -140,27 +163,82 @@ def train(model, train_loader, criterion):
 
 fn check(facts: &Facts<'_>, report: &mut Report) {
     let mut seen = Vec::new();
-    for step in facts.effects(Effect::Step).filter(|call| call.name == "step") {
+    for step in facts.effects(Effect::Step) {
         let Some(batches) = facts.batch_loop(&step.at) else { continue };
-        let Some(optimizer) = plain_optimizer(facts, step) else { continue };
-        let Some(backward) = facts.effects_in(Effect::Backward, batches.block).find(|call| call.name == "backward")
-        else {
-            continue;
-        };
-        if seen.contains(&batches.block) || backward.at.order > step.at.order || clears(facts, step, &batches) {
+        if seen.contains(&batches.block) || clears(facts, step, &batches) {
             continue;
         }
+        let Some((message, backward)) = plain_step(facts, step, &batches).or_else(|| helper_step(facts, step)) else {
+            continue;
+        };
         seen.push(batches.block);
+        let after = facts.stepped(step).filter(|_| step.name == "step").unwrap_or_default();
+        let edits = match after {
+            "" => Vec::new(),
+            optimizer => facts.insert_after(step.at.stmt, &format!("{optimizer}.zero_grad()")),
+        };
         report
-            .add(step, format!("`{optimizer}` steps along the gradients of all past batches: nothing clears them"))
-            .because(backward, "this adds to the gradients that are there")
+            .add(step, message)
+            .because(&backward, "this adds to the gradients that are there")
             .because(&batches.head(), "once a batch, and nothing here clears them")
-            .unsafe_fix(
-                "Clear them after the step",
-                facts.insert_after(step.at.stmt, &format!("{optimizer}.zero_grad()")),
-            );
+            .unsafe_fix("Clear them after the step", edits);
     }
 }
+
+/// A step right in the loop, after a backward pass there.
+fn plain_step(facts: &Facts<'_>, step: &Call<'_>, batches: &Loop<'_>) -> Option<(String, TextRange)> {
+    let optimizer = plain_optimizer(facts, step).filter(|_| step.name == "step")?;
+    let anew = facts.binds_of(optimizer).any(|bind| facts.is_inside(bind.at.block, batches.block));
+    if anew {
+        return None;
+    }
+    let mut backwards = facts.effects_in(Effect::Backward, batches.block).filter(|call| call.name == "backward");
+    let backward = backwards.find(|call| call.at.order < step.at.order)?;
+    let message = format!("`{optimizer}` steps along the gradients of all past batches: nothing clears them");
+    Some((message, backward.range()))
+}
+
+/// A function of this file that runs the backward pass and the step, and clears nothing.
+fn helper_step(facts: &Facts<'_>, step: &Call<'_>) -> Option<(String, TextRange)> {
+    let Callee::Project(id) = step.callee else { return None };
+    let summary =
+        facts.summary(id).filter(|summary| summary.calls_backward && summary.steps && !summary.zeroes_grad)?;
+    let node = facts.function_def(id).node;
+    let here = facts.outline().functions.iter().any(|function| std::ptr::eq(function.node, node));
+    let mut steps = facts.effects_of(Effect::Step, Some(id.index));
+    let once = steps.all(|own| {
+        own.name == "step" && plain_optimizer(facts, own).is_some() && facts.loops(&own.at).next().is_none()
+    });
+    let name = &node.name;
+    let plain = here && once && !summary.zeroes_grad && is_never_cleared(facts);
+    plain
+        .then(|| (format!("`{name}` steps along the gradients of all past batches: nothing clears them"), name.range()))
+}
+
+/// Whether a method's class has no base that could clear gradients, and nothing in the file does.
+fn owns_all(facts: &Facts<'_>, step: &Call<'_>) -> bool {
+    let class = facts.function(&step.at).and_then(|function| function.class);
+    let alone =
+        class.is_some_and(|class| facts.outline().classes[class as usize].bases.iter().all(|base| base == "object"));
+    alone && is_never_cleared(facts)
+}
+
+/// Whether the file clears gradients nowhere.
+fn is_never_cleared(facts: &Facts<'_>) -> bool {
+    !BY_HAND.iter().any(|way| facts.source.text.contains(way))
+}
+
+/// Ways to clear gradients, as written.
+const BY_HAND: &[&str] = &[
+    "zero_grad",
+    ".grad = None",
+    ".grad=None",
+    ".grad.zero_",
+    "grad.data.zero_",
+    "grad.data.fill_",
+    ".grad *= 0",
+    "grad_zero",
+];
 
 /// The name of an optimizer of torch that is stepped without a closure.
 fn plain_optimizer<'f>(facts: &'f Facts<'_>, step: &Call<'_>) -> Option<&'f str> {
@@ -175,7 +253,8 @@ fn plain_optimizer<'f>(facts: &'f Facts<'_>, step: &Call<'_>) -> Option<&'f str>
         Kind::Scaler => step.args.first().is_some_and(of_torch),
         _ => false,
     };
-    facts.stepped(step).filter(|text| known && !text.contains("self."))
+    // Another method, or a base class, may clear what `self` has.
+    facts.stepped(step).filter(|text| known && (!text.contains("self.") || owns_all(facts, step)))
 }
 
 /// Whether anything in the function, or anything it calls that cannot be seen, may clear gradients.
@@ -184,8 +263,6 @@ fn clears(facts: &Facts<'_>, step: &Call<'_>, batches: &Loop<'_>) -> bool {
         facts.function(&step.at).map_or_else(|| TextRange::up_to(facts.end()), |function| function.node.range());
     let effect = facts.effects(Effect::ZeroGrad).any(|call| around.contains_range(call.range()));
     let text = facts.source.slice(around);
-    let by_hand =
-        ["zero_grad", ".grad = None", ".grad=None", ".grad.zero_", "grad.data.zero_", "grad.data.fill_", ".grad *= 0"];
     let hidden = facts.calls().iter().any(|call| {
         let unseen = matches!(call.callee, Callee::Other | Callee::External(_));
         let name = call.name.to_ascii_lowercase();
@@ -193,7 +270,7 @@ fn clears(facts: &Facts<'_>, step: &Call<'_>, batches: &Loop<'_>) -> bool {
             ["zero", "clear", "reset", "clean"].iter().any(|word| name.contains(word)) && !name.starts_with("zeros");
         unseen && clearing && name != "empty_cache" && facts.is_inside(call.at.block, batches.block)
     });
-    effect || hidden || by_hand.iter().any(|way| text.contains(way)) || hands_optimizer_on(facts, step, batches)
+    effect || hidden || BY_HAND.iter().any(|way| text.contains(way)) || hands_optimizer_on(facts, step, batches)
 }
 
 /// Whether the optimizer goes into a call that cannot be seen through.
