@@ -16,8 +16,8 @@ pub(super) fn are_drawn_in(body: &[Stmt]) -> bool {
 pub(super) fn are_drawn_by(expr: &Expr) -> bool {
     match expr {
         Expr::Call(call) => match &*call.func {
-            Expr::Name(name) => name.id.as_str() == "next",
-            Expr::Attribute(attribute) => are_drawn_by(&attribute.value),
+            Expr::Name(name) => draws(name.id.as_str()),
+            Expr::Attribute(attribute) => draws(attribute.attr.as_str()) || are_drawn_by(&attribute.value),
             _ => false,
         },
         Expr::Attribute(attribute) => are_drawn_by(&attribute.value),
@@ -26,6 +26,11 @@ pub(super) fn are_drawn_by(expr: &Expr) -> bool {
         Expr::Compare(compare) => are_drawn_by(&compare.left),
         _ => false,
     }
+}
+
+/// Whether a function by this name gives the next batch: `next(it)`, `get_batch("train")`.
+fn draws(name: &str) -> bool {
+    name == "next" || ["get_batch", "next_batch", "sample_batch"].iter().any(|end| name.ends_with(end))
 }
 
 /// Whether the body of a loop moves what it goes over to a device on every turn: `for a, b in trials: net(a.cuda())`.

@@ -3,7 +3,7 @@
 use super::env::Slot;
 use super::events::{Bind, LoopKind, Root, StoreKind};
 use super::exprs::mixed;
-use super::known;
+use super::guesses;
 use super::tables::Kept;
 use super::value::{Device, Flags, Graph, Kind, Value};
 use super::walk::{Walker, is_name};
@@ -111,7 +111,7 @@ impl<'a> Walker<'a, '_> {
             Kind::Made(sym) if !self.names.text(sym).starts_with("torch.") => Some(sym),
             _ => return value,
         };
-        let guess = known::guess(name, self.outline.usage(name));
+        let guess = guesses::guess(name, self.outline.usage(name));
         if guess.kind == Kind::Unknown { value } else { Value { sources: value.sources, maker: made, ..guess } }
     }
 

@@ -2,6 +2,7 @@
 
 use super::branches::mode_of_switch;
 use super::events::{Call, Callee, GradMode, Store, StoreKind};
+use super::guesses;
 use super::known::{self, Gives};
 use super::names::Sym;
 use super::tables::Summary;
@@ -176,10 +177,14 @@ impl<'a> Walker<'a, '_> {
             return Outcome::other(value.flagged(Flags::LOSS));
         }
         let is_named = matches!(&*given.node.func, Expr::Name(_));
-        if is_named && self.outline.imports_torch() && given.takes_moved() && !known::is_helper_name(given.name) {
+        if is_named && self.outline.imports_torch && given.takes_moved() && !guesses::is_helper_name(given.name) {
             return self.forward(&Value::of(Kind::Module).flagged(Flags::GUESSED), given);
         }
-        Outcome::other(Value::unknown())
+        if guesses::makes_model(given.name) {
+            let module = Value { graph: Graph::Likely, ..Value::of(Kind::Module) };
+            return Outcome::other(module.flagged(Flags::GUESSED));
+        }
+        Outcome::other(made_from(given))
     }
 
     /// A tensor computed from the arguments.
@@ -245,7 +250,7 @@ impl<'a> Walker<'a, '_> {
         }
         let inputs = given.all().fold(site, |sources, input| sources.with(input.sources));
         // A guess that is fed a batch is a good one.
-        let least = if given.takes_batch() && self.outline.imports_torch() { Graph::Likely } else { Graph::Possible };
+        let least = if given.takes_batch() && self.outline.imports_torch { Graph::Likely } else { Graph::Possible };
         let mut value = Value { graph: module.graph.max(least), sources: inputs, ..Value::data() };
         value = value.flagged(Flags::RAW);
         if given.all().any(|input| input.device == Device::Cuda) {
@@ -490,11 +495,21 @@ impl<'a> Walker<'a, '_> {
                 if last.ends_with("loss") {
                     return self.of_args(given).flagged(Flags::LOSS);
                 }
+                if guesses::makes_model(last) && !full.starts_with("torch.") {
+                    let module = Value { graph: Graph::Likely, ..Value::of(Kind::Module) };
+                    return module.flagged(Flags::GUESSED);
+                }
                 let is_class = last.starts_with(|c: char| c.is_ascii_uppercase());
-                if is_class || full.starts_with("torch.") { Value::of(Kind::Made(sym)) } else { Value::unknown() }
+                if is_class || full.starts_with("torch.") { Value::of(Kind::Made(sym)) } else { made_from(given) }
             }
         }
     }
+}
+
+/// Something unknown made from the arguments: what it comes from is known all the same.
+fn made_from(given: &Given<'_>) -> Value {
+    let sources = given.all().fold(Sources::default(), |sources, input| sources.with(input.sources));
+    Value { sources, ..Value::unknown() }
 }
 
 fn is_module_method(name: &str) -> bool {

@@ -1,6 +1,7 @@
 //! Entering a function: its gradient mode and what its parameters are.
 
 use super::events::GradMode;
+use super::guesses;
 use super::known;
 use super::tables::ClassKind;
 use super::value::{ClassId, Flags, FunctionId, Graph, Kind, Sources, Value};
@@ -104,7 +105,7 @@ impl<'a> Walker<'a, '_> {
         match parameter.default.as_deref() {
             Some(Expr::NumberLiteral(_) | Expr::BooleanLiteral(_)) => Value::of(Kind::Number),
             Some(Expr::StringLiteral(_)) => Value::of(Kind::Str),
-            _ => known::guess(name, self.outline.usage(name)),
+            _ => guesses::guess(name, self.outline.usage(name)),
         }
     }
 

@@ -1,5 +1,6 @@
 //! The walk over names and attributes: what they stand for.
 
+use super::guesses;
 use super::known;
 use super::value::{Flags, Graph, Kind, Sources, Value};
 use super::walk::Walker;
@@ -28,10 +29,10 @@ impl<'a> Walker<'a, '_> {
         if is_builtin(name) {
             return Value::of(Kind::External(self.names.intern(name)));
         }
-        if self.outline.stars.iter().any(|module| module == "torch" || module == "torch.nn") && name == "nn" {
-            return Value::of(Kind::External(self.names.intern("torch.nn")));
+        if let Some(full) = guesses::usual_alias(name) {
+            return Value::of(Kind::External(self.names.intern(full)));
         }
-        known::guess(name, self.outline.usage(name))
+        guesses::guess(name, self.outline.usage(name))
     }
 
     /// Resolves imports of the project's own things; guesses what nothing is known of.
@@ -39,7 +40,7 @@ impl<'a> Walker<'a, '_> {
         match value.kind {
             Kind::External(sym) => self.external(sym),
             Kind::Unknown if value.graph == Graph::Unknown => {
-                let guess = known::guess(name, self.outline.usage(name));
+                let guess = guesses::guess(name, self.outline.usage(name));
                 if guess.kind == Kind::Unknown { value } else { Value { sources: value.sources, ..guess } }
             }
             _ => value,
@@ -120,8 +121,8 @@ impl<'a> Walker<'a, '_> {
             Kind::Module if name == "module" => base.clone(),
             Kind::Module if matches!(name, "weight" | "bias") => Value::data().flagged(Flags::LEAF),
             Kind::Loader if name == "dataset" => Value::of(Kind::Dataset),
-            Kind::Module => as_part(known::guess(name, self.outline.usage(name))),
-            _ => known::guess(name, self.outline.usage(name)),
+            Kind::Module => as_part(guesses::guess(name, self.outline.usage(name))),
+            _ => guesses::guess(name, self.outline.usage(name)),
         }
     }
 

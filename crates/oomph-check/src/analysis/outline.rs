@@ -122,11 +122,12 @@ pub struct Outline<'a> {
     by_start: FxHashMap<u32, u32>,
     /// The dotted name of the module, from its path.
     pub module: String,
+    /// Whether it imports torch, or a library that stands on it: a mention in a comment is not enough to guess by.
+    pub imports_torch: bool,
 }
 
 impl<'a> Outline<'a> {
-    /// Whether the file imports torch, or a library that stands on it: a mention in a comment is not enough to guess by.
-    pub(crate) fn imports_torch(&self) -> bool {
+    fn stands_on_torch(&self) -> bool {
         const ROOTS: &[&str] =
             &["torch", "lightning", "pytorch_lightning", "transformers", "accelerate", "timm", "dgl"];
         let stars = self.stars.iter().map(String::as_str);
@@ -145,6 +146,7 @@ impl<'a> Outline<'a> {
             look.visit_stmt(stmt);
         }
         let mut outline = look.outline;
+        outline.imports_torch = outline.stands_on_torch();
         for index in 0..outline.classes.len() {
             let class = &outline.classes[index];
             let arguments = class.node.arguments.as_ref();
@@ -153,6 +155,15 @@ impl<'a> Outline<'a> {
                 bases.unwrap_or_default().iter().map(|base| outline.full_name(base)).collect();
         }
         outline
+    }
+
+    /// Whether the file is written for TensorFlow, JAX or the like and not for torch: its models are no modules.
+    pub(crate) fn is_for_another_library(&self) -> bool {
+        const OTHERS: &[&str] = &["tensorflow", "mxnet", "jax", "flax", "keras", "paddle", "mindspore", "tinygrad"];
+        let top = |full: &str| full.split('.').next().unwrap_or_default().to_owned();
+        let tops: Vec<String> = self.imports.values().chain(&self.stars).map(|full| top(full)).collect();
+        let imports = |name: &str| tops.iter().any(|found| found == name);
+        OTHERS.iter().any(|name| imports(name)) && !imports("torch")
     }
 
     /// What a dotted name stands for, by the imports.

@@ -11,8 +11,11 @@ use crate::source::Source;
 
 /// Works out the facts of every file and hands each file's to `visit`, in parallel.
 pub(crate) fn analyse<T: Send>(sources: &[Source], visit: impl Fn(usize, &Facts<'_>) -> T + Sync) -> Vec<Option<T>> {
-    let relevant: Vec<bool> = sources.par_iter().map(|source| is_relevant(&source.text)).collect();
+    let mut relevant: Vec<bool> = sources.par_iter().map(|source| is_relevant(&source.text)).collect();
     let mut tables = Tables::link(outlines(sources, &relevant));
+    for (relevant, outline) in relevant.iter_mut().zip(&tables.outlines) {
+        *relevant &= !outline.is_for_another_library();
+    }
     let files = || (0..sources.len()).into_par_iter();
     let outlined = |file: usize| !tables.outlines[file].module.is_empty();
     let learnt = files()

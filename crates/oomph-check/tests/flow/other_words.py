@@ -107,3 +107,32 @@ def several_heads(x, heads, y):
     feat = lin(x)
     loss = sum(crit(head(feat), y) for head in heads)
     loss.backward()
+
+
+def nano(split, eval_iters):
+    model = build_model(8)
+    model.eval()
+    losses = torch.zeros(eval_iters)
+    for k in range(eval_iters):  # <- eval-loop-without-no-grad
+        x, y = get_batch(split)
+        logits, loss = model(x, y)
+        losses[k] = loss.item()
+    return losses.mean()
+
+
+def by_phase(model, dataloaders, optimizer):
+    for phase in ["train", "val"]:
+        running = 0.0
+        for inputs, labels in dataloaders[phase]:
+            loss = bce(model(inputs), labels)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            running += loss  # <- loss-accumulated-with-graph
+
+
+def never_said(model, test_loader):
+    outs = []
+    for x, y in test_loader:
+        outs.append(model(x))  # <- tensor-stored-in-container-with-graph
+    print(len(outs))
