@@ -241,8 +241,8 @@ impl<'a> Facts<'a> {
     #[must_use]
     pub fn goes_over_loader(&self, argument: &Expr, call: &Call<'a>) -> bool {
         let index = call.node.arguments.args.iter().position(|arg| arg.range() == argument.range());
-        let named =
-            last_name(argument).is_some_and(|name| crate::analysis::known::is_loader_name(&name.to_ascii_lowercase()));
+        let named = last_name(argument)
+            .is_some_and(|name| crate::analysis::guesses::is_loader_name(&name.to_ascii_lowercase()));
         let is_loader = |value: &Value| value.kind == Kind::Loader && (named || !value.has(Flags::GUESSED));
         if index.and_then(|index| call.args.get(index)).is_some_and(is_loader) {
             return true;
