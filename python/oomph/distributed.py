@@ -33,7 +33,7 @@ def install(note: Note, forget: Forget) -> None:
     """Waits for the parts of torch that start or join processes."""
     imports.after_import("torch.distributed", lambda module: _stand_in(module, note, forget))
     imports.after_import("torch.multiprocessing.spawn", lambda module: _spawn_one(module, note))
-    imports.after_import("torch.nn.parallel.distributed", _trust_parameters)
+    imports.after_import("torch.nn.parallel.distributed", lambda module: _trust_parameters(module, note))
 
 
 def _stand_in(distributed: ModuleType, note: Note, forget: Forget) -> None:
@@ -133,9 +133,23 @@ def _gather_object(obj: Any, object_gather_list: list[Any] | None = None, *_args
         _all_gather_object(object_gather_list, obj)
 
 
-def _trust_parameters(module: ModuleType) -> None:
+def _trust_parameters(module: ModuleType, note: Note) -> None:
     """DDP compares shapes with other processes by values, of which there are none."""
     module._verify_param_shape_across_processes = lambda *_args, **_kwargs: True
+    module.dist.Reducer._rebuild_buckets = _rebuilding(module.dist.Reducer._rebuild_buckets, note)
+
+
+def _rebuilding(rebuild: Callable[[Any], bool], note: Note) -> Callable[[Any], bool]:
+    """New buckets come while NCCL's watchdog may still hold the old: it lets go of finished ones every 100 ms."""
+
+    @functools.wraps(rebuild)
+    def _rebuild_buckets(reducer: Any) -> bool:
+        is_rebuilt = rebuild(reducer)
+        if is_rebuilt:
+            note("DDP built its buckets anew; the plan holds the old ones beside them, a real run may have freed them by then")
+        return is_rebuilt
+
+    return _rebuild_buckets
 
 
 def _spawn_one(module: ModuleType, note: Note) -> None:

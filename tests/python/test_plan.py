@@ -140,6 +140,7 @@ def test_one_process_of_many(planned, script):
     """))
     assert plan["steps"] == 3
     assert plan["categories"]["parameters"] == 4 * (512 * 512 + 512)
+    assert any("DDP built its buckets anew" in note for note in plan["notes"])
 
 
 def test_every_card_and_every_process_is_listed(planned, script):
