@@ -24,7 +24,7 @@ _FOLLOWED = """
     searchsorted bucketize gather index index_select take cat stack repeat roll flip constant_pad_nd tril triu where
     scatter scatter_add scatter_reduce index_add index_fill index_put index_copy masked_fill clamp clamp_min clamp_max
     maximum minimum abs sign ceil floor round trunc floor_divide remainder fmod bitwise_left_shift bitwise_right_shift
-    clone diff one_hot prod _unsafe_index _stack _amp_update_scale_ nonzero_static
+    clone one_hot prod _unsafe_index _stack _amp_update_scale_ nonzero_static
     scatter_ scatter_add_ scatter_reduce_ index_add_ index_fill_ index_put_ _index_put_impl_ index_copy_ masked_fill_
     clamp_ clamp_min_ clamp_max_ bitwise_and_ bitwise_or_ bitwise_xor_ bitwise_not_ logical_and_ logical_or_
     logical_not_ logical_xor_ floor_divide_ remainder_ cumsum_ masked_scatter_ masked_scatter
@@ -493,6 +493,8 @@ class Following:
             setattr(torch.Tensor, method, self._arithmetic_in_place(original, getattr(torch.ops.aten, name)))
         for owner in (torch.Tensor, torch):
             owner.isfinite = self._all_finite(owner.isfinite)
+            # Made of others, among them a subtraction that is not Python's.
+            owner.diff = self._arithmetic(owner.diff, torch.ops.aten.diff)
 
     def _arithmetic(self, original: Callable[..., Any], packet: Any) -> Callable[..., Any]:
         kept, plain = self.values, self.torch.Tensor
