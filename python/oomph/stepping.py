@@ -6,6 +6,7 @@ import gc
 import importlib
 import os
 import sys
+import weakref
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -25,7 +26,7 @@ class Steps:
         self.done = 0
         self.optimizers = 0
         self.batches_done = 0
-        self._counts: dict[int, int] = {}
+        self._counts: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
         self._depth = 0
         self._backwards = 0
 
@@ -90,7 +91,7 @@ class Steps:
     def _before_step(self, optimizer: Any, _args: Any, _kwargs: Any) -> None:
         if os.getpid() != self.owner:
             return
-        if self.wanted and self._counts.get(id(optimizer), 0) >= self.wanted:
+        if self.wanted and self._counts.get(optimizer, 0) >= self.wanted:
             # Some other optimizer of the script steps less often; waiting for it would take for ever.
             self.stop()
         self._tag_gradients(optimizer, now_us())
@@ -101,8 +102,8 @@ class Steps:
             return
         self.recorder.mark("optimizer", "END")
         self._tag_state(optimizer, now_us())
-        count = self._counts.get(id(optimizer), 0) + 1
-        self._counts[id(optimizer)] = count
+        count = self._counts.get(optimizer, 0) + 1
+        self._counts[optimizer] = count
         slowest = min(self._counts.values())
         if count > self.done:
             self.done = count
