@@ -63,6 +63,7 @@ class Trainer:
             main.backward(retain_graph=True)
             extra.backward(retain_graph=True)
             self.opt.step()
+            self.opt.zero_grad()
 ",
             good: "\
 import torch
@@ -82,6 +83,7 @@ class Trainer:
             main.backward(retain_graph=True)
             extra.backward()
             self.opt.step()
+            self.opt.zero_grad()
 ",
         },
     ],

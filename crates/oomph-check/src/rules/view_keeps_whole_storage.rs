@@ -127,6 +127,8 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
 /// The subscript inside `x[0]`, `x[:, 0].detach()`, when it surely is a view and surely is small.
 fn small_slice(expr: &Expr) -> Option<&Expr> {
     match expr {
+        // `loss.data[0]` is how old code wrote `loss.item()`.
+        Expr::Subscript(node) if matches!(&*node.value, Expr::Attribute(base) if base.attr.as_str() == "data") => None,
         Expr::Subscript(node) => is_small_index(&node.slice).then_some(expr),
         Expr::Call(call) => match &*call.func {
             Expr::Attribute(method) if method.attr.as_str() == "detach" => small_slice(&method.value),
