@@ -1,6 +1,6 @@
 //! `tensor-stored-in-container-with-graph`: a list collects outputs with their graphs.
 
-use crate::analysis::events::{Store, StoreKind};
+use crate::analysis::events::{Call, Store, StoreKind};
 use crate::analysis::value::Kind;
 use crate::facts::{Effect, Facts, FunctionKind};
 use crate::finding::{Level, Safety};
@@ -118,7 +118,11 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             continue;
         }
         let backward = facts.effects_in(Effect::Backward, batches.block).next();
-        if backward.is_none() && facts.backward_of(&store.value, &store.at).is_some() {
+        let later = |call: &Call<'_>| {
+            !facts.is_inside(call.at.block, batches.block)
+                && facts.backward_sources(call).overlap(store.value.sources.sites())
+        };
+        if facts.effects_of(Effect::Backward, store.at.function).any(later) {
             continue;
         }
         let target = facts.source.slice(store.target.range());
