@@ -37,17 +37,18 @@ class Watch:
         thread.start()
 
     def _look_at_times(self, script: int) -> None:
-        seen, since = self._progress(), time.process_time()
+        seen: object = None
         while True:
-            time.sleep(PAUSE_SECONDS)
-            now = self._progress()
-            place = _waiting_loop(sys._current_frames().get(script))
-            if now is None or now != seen or place is None:
-                seen, since = now, time.process_time()
-            elif time.process_time() - since > WORK_SECONDS:
+            # Between two looks nothing is made that would move Python's collector, and with it the script's frees.
+            since = time.process_time()
+            while time.process_time() - since < WORK_SECONDS:
+                time.sleep(PAUSE_SECONDS)
+            now, place = self._progress(), _waiting_loop(sys._current_frames().get(script))
+            if now is not None and now == seen and place is not None:
                 self._place = place
                 ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(script), ctypes.py_object(Endless))
                 return
+            seen = now
 
     def message(self) -> str:
         """Where the script waits."""
