@@ -11,7 +11,7 @@ impl<'a> Facts<'a> {
     /// Whether the code looks before it leaps: under a test of versions or of what exists, or after an import failed.
     #[must_use]
     pub fn is_guarded(&self, at: &At) -> bool {
-        const TESTS: &[&str] = &["hasattr", "version", "getattr", "callable("];
+        const TESTS: &[&str] = &["hasattr", "version", "getattr", "callable(", "greater", "torch_ge", "torch_2"];
         let tests = |test: &Expr| {
             let text = self.source.slice(test.range()).to_ascii_lowercase();
             TESTS.iter().any(|word| text.contains(word))
