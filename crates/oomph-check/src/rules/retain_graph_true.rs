@@ -57,7 +57,6 @@ class Trainer:
 
     def fit(self):
         for x, y in self.loader:
-            self.opt.zero_grad()
             out, _ = self.net(x)
             main = nn.functional.mse_loss(out, y)
             extra = out.pow(2).mean()
@@ -78,7 +77,6 @@ class Trainer:
 
     def fit(self):
         for x, y in self.loader:
-            self.opt.zero_grad()
             out, _ = self.net(x)
             main = nn.functional.mse_loss(out, y)
             extra = out.pow(2).mean()
