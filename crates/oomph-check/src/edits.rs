@@ -121,7 +121,13 @@ impl Facts<'_> {
         let arguments = &call.node.arguments;
         let end = arguments.range().end() - TextSize::from(1);
         let items = arguments.args.iter().map(Ranged::end).chain(arguments.keywords.iter().map(Ranged::end));
-        let Some(last) = items.max() else { return vec![Edit::insert(end, argument)] };
+        // Code cut short has calls that nothing closes.
+        let closed = self.source.slice(arguments.range()).ends_with(')');
+        let last = match items.max() {
+            None if closed => return vec![Edit::insert(end, argument)],
+            Some(last) if closed && last <= end => last,
+            _ => return Vec::new(),
+        };
         let after = self.source.slice(TextRange::new(last, end));
         if after.contains('#') || after.contains(')') {
             return Vec::new();

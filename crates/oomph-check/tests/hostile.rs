@@ -20,7 +20,7 @@ fn survive(text: String) {
             assert!(text.get(edit.range.start().to_usize()..edit.range.end().to_usize()).is_some());
         }
     }
-    assert!(start.elapsed() < Duration::from_secs(60), "took {:?} ({} syntax errors)", start.elapsed(), errors.len());
+    assert!(start.elapsed() < Duration::from_mins(1), "took {:?} ({} syntax errors)", start.elapsed(), errors.len());
 }
 
 /// Code that exercises every rule: the marked files and all examples.
@@ -47,8 +47,8 @@ fn deep_nesting() {
     survive(format!("import torch\nx = {}1\n", "lambda: ".repeat(deep)));
     survive(format!("import torch\nx = {}1\n", "a if b else ".repeat(deep)));
     survive(format!("import torch\nx = {}", "f(".repeat(deep)));
-    let blocks: String = (0..300).map(|depth| format!("{}for i in loader:\n", " ".repeat(depth))).collect();
-    survive(format!("import torch\n{blocks}{}x = 1\n", " ".repeat(300)));
+    let blocks = (0..300).map(|depth| format!("{}for i in loader:", " ".repeat(depth))).collect::<Vec<_>>().join("\n");
+    survive(format!("import torch\n{blocks}\n{}x = 1\n", " ".repeat(300)));
     let branches = format!("if a:\n    pass\n{}", "elif b:\n    x = 1\n".repeat(deep));
     survive(format!("import torch\n{branches}"));
 }
@@ -57,10 +57,11 @@ fn deep_nesting() {
 fn long_files() {
     let body = "for x, y in loader:\n    loss = model(x)\n    total += loss\n    if a:\n        break\n".repeat(3_000);
     survive(format!("import torch\nmodel = torch.nn.Linear(1, 1)\n{body}"));
-    let names: String = (0..20_000).map(|n| format!("x{n} = x{} + 1\n", n / 2)).collect();
-    survive(format!("import torch\n{names}"));
-    let nested: String = (0..20).map(|depth| format!("{}for i{depth} in loader:\n", "  ".repeat(depth))).collect();
-    survive(format!("import torch\n{nested}{}total = model(total)\n", "  ".repeat(20)));
+    let names = (0..20_000).map(|n| format!("x{n} = x{} + 1", n / 2)).collect::<Vec<_>>().join("\n");
+    survive(format!("import torch\n{names}\n"));
+    let nested =
+        (0..20).map(|depth| format!("{}for i{depth} in loader:", "  ".repeat(depth))).collect::<Vec<_>>().join("\n");
+    survive(format!("import torch\n{nested}\n{}total = model(total)\n", "  ".repeat(20)));
 }
 
 #[test]
@@ -88,6 +89,17 @@ fn odd_bytes() {
         "é = torch.cat([é, 1]) # ü",
     ] {
         survive(text.to_owned());
+    }
+}
+
+#[test]
+fn calls_that_nothing_closes() {
+    for call in
+        ["torch.load", "DataLoader", "torch.cuda.memory._record_memory_history", "checkpoint", "optimizer.zero_grad"]
+    {
+        for rest in ["(", "(open('x')", "(x", "(x,", "(f(g(1)", "(x, y=1"] {
+            survive(format!("import torch\nfrom torch.utils.checkpoint import checkpoint\nx = {call}{rest}"));
+        }
     }
 }
 
