@@ -147,14 +147,14 @@ def test_every_card_and_every_process_is_listed(planned, script):
     path = script("""
         import os, torch
         rank = int(os.environ.get("RANK", "0"))
-        kept = [torch.zeros(i + rank + 1 << 20, device=f"cuda:{i}") for i in range(2)]
+        kept = [torch.zeros((i + rank + 1) * 5 << 20, device=f"cuda:{i}") for i in range(2)]
     """)
     plan = planned("--gpus", "2", path)
-    assert [(part["device"], part["peak_allocated_bytes"] >> 20) for part in plan["devices"]] == [(0, 4), (1, 8)]
-    assert (plan["device"], plan["peak_allocated_bytes"] >> 20, len(plan["ranks"])) == (1, 8, 1)
+    assert [(part["device"], part["peak_allocated_bytes"] >> 20) for part in plan["devices"]] == [(0, 20), (1, 40)]
+    assert (plan["device"], plan["peak_allocated_bytes"] >> 20, len(plan["ranks"])) == (1, 40, 1)
     plan = planned("--ranks", "all", "--nproc-per-node", "2", path)
-    assert [(part["rank"], part["peak_allocated_bytes"] >> 20) for part in plan["ranks"]] == [(0, 8), (1, 12)]
-    assert (plan["rank"], plan["peak_allocated_bytes"] >> 20) == (1, 12)
+    assert [(part["rank"], part["peak_allocated_bytes"] >> 20) for part in plan["ranks"]] == [(0, 40), (1, 60)]
+    assert (plan["rank"], plan["peak_allocated_bytes"] >> 20) == (1, 60)
 
 
 def test_checkpoints_are_not_overwritten(planned, script, tmp_path):
