@@ -175,6 +175,11 @@ impl Job {
     }
 
     fn start(&self, cards: &[Card], folder: &TempDir, printed: &File) -> Result<ExitStatus, PlanError> {
+        // A path is looked at first: what the user wrote is named before anything of ours that may be amiss.
+        if self.python.components().count() > 1 {
+            std::fs::metadata(&self.python)
+                .map_err(|source| PlanError::NoPython { path: self.python.clone(), source })?;
+        }
         let package = bootstrap::write(folder.path())?;
         let links = link_libraries(folder.path(), &library::hollow_library()?)?;
         let mut command = Command::new(&self.python);
