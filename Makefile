@@ -77,6 +77,7 @@ bench: setup $(VENV)/.truth ## Measure speed and memory against the targets
 	cargo run --release --locked -p oomph-bench --bin read_snapshot
 	cargo run --release --locked -p oomph-heap --example replay_speed
 	$(BIN)/python benches/plan_cost.py
+	$(BIN)/python benches/check_speed.py
 
 .PHONY: fuzz
 fuzz: ## Throw random bytes at the readers for FUZZ_SECONDS each
