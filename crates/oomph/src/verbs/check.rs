@@ -34,6 +34,7 @@ use crate::verbs::Verdict;
 /// A comment silences a finding: '# oomph: ignore[rule] reason' on its line or above it. Settings stand in the
 /// [tool.oomph.check] table of the nearest pyproject.toml: select, extend-select, ignore, per-file-ignores, severity,
 /// exclude, extend-exclude.
+#[allow(rustdoc::broken_intra_doc_links, reason = "this text is the help: brackets there are to be seen as they are")]
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "Examples:\n  \
     oomph check                                 everything under this folder\n  \
