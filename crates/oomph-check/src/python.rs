@@ -134,6 +134,18 @@ impl<'a> SourceOrderVisitor<'a> for Reads<'_> {
     }
 }
 
+/// The name at the root of a chain of attributes, subscripts and calls: `batch` of `batch["x"].float()`.
+#[must_use]
+pub fn root_name(expr: &Expr) -> Option<&str> {
+    match expr {
+        Expr::Name(name) => Some(name.id.as_str()),
+        Expr::Attribute(node) => root_name(&node.value),
+        Expr::Subscript(node) => root_name(&node.value),
+        Expr::Call(node) => root_name(&node.func),
+        _ => None,
+    }
+}
+
 /// How often a name is read within statements.
 #[must_use]
 pub fn count_reads(stmts: &[Stmt], name: &str) -> usize {

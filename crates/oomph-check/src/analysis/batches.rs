@@ -1,7 +1,7 @@
 //! Loops that go over batches without saying so by name: they draw with `next`, or move every item to a device.
 
 use crate::python::ast::visitor::source_order::{SourceOrderVisitor, walk_expr, walk_stmt};
-use crate::python::{Expr, Stmt};
+use crate::python::{Expr, Stmt, root_name};
 
 /// Whether the body of a loop draws a batch on every turn: `x, y = next(iterator)` among its own statements.
 pub(super) fn are_drawn_in(body: &[Stmt]) -> bool {
@@ -66,17 +66,6 @@ pub(super) fn are_moved_in(target: &Expr, iter: &Expr, body: &[Stmt]) -> bool {
     moves.found
 }
 
-/// The name at the root of `batch["x"].float()`.
-fn root(expr: &Expr) -> Option<&str> {
-    match expr {
-        Expr::Name(name) => Some(name.id.as_str()),
-        Expr::Attribute(node) => root(&node.value),
-        Expr::Subscript(node) => root(&node.value),
-        Expr::Call(node) => root(&node.func),
-        _ => None,
-    }
-}
-
 /// Looks for `.cuda()` and `.to(...)` of something of the target.
 struct Moves<'t> {
     target: &'t Expr,
@@ -86,7 +75,7 @@ struct Moves<'t> {
 impl Moves<'_> {
     fn is_of_target(&self, moved: &Expr) -> bool {
         match self.target {
-            Expr::Name(name) => root(moved) == Some(name.id.as_str()),
+            Expr::Name(name) => root_name(moved) == Some(name.id.as_str()),
             Expr::Tuple(tuple) => {
                 tuple.elts.iter().any(|part| Moves { target: part, found: false }.is_of_target(moved))
             }

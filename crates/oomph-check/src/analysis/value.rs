@@ -49,9 +49,9 @@ pub enum Kind {
     Tensor,
     /// A numpy array.
     Array,
-    /// An `nn.Module`.
+    /// An `nn.Module`; [`Value::class`] says which, where the project defines it.
     Module,
-    /// A class of the project's module, see [`Value::class`].
+    /// An optimizer.
     Optimizer,
     /// A learning-rate scheduler.
     Scheduler,

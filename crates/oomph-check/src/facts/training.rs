@@ -22,6 +22,16 @@ impl<'a> Facts<'a> {
         self.effects(effect).filter(move |call| self.is_part_of(call.at.function, function))
     }
 
+    /// Whether a function uses gradients: it goes back, steps, says what needs them, or calls one of `names`.
+    #[must_use]
+    pub fn uses_gradients(&self, function: Option<u32>, names: &[&str]) -> bool {
+        let calls = |name: &&str| self.calls_named(name).any(|found| found.at.function == function);
+        self.effects_of(Effect::Backward, function).next().is_some()
+            || self.effects_of(Effect::Step, function).next().is_some()
+            || self.binds_of("requires_grad").any(|bind| bind.at.function == function)
+            || ["requires_grad_", "enable_grad", "set_grad_enabled", "grad", "jacobian"].iter().chain(names).any(calls)
+    }
+
     /// Whether `inner` is `outer` or a function nested in it.
     fn is_part_of(&self, inner: Option<u32>, outer: Option<u32>) -> bool {
         let mut now = inner;

@@ -179,16 +179,8 @@ fn is_forward_with_graph(call: &Call<'_>) -> bool {
 /// Whether the function, or one it calls, uses gradients.
 fn needs_gradients(facts: &Facts<'_>, call: &Call<'_>) -> bool {
     let here = call.at.function;
-    let uses = |name: &str| facts.calls_named(name).any(|found| found.at.function == here);
-    let sets = facts.binds_of("requires_grad").any(|bind| bind.at.function == here);
     let keeps = facts.returns().iter().any(|ret| ret.at.function == here && ret.value.holds_graph());
-    facts.effects_of(Effect::Backward, here).next().is_some()
-        || facts.effects_of(Effect::Step, here).next().is_some()
-        || sets
-        || keeps && facts.eval_call(&call.at).is_none()
-        || ["requires_grad_", "enable_grad", "set_grad_enabled", "grad", "jacobian", "vjp", "attack", "perturb"]
-            .into_iter()
-            .any(uses)
+    facts.uses_gradients(here, &["vjp", "attack", "perturb"]) || keeps && facts.eval_call(&call.at).is_none()
 }
 
 fn wrapped(facts: &Facts<'_>, batches: &Loop<'_>) -> Vec<Edit> {

@@ -2,7 +2,7 @@
 
 use crate::analysis::events::{BlockKind, Call, Callee, GradMode, LoopKind};
 use crate::analysis::value::{ClassId, Graph};
-use crate::facts::{Effect, Facts, FunctionKind};
+use crate::facts::{Facts, FunctionKind};
 use crate::finding::Level;
 use crate::python::{Expr, Ranged, Stmt};
 use crate::report::Report;
@@ -183,19 +183,10 @@ fn is_of(facts: &Facts<'_>, found: &Call<'_>, module: &str) -> bool {
 /// Whether the function uses gradients, or hands the graph on.
 fn needs_gradients(facts: &Facts<'_>, call: &Call<'_>) -> bool {
     let here = call.at.function;
-    let uses = |name: &str| facts.calls_named(name).any(|found| found.at.function == here);
-    let sets = facts.binds_of("requires_grad").any(|bind| bind.at.function == here);
     let keeps = facts.returns().iter().any(|found| found.at.function == here && found.value.graph >= Graph::Possible);
     let stored = facts
         .stores()
         .iter()
         .any(|store| store.at.function == here && store.value.holds_graph() && store.value.sources.overlap(call.site));
-    facts.effects_of(Effect::Backward, here).next().is_some()
-        || facts.effects_of(Effect::Step, here).next().is_some()
-        || sets
-        || keeps
-        || stored && here.is_some()
-        || ["requires_grad_", "enable_grad", "set_grad_enabled", "grad", "trace", "export", "jacobian"]
-            .into_iter()
-            .any(uses)
+    facts.uses_gradients(here, &["trace", "export"]) || keeps || stored && here.is_some()
 }

@@ -4,7 +4,7 @@ use crate::analysis::events::{At, BlockKind, Call, Callee, LoopKind};
 use crate::analysis::value::{BlockId, Kind};
 use crate::facts::{Facts, FunctionKind, Loop};
 use crate::finding::Level;
-use crate::python::{Expr, Ranged, Stmt, TextRange};
+use crate::python::{Expr, Ranged, Stmt, TextRange, root_name};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
 
@@ -195,16 +195,6 @@ fn is_on_lasting_module(facts: &Facts<'_>, call: &Call<'_>) -> bool {
     let own_name =
         call.receiver_expr().and_then(root_name).is_some_and(|root| is_made_in_function(facts, &call.at, root));
     !born_here && !own_name
-}
-
-fn root_name(expr: &Expr) -> Option<&str> {
-    match expr {
-        Expr::Name(name) => Some(name.id.as_str()),
-        Expr::Attribute(node) => root_name(&node.value),
-        Expr::Subscript(node) => root_name(&node.value),
-        Expr::Call(node) => root_name(&node.func),
-        _ => None,
-    }
 }
 
 /// Whether a name is bound in the function, or in the loop around, to something made there.
