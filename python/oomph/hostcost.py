@@ -48,9 +48,9 @@ _FACTORIES = {
 _MADE_IF_POSSIBLE = ("empty", "ones", "full")
 
 
-def install(torch: ModuleType, draws: Draws) -> None:
+def install(torch: ModuleType, draws: Draws) -> Shortcuts:
     """Puts the short cuts in place."""
-    short = _Shortcuts(torch, draws)
+    short = Shortcuts(torch, draws)
     # `with torch.device(...)` knows functions by their identity and remembers them from its first use on.
     importlib.import_module("torch.utils._device")._device_constructors()
     for name in _HUGE_FILLERS:
@@ -68,9 +68,10 @@ def install(torch: ModuleType, draws: Draws) -> None:
         # TorchScript knows functions by their identity.
         torch.jit._builtins._register_builtin(replacement, "aten::" + name)
         setattr(torch, name, replacement)
+    return short
 
 
-class _Shortcuts:
+class Shortcuts:
     """The short cuts, each around the original it falls back to."""
 
     def __init__(self, torch: ModuleType, draws: Draws) -> None:
@@ -219,8 +220,11 @@ class _Shortcuts:
             return self.torch.empty_strided(
                 sketch.size(), sketch.stride(), dtype=sketch.dtype, device="cpu", requires_grad=sketch.requires_grad
             )
-        flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _MAP_NORESERVE
-        whole_bytes = math.ceil(size_bytes / mmap.PAGESIZE) * mmap.PAGESIZE
-        flat = self.torch.frombuffer(mmap.mmap(-1, whole_bytes, flags=flags), dtype=sketch.dtype)
-        tensor = flat.as_strided(sketch.size(), sketch.stride())
+        tensor = self.mapped(size_bytes, sketch.dtype).as_strided(sketch.size(), sketch.stride())
         return tensor.requires_grad_(sketch.requires_grad)
+
+    def mapped(self, size_bytes: int, dtype: Any, file: int = -1) -> Any:
+        """A flat tensor of a file's bytes, or of zeros, which takes memory only where it is written."""
+        flags = mmap.MAP_PRIVATE | _MAP_NORESERVE | (mmap.MAP_ANONYMOUS if file < 0 else 0)
+        whole_bytes = math.ceil(size_bytes / mmap.PAGESIZE) * mmap.PAGESIZE if file < 0 else size_bytes
+        return self.torch.frombuffer(mmap.mmap(file, whole_bytes, flags=flags), dtype=dtype)

@@ -7,6 +7,7 @@ libraries in C do by themselves is not seen. Caches and temporary files are nobo
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -17,7 +18,9 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-#: Larger files are not copied: a script that wants to change one in place may, one that wants to remove it may not.
+#: Larger files are not copied where the script writes them anew: they are set aside as they are.
+RENEWED_BYTES_MAX = 64 << 20
+#: Larger files are never copied: a script that wants to change one in place may, one that wants to remove it may not.
 COPY_BYTES_MAX = 1 << 30
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
@@ -26,7 +29,7 @@ class Journal:
     """The notes of one run, also of the processes it forks."""
 
     def __init__(self, folder: str, tree: list[str], note: Callable[[str], None]) -> None:
-        self.folder = folder
+        self.folder = os.path.realpath(folder)
         self.tree = [os.path.realpath(place) for place in tree]
         self.note = note
         self.kept: set[str] = set()
@@ -65,6 +68,14 @@ class Journal:
         finally:
             self._busy.now = False
 
+    def announce(self, path: str) -> None:
+        """A file will be written by somebody whom Python does not hear. Weights are nobody's to lose, wherever they lie."""
+        self._busy.everywhere = True
+        try:
+            self._on_event("open", (path, None, os.O_WRONLY | os.O_CREAT | os.O_TRUNC))
+        finally:
+            self._busy.everywhere = False
+
     def _place(self, path: Any, folder: int = -1) -> str | None:
         """The real place of a path, if it belongs to the user."""
         if isinstance(path, int) or path is None:
@@ -73,6 +84,8 @@ class Journal:
         if folder >= 0:
             name = os.path.join(os.readlink(f"/proc/self/fd/{folder}"), name)
         name = os.path.join(os.path.realpath(os.path.dirname(os.path.abspath(name))), os.path.basename(name))
+        if getattr(self._busy, "everywhere", False):
+            return None if _below(name, [self.folder]) else name
         if _below(name, self.caches):
             return None
         return name if _below(name, self.tree) or not _below(name, self.passing) else None
@@ -80,7 +93,11 @@ class Journal:
     def _on_open(self, path: Any, _mode: Any, flags: int) -> None:
         if flags & _WRITES and (place := self._place(path)):
             if os.path.exists(place):
-                self._keep(os.path.realpath(place), -1)
+                place = os.path.realpath(place)
+                renewed = bool(flags & os.O_TRUNC) and os.path.getsize(place) > RENEWED_BYTES_MAX
+                if self._keep(place, -1, gone=renewed) and renewed:
+                    # The bytes stay with the other name of the file.
+                    os.remove(place)
             else:
                 self._made(place, -1, "file")
 
@@ -104,27 +121,30 @@ class Journal:
         elif old:
             self._keep(source, source_folder, gone=True)
 
-    def _keep(self, path: Any, folder: int, *, gone: bool = False) -> None:
-        """Puts a file aside before it is changed in place, or is gone."""
+    def _keep(self, path: Any, folder: int, *, gone: bool = False) -> bool:
+        """Puts a file aside before it is changed in place, or is gone; whether it was."""
         place = self._place(path, folder)
         if not place or (place in self.kept and not gone) or not _is_file(place):
-            return
+            return False
         self.kept.add(place)
         self.count += 1
-        aside = os.path.join(self.folder, f"kept-{os.getpid()}-{self.count}")
-        try:
+        name = f"kept-{os.getpid()}-{self.count}"
+        aside = os.path.join(self.folder, name)
+        if gone:
+            # On another file system than the notes a file can only lie beside itself.
+            for other in (aside, os.path.join(os.path.dirname(place), f".oomph-{name}")):
+                with contextlib.suppress(OSError):
+                    os.link(place, other, follow_symlinks=False)
+                    self._write({"linked": place, "aside": other})
+                    return True
+        if os.lstat(place).st_size > COPY_BYTES_MAX:
             if gone:
-                os.link(place, aside, follow_symlinks=False)
-            else:
-                raise OSError
-        except OSError:
-            if os.lstat(place).st_size > COPY_BYTES_MAX:
-                if gone:
-                    raise PermissionError(f"oomph plan does not let go of {place}: it is too large to be put back") from None
-                self.note(f"{place} may have been changed: it is too large to be put back")
-                return
-            shutil.copy2(place, aside, follow_symlinks=False)
+                raise PermissionError(f"oomph plan does not let go of {place}: it is too large to be put back")
+            self.note(f"{place} may have been changed: it is too large to be put back")
+            return False
+        shutil.copy2(place, aside, follow_symlinks=False)
         self._write({"kept": place, "aside": aside})
+        return True
 
     def _write(self, entry: dict[str, str]) -> None:
         self.note("what the script wrote to disk was taken back: a plan leaves nothing behind")

@@ -62,14 +62,16 @@ class Recorder:
         # A distributed tensor has no storage of its own; its part on this card has.
         tensor = getattr(tensor, "_local_tensor", tensor)
         try:
-            if tensor.device.type != "cuda":
-                return
-            storage = tensor.untyped_storage()
-            address, device = storage.data_ptr(), tensor.device.index or 0
+            if tensor.device.type == "cuda":
+                self.tag_storage(tensor.untyped_storage(), category, time_us)
         except (AttributeError, RuntimeError, NotImplementedError):
             return
+
+    def tag_storage(self, storage: Any, category: str, time_us: int) -> None:
+        """Says what a storage on a card is for."""
+        address = storage.data_ptr()
         if address:
-            self.tags.append((time_us, device, address, category))
+            self.tags.append((time_us, storage.device.index or 0, address, category))
 
     def totals(self, torch: ModuleType) -> dict[str, Any]:
         """What the allocator and the hollow card counted."""

@@ -12,6 +12,7 @@ from typing import Any
 
 from . import checkpoints, distributed, drawing, endless, following, hostcost, imports, reads, recorder, scaling, stepping
 from .errors import Unusable
+from .journal import Journal
 from .settings import Settings
 
 #: The versions whose allocator writes what the reader of snapshots knows.
@@ -93,10 +94,12 @@ class Session:
         self.notes: list[str] = []
         self.saved = False
 
-    def install(self) -> None:
+    def install(self, journal: Journal) -> None:
         """Waits for torch."""
+        journal.install()
+        self.checkpoints = checkpoints.Checkpoints(journal.announce, self.recorder, self.note)
         imports.after_import("torch", self._on_torch)
-        imports.after_import("safetensors.torch", lambda module: checkpoints.guard_safetensors(module, self.note))
+        imports.after_import("safetensors.torch", self.checkpoints.install_safetensors)
 
     def note(self, text: str) -> None:
         """Keeps something the reader of the plan should know, once."""
@@ -118,8 +121,8 @@ class Session:
         self.reads.install(torch)
         self.following.install(torch)
         self.draws.install(torch)
-        hostcost.install(torch, self.draws)
-        checkpoints.guard_torch(torch, self.note)
+        short = hostcost.install(torch, self.draws)
+        self.checkpoints.install(torch, self.following.values, short)
         distributed.install(self.note, self.following.forget_arguments)
 
     def outcome_of_endless(self) -> Outcome:

@@ -17,9 +17,8 @@ def main() -> int:
     sys.path.pop(0)
     watch = session.Session(settings)
     tree = [os.getcwd(), os.path.dirname(os.path.abspath(settings.target))]
-    journal.Journal(settings.folder, tree, watch.note).install()
     try:
-        watch.install()
+        watch.install(journal.Journal(settings.folder, tree, watch.note))
         launch.run(settings, arguments)
         outcome = session.Outcome("end")
     except session.Stop:

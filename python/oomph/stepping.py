@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import importlib
 import os
@@ -37,6 +38,7 @@ class Steps:
         optimizers.register_optimizer_step_pre_hook(self._before_step)
         optimizers.register_optimizer_step_post_hook(self._after_step)
         self._watch_creation(optimizers.Optimizer)
+        self._watch_loading(optimizers.Optimizer)
         self._watch_backward(torch)
         if self.batches_wanted:
             self._watch_batches(torch)
@@ -53,6 +55,16 @@ class Steps:
 
         __init__.__wrapped__ = original  # type: ignore[attr-defined]
         base.__init__ = __init__
+
+    def _watch_loading(self, base: Any) -> None:
+        original = base.load_state_dict
+
+        @functools.wraps(original)
+        def load_state_dict(optimizer: Any, *args: Any, **kwargs: Any) -> None:
+            original(optimizer, *args, **kwargs)
+            self._tag_state(optimizer, now_us())
+
+        base.load_state_dict = load_state_dict
 
     def _watch_backward(self, torch: ModuleType) -> None:
         engine = torch.autograd._engine_run_backward

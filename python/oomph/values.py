@@ -91,6 +91,10 @@ class Values:
         """Nobody knows any longer what the tensor holds."""
         self._kept.pop(self._address(tensor), None)
 
+    def forget_storage(self, storage: Any) -> None:
+        """Nobody knows any longer what the storage holds."""
+        self._kept.pop(storage._cdata, None)
+
     def forget_all(self) -> None:
         """Nobody knows anything any longer."""
         self._kept.clear()

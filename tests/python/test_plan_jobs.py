@@ -28,6 +28,11 @@ CASES = {
     "what_card": (["--gpu", "rtx_4090", "what_card.py"], 3),
     "fsdp": (["torchrun", "--nproc-per-node", "8", "fsdp.py"], 3),
     "ddp_spawn": (["--gpus", "2", "ddp_spawn.py"], 3),
+    "best_restored": (["--steps", "0", "best_restored.py"], 2),
+    "safetensors_files": (["--steps", "0", "safetensors_files.py"], 1),
+    "trainer_resumed": (["--steps", "0", "trainer_resumed.py"], 4),
+    "lightning_best": (["--steps", "0", "lightning_best.py"], 2),
+    "accelerate_state": (["--steps", "0", "accelerate_state.py"], 4),
 }
 
 

@@ -189,7 +189,9 @@ const OPERATOR_FILES: [&str; 4] =
     ["/torch/functional.py", "/torch/nn/functional.py", "/torch/_tensor.py", "/torch/_ops.py"];
 
 fn role(file: &str, name: &str) -> Role {
-    let torch = in_package(file, "torch") || TORCH_PARTS.iter().any(|part| file.contains(part));
+    // What a plan puts around torch's functions is as good as torch's own.
+    let torch =
+        in_package(file, "torch") || in_package(file, "oomph") || TORCH_PARTS.iter().any(|part| file.contains(part));
     if torch
         && file.ends_with("nn/modules/module.py")
         && matches!(name, "_call_impl" | "_wrapped_call_impl" | "__call__")
@@ -245,6 +247,7 @@ mod tests {
             (torch, "_apply", Role::Torch),
             ("/x/lib/python3.12/site-packages/torchvision/models/resnet.py", "forward", Role::Library),
             ("/x/lib/python3.12/site-packages/transformers/trainer.py", "train", Role::Library),
+            ("/tmp/oomph-plan-1/site-packages/oomph/hostcost.py", "method", Role::Torch),
             ("/usr/lib/python3.11/runpy.py", "run_path", Role::Library),
             ("<frozen runpy>", "run_path", Role::Library),
             ("??", "at::empty", Role::Native),

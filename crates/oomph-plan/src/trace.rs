@@ -156,11 +156,12 @@ impl Births {
 }
 
 /// What a block with several names counts as: the first that applies.
-const RANKS: [(&str, Category); 4] = [
+const RANKS: [(&str, Category); 5] = [
     ("parameter", Category::Parameter),
     ("optimizer_state", Category::Optimizer),
     ("gradient", Category::Gradient),
     ("buffer", Category::Other),
+    ("loaded", Category::Other),
 ];
 
 fn add_marks(trace: &mut Trace, facts: &Facts) {

@@ -1,6 +1,7 @@
 //! Takes back what a script did to the user's files, from the notes that the Python side made before each change.
 
 use std::fs::{self, File};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -15,8 +16,10 @@ enum Entry {
     Removed { removed: PathBuf },
     /// Something that was given another name.
     Moved { moved: PathBuf, to: PathBuf },
-    /// A file that was put aside before it was changed, replaced or removed.
+    /// A file that was copied before it was changed, replaced or removed.
     Kept { kept: PathBuf, aside: PathBuf },
+    /// A file that got a second name before it was replaced or removed.
+    Linked { linked: PathBuf, aside: PathBuf },
 }
 
 #[derive(Debug, Deserialize)]
@@ -40,19 +43,26 @@ pub(crate) fn undo(folder: &Path) {
             Entry::Moved { moved, to } if moved.symlink_metadata().is_err() => fs::rename(to, moved),
             Entry::Moved { .. } => Ok(()),
             Entry::Kept { kept, aside } => put_back(kept, aside),
+            // One that is still there under its own name loses the second.
+            Entry::Linked { linked, aside } if is_same(linked, aside) => fs::remove_file(aside),
+            Entry::Linked { linked, aside } => fs::rename(aside, linked),
         };
     }
 }
 
+/// Whether two names are one file.
+fn is_same(one: &Path, other: &Path) -> bool {
+    let identity = |path: &Path| path.symlink_metadata().map(|file| (file.dev(), file.ino())).ok();
+    identity(one).is_some_and(|found| identity(other) == Some(found))
+}
+
 /// Puts a file back as it was; one that nobody touched in the end stays the file it is.
 fn put_back(kept: &Path, aside: &Path) -> std::io::Result<()> {
-    use std::os::unix::fs::MetadataExt as _;
     let old = aside.symlink_metadata()?;
-    if let Ok(now) = kept.symlink_metadata() {
-        let same = (now.dev(), now.ino()) == (old.dev(), old.ino());
-        if same || (now.len(), now.mtime(), now.mtime_nsec()) == (old.len(), old.mtime(), old.mtime_nsec()) {
-            return Ok(());
-        }
+    if let Ok(now) = kept.symlink_metadata()
+        && (now.len(), now.mtime(), now.mtime_nsec()) == (old.len(), old.mtime(), old.mtime_nsec())
+    {
+        return Ok(());
     }
     if old.is_symlink() {
         let _ = fs::remove_file(kept);
@@ -82,6 +92,10 @@ mod tests {
         fs::write(at("result.csv"), "changed result").unwrap();
         fs::write(at("stranger.txt"), "not in the notes").unwrap();
         fs::write(at("b.txt"), "was a.txt").unwrap();
+        fs::write(at("best.pt"), "hollow").unwrap();
+        fs::write(aside("kept-3"), "trained for a week").unwrap();
+        fs::write(at("last.pt"), "never replaced").unwrap();
+        fs::hard_link(at("last.pt"), at(".oomph-kept-4")).unwrap();
         let entries = [
             json!({ "made": at("logs"), "kind": "folder" }),
             json!({ "made": at("logs/inner"), "kind": "folder" }),
@@ -89,6 +103,8 @@ mod tests {
             json!({ "kept": at("result.csv"), "aside": aside("kept-1") }),
             json!({ "kept": at("old/model.pt"), "aside": aside("kept-2") }),
             json!({ "removed": at("old") }),
+            json!({ "linked": at("best.pt"), "aside": aside("kept-3") }),
+            json!({ "linked": at("last.pt"), "aside": at(".oomph-kept-4") }),
             json!({ "moved": at("a.txt"), "to": at("b.txt") }),
             json!({ "made": at("never.txt"), "kind": "file" }),
         ];
@@ -97,7 +113,8 @@ mod tests {
         undo(notes.path());
         let mut names: Vec<_> = fs::read_dir(tree.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         names.sort();
-        assert_eq!(names, ["a.txt", "old", "result.csv", "stranger.txt"]);
+        assert_eq!(names, ["a.txt", "best.pt", "last.pt", "old", "result.csv", "stranger.txt"]);
+        assert_eq!(fs::read_to_string(at("best.pt")).unwrap(), "trained for a week");
         assert_eq!(fs::read_to_string(at("result.csv")).unwrap(), "old result");
         assert_eq!(fs::read_to_string(at("old/model.pt")).unwrap(), "weights");
         assert_eq!(fs::read_to_string(at("a.txt")).unwrap(), "was a.txt");
