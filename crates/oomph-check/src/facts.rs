@@ -90,6 +90,7 @@ pub struct Facts<'a> {
     by_name: FxHashMap<&'a str, Vec<u32>>,
     by_full_name: FxHashMap<Sym, Vec<u32>>,
     binds_by_name: FxHashMap<&'a str, Vec<u32>>,
+    defaults: FxHashMap<&'a str, Vec<&'a Expr>>,
     effects: Vec<(Effect, u32)>,
     collates: Vec<FunctionId>,
     hooks: Vec<FunctionId>,
@@ -106,6 +107,7 @@ impl<'a> Facts<'a> {
             by_name: FxHashMap::default(),
             by_full_name: FxHashMap::default(),
             binds_by_name: FxHashMap::default(),
+            defaults: FxHashMap::default(),
             effects: Vec::new(),
             collates: Vec::new(),
             hooks: Vec::new(),
@@ -126,8 +128,13 @@ impl<'a> Facts<'a> {
             if call.name.ends_with("_hook") {
                 self.hooks.extend(call.values().filter_map(function_of));
             }
-            if let Some(id) = call.keyword_value("collate_fn").and_then(function_of) {
-                self.collates.push(id);
+            self.collates.extend(call.keyword_value("collate_fn").and_then(|value| self.called_later(call, value)));
+        }
+        for function in &self.tables.outlines[self.file as usize].functions {
+            for parameter in function.node.parameters.iter_non_variadic_params() {
+                if let Some(default) = parameter.default.as_deref() {
+                    self.defaults.entry(parameter.name().as_str()).or_default().push(default);
+                }
             }
         }
         for index in 0..self.log.calls.len() {
@@ -137,6 +144,19 @@ impl<'a> Facts<'a> {
                 }
             }
         }
+    }
+
+    /// The function that runs when what a loader is given to collate is called: itself, or its `__call__`.
+    fn called_later(&self, loader: &Call<'a>, collate: &Value) -> Option<FunctionId> {
+        if let Kind::Instance(class) = collate.kind {
+            return self.tables.method(class, "__call__");
+        }
+        let bound = || {
+            let partial = loader.keyword("collate_fn").and_then(|expr| self.call_at(expr))?;
+            let is_partial = self.full_name(partial) == Some("functools.partial");
+            partial.args.first().filter(|_| is_partial).and_then(function_of)
+        };
+        function_of(collate).or_else(bound)
     }
 
     fn call_does(&self, call: &Call<'a>, effect: Effect) -> bool {

@@ -88,7 +88,9 @@ pub fn parts_of<'a>(body: &'a [Stmt], name: &str) -> Vec<&'a str> {
     let uses = uses_in(body, name);
     let parts = uses.iter().filter_map(|found| match found.stmt {
         Stmt::Assign(assign) => match (assign.targets.as_slice(), found.around.last()) {
-            ([Expr::Name(part)], Some(Expr::Subscript(_) | Expr::Call(_))) if part.id.as_str() != name => {
+            ([Expr::Name(part)], Some(Expr::Subscript(_) | Expr::Call(_) | Expr::DictComp(_)))
+                if part.id.as_str() != name =>
+            {
                 Some(part.id.as_str())
             }
             _ => None,
@@ -209,9 +211,9 @@ impl<'a> Facts<'a> {
             |text: &str| text.contains("cuda") && !text.contains(".parameters(") || text.contains("get_device(");
         match device {
             Expr::StringLiteral(node) => node.value.to_str().starts_with("cuda"),
-            Expr::Name(_) | Expr::Attribute(_) => last_name(device).is_some_and(|name| {
-                self.binds_of(name).filter_map(|bind| bind.value_expr).any(|expr| names_gpu(self.written(expr)))
-            }),
+            Expr::Name(_) | Expr::Attribute(_) => {
+                last_name(device).is_some_and(|name| self.given_to(name).any(|expr| names_gpu(self.written(expr))))
+            }
             _ => names_gpu(self.written(device)),
         }
     }
@@ -226,6 +228,29 @@ impl<'a> Facts<'a> {
         match call.name {
             "cuda" => call.node.arguments.args.len() < 2,
             "to" => call.arg(0).or_else(|| call.keyword("device")).is_some_and(|device| self.is_gpu(device)),
+            _ => false,
+        }
+    }
+
+    /// The same, where the number of a process is the number of its GPU too: `x.to(rank)`, `x.to(args.gpu)`.
+    #[must_use]
+    pub fn goes_to_gpu(&self, call: &Call<'a>) -> bool {
+        let ranked = || match (call.name, &*call.node.arguments.args) {
+            ("to", [device]) => call.receiver.is_some() && self.is_rank(device),
+            _ => false,
+        };
+        self.moves_to_gpu(call) || ranked()
+    }
+
+    /// Whether an expression is the number of a process, and so of its GPU: `rank`, `args.local_rank`.
+    #[must_use]
+    pub fn is_rank(&self, device: &Expr) -> bool {
+        const RANKS: &[&str] =
+            &["rank", "local_rank", "gpu", "gpu_id", "gpu_idx", "device_id", "LOCAL_RANK", "ddp_local_rank", "cuda_id"];
+        let text = || self.written(device);
+        match device {
+            Expr::Name(_) | Expr::Attribute(_) => last_name(device).is_some_and(|name| RANKS.contains(&name)),
+            Expr::Call(_) => text().contains("get_rank(") || text().contains("LOCAL_RANK"),
             _ => false,
         }
     }

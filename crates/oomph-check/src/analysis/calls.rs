@@ -285,6 +285,9 @@ impl<'a> Walker<'a, '_> {
         mine.zeroes_grad |= summary.zeroes_grad;
         mine.forwards |= summary.forwards;
         mine.moves_to_cuda |= summary.moves_to_cuda;
+        if summary.empties_cache {
+            self.empties_cache();
+        }
         for (parameter, argument) in arguments.iter().enumerate() {
             let Some(argument) = argument else { continue };
             if summary.backward_parameters >> parameter.min(63) & 1 == 1 {
@@ -439,8 +442,8 @@ impl<'a> Walker<'a, '_> {
                 return value;
             }
             "torch.cuda.empty_cache" => {
-                let block = &self.log.blocks[self.f.block.0 as usize];
-                self.f.summary.empties_cache |= matches!(block.kind, super::events::BlockKind::Function(_));
+                self.empties_cache();
+                return Value::of(Kind::None);
             }
             "torch.device" => {
                 let device = given.first().map_or(Device::Unknown, |value| value.device);

@@ -249,8 +249,14 @@ impl<'a> Walker<'a, '_> {
             "tolist" => Value::of(Kind::List),
             "numpy" => Value::of(Kind::Array),
             "detach" => Value::data().flagged(Flags::DETACHED),
-            "cuda" => Value { device: Device::Cuda, ..receiver.clone() }.flagged(Flags::MOVED),
-            "to" => Value { device: given.device(), ..receiver.clone() }.flagged(Flags::MOVED),
+            "cuda" => {
+                self.f.summary.moves_to_cuda = true;
+                Value { device: Device::Cuda, ..receiver.clone() }.flagged(Flags::MOVED)
+            }
+            "to" => {
+                self.f.summary.moves_to_cuda |= given.device() == Device::Cuda;
+                Value { device: given.device(), ..receiver.clone() }.flagged(Flags::MOVED)
+            }
             "cpu" | "float" | "half" | "long" | "contiguous" | "view" | "reshape" | "squeeze" | "unsqueeze"
             | "mean" | "sum" | "clone" | "permute" | "transpose" | "flatten" => receiver.clone(),
             "items" => pairs(receiver.element()),

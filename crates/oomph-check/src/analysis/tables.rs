@@ -1,6 +1,6 @@
 //! What the files of a project know of each other: modules, classes, and what functions do.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use rustc_hash::FxHashMap;
 
@@ -210,6 +210,8 @@ pub struct Tables<'a> {
     pub(crate) call_sites: FxHashMap<FunctionId, CallSites>,
     pub(crate) method_modes: FxHashMap<&'a str, Modes>,
     by_last: FxHashMap<String, Vec<u32>>,
+    /// The project's files that each file imports, found when first asked for.
+    pub(super) imported: OnceLock<Vec<Vec<u32>>>,
 }
 
 /// Libraries that are never part of the project, even when their source is checked.
@@ -268,6 +270,7 @@ impl<'a> Tables<'a> {
             call_sites: FxHashMap::default(),
             method_modes: FxHashMap::default(),
             by_last,
+            imported: OnceLock::new(),
         };
         tables.link_classes();
         tables

@@ -110,6 +110,54 @@ impl<'a> Facts<'a> {
         id.and_then(|id| self.tables.call_sites.get(&id)).is_some_and(|sites| sites.per_batch)
     }
 
+    /// Whether a framework calls the method a point is in once a batch: `on_step_end` of a callback, `training_step`.
+    #[must_use]
+    pub fn runs_per_batch(&self, at: &At) -> bool {
+        let name = self.function_name(at);
+        let of_callback = matches!(
+            name,
+            "on_step_begin"
+                | "on_step_end"
+                | "on_substep_end"
+                | "on_pre_optimizer_step"
+                | "on_optimizer_step"
+                | "on_train_batch_start"
+                | "on_train_batch_end"
+                | "on_validation_batch_start"
+                | "on_validation_batch_end"
+                | "on_test_batch_end"
+                | "on_predict_batch_end"
+                | "on_before_backward"
+                | "on_after_backward"
+                | "on_before_zero_grad"
+                | "on_before_optimizer_step"
+                | "on_prediction_step"
+        );
+        let of_trainer = matches!(
+            name,
+            "training_step" | "validation_step" | "test_step" | "predict_step" | "prediction_step" | "compute_loss"
+        );
+        match self.class_kind(at) {
+            ClassKind::Lightning | ClassKind::Framework => of_callback || of_trainer,
+            _ => false,
+        }
+    }
+
+    /// How often the program this file is part of reads an attribute of this name.
+    #[must_use]
+    pub fn attribute_reads(&self, name: &str) -> u32 {
+        let files = self.tables.files_of_process(self.file);
+        let counts = files.iter().map(|file| self.tables.outlines[*file as usize].attribute_reads.get(name));
+        counts.flatten().sum()
+    }
+
+    /// What the files of the program this one is part of define and import.
+    #[must_use]
+    pub fn outlines_of_process(&self) -> Vec<&Outline<'a>> {
+        let files = self.tables.files_of_process(self.file);
+        files.into_iter().map(|file| &self.tables.outlines[file as usize]).collect()
+    }
+
     /// What the file defines and imports.
     #[must_use]
     pub fn outline(&self) -> &Outline<'a> {

@@ -4,6 +4,7 @@ use super::{Effect, Facts, Loop};
 use crate::analysis::events::{At, Bind, Block, BlockKind, Call, Delete, LoopKind, Root, Statement, StmtId, StoreKind};
 use crate::analysis::value::{BlockId, Value};
 use crate::python::{Expr, Ranged, count_reads_in};
+use crate::uses::string_of;
 
 impl<'a> Facts<'a> {
     /// A statement.
@@ -147,6 +148,32 @@ impl<'a> Facts<'a> {
     /// Bindings of a name, or of an attribute of that name.
     pub fn binds_of(&self, name: &str) -> impl Iterator<Item = &Bind<'a>> {
         self.binds_by_name.get(name).into_iter().flatten().map(|&index| &self.log.binds[index as usize])
+    }
+
+    /// What this file gives a name unless told otherwise: the defaults of parameters and command-line options so named.
+    pub fn defaults_of(&self, name: &str) -> impl Iterator<Item = &'a Expr> {
+        let options = self.calls_named("add_argument").filter_map(move |call| {
+            let is_meant =
+                |arg: &Expr| string_of(arg).is_some_and(|flag| flag.trim_start_matches('-').replace('-', "_") == name);
+            call.node.arguments.args.iter().any(is_meant).then(|| call.keyword("default")).flatten()
+        });
+        self.defaults.get(name).into_iter().flatten().copied().chain(options)
+    }
+
+    /// Everything this file gives a name, or an attribute of that name: what it is bound to, and its defaults.
+    pub fn given_to(&self, name: &str) -> impl Iterator<Item = &'a Expr> {
+        self.binds_of(name).filter_map(|bind| bind.value_expr).chain(self.defaults_of(name))
+    }
+
+    /// The same as seen from a point: what its own function gives the name, where it does.
+    #[must_use]
+    pub fn given_at(&self, name: &str, at: &At) -> Vec<&'a Expr> {
+        let own = self.binds_of(name).filter(|bind| bind.at.function == at.function && bind.target.is_name_expr());
+        let mut found: Vec<&'a Expr> = own.filter_map(|bind| bind.value_expr).collect();
+        let parameters = self.function(at).map(|function| &function.node.parameters);
+        let default = parameters.into_iter().flat_map(|all| all.iter_non_variadic_params());
+        found.extend(default.filter(|own| own.name().as_str() == name).filter_map(|own| own.default.as_deref()));
+        if found.is_empty() { self.given_to(name).collect() } else { found }
     }
 
     /// Whether a name or attribute is bound anew within a block, by another statement than `except`.

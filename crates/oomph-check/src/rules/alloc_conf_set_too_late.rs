@@ -81,6 +81,30 @@ def main():
     train(device)
 ",
         },
+        Example {
+            bad: "\
+import os
+import torch
+from diffusers import StableDiffusionXLPipeline
+
+def main(prompt):
+    pipeline = StableDiffusionXLPipeline.from_pretrained('sdxl', torch_dtype=torch.float16)
+    pipeline.to('cuda')
+    os.environ['PYTORCH_CUDA_ALLOC_CONF'] = 'expandable_segments:True'
+    return pipeline(prompt)
+",
+            good: "\
+import os
+os.environ['PYTORCH_CUDA_ALLOC_CONF'] = 'expandable_segments:True'
+import torch
+from diffusers import StableDiffusionXLPipeline
+
+def main(prompt):
+    pipeline = StableDiffusionXLPipeline.from_pretrained('sdxl', torch_dtype=torch.float16)
+    pipeline.to('cuda')
+    return pipeline(prompt)
+",
+        },
     ],
     silent_on: &[
         "\
@@ -235,11 +259,18 @@ fn starts_cuda(facts: &Facts<'_>, call: &Call<'_>) -> bool {
     if facts.callee_summary(call).is_some_and(|summary| summary.moves_to_cuda) {
         return true;
     }
-    let moved = call.receiver.as_ref().is_some_and(|value| matches!(value.kind, Kind::Tensor | Kind::Module));
+    let kind = call.receiver.as_ref().map(|value| value.kind);
+    let moved = matches!(kind, Some(Kind::Tensor | Kind::Module));
+    // A pipeline, or whatever else goes to the GPU by name.
+    let of_library = matches!(kind, Some(Kind::Unknown | Kind::Made(_) | Kind::Instance(_)));
+    let by_name = call.arg(0).is_some_and(|device| string_literal(device).is_some_and(|name| name.starts_with("cuda")));
     match call.name {
-        "cuda" => moved,
+        "cuda" => moved || of_library && call.node.arguments.is_empty(),
         "to" => {
-            moved && (call.result.device == Device::Cuda || call.arg(0).is_some_and(|device| names_cuda(facts, device)))
+            of_library && by_name
+                || moved
+                    && (call.result.device == Device::Cuda
+                        || call.arg(0).is_some_and(|device| names_cuda(facts, device)))
         }
         _ => false,
     }

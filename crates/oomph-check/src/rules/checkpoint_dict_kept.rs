@@ -1,21 +1,22 @@
 //! `checkpoint-dict-kept`: a loaded checkpoint stays alive for the whole run.
 
-use crate::analysis::events::{Call, LoopKind, StmtId};
-use crate::facts::{Effect, Facts};
+use crate::analysis::events::{Call, Callee, LoopKind, StmtId};
+use crate::facts::{Effect, Facts, Loop};
 use crate::finding::{Edit, Level, Safety};
-use crate::python::{Expr, Ranged};
+use crate::python::ast::ExprAttribute;
+use crate::python::{Expr, Ranged, Stmt, root_name};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
-use crate::uses::{Use, parts_of, string_of, uses_in};
+use crate::uses::{Use, last_name, parts_of, string_of, uses_in};
 
 pub(super) static RULE: Rule = Rule {
     name: "checkpoint-dict-kept",
     group: Group::Data,
     level: Level::Warning,
     fix: Some(Safety::Safe),
-    summary: "A checkpoint loaded to the GPU stays in scope while the model trains.",
+    summary: "A checkpoint loaded to the GPU stays alive while the model trains, or as long as the object around it.",
     why: "`load_state_dict` of a module copies. The loaded dict with its own copy of the weights lives as long as its name \
-          does: here until the function that trains returns.",
+          does: until the function that trains returns, and for ever in a module or an attribute.",
     cost: "All parameters once more; an average of the weights in the same file comes on top.",
     instead: "Load with `map_location=\"cpu\"` and `del` the dict after the last `load_state_dict`, or load in a function \
               of its own.",
@@ -90,8 +91,80 @@ def train_one_epoch(model, loader, optimizer):
         optimizer.zero_grad()
 ",
         },
+        Example {
+            bad: "\
+import torch
+
+class Sampler:
+    def __init__(self, net, path):
+        self.state = torch.load(path, map_location='cuda:0')
+        self.net = net.cuda()
+        self.net.load_state_dict(self.state['ema'])
+",
+            good: "\
+import torch
+
+class Sampler:
+    def __init__(self, net, path):
+        state = torch.load(path, map_location='cpu')
+        self.net = net.cuda()
+        self.net.load_state_dict(state['ema'])
+",
+        },
+        Example {
+            bad: "\
+import torch
+
+state = torch.load('best.pth', map_location=torch.device('cuda', 0))
+net.load_state_dict(state['net'])
+optimizer.load_state_dict(state['optimizer'])
+
+def train(loader):
+    for x in loader:
+        net(x).sum().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+",
+            good: "\
+import torch
+
+state = torch.load('best.pth', map_location='cpu')
+net.load_state_dict(state['net'])
+optimizer.load_state_dict(state['optimizer'])
+del state
+
+def train(loader):
+    for x in loader:
+        net(x).sum().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+",
+        },
     ],
     silent_on: &[
+        "\
+import torch
+
+def main(model, optimizer, loader):
+    state = torch.load('last.pt', map_location='cuda')
+    model.load_state_dict(state.pop('model'))
+    for x in loader:
+        model(x).sum().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+",
+        "\
+import torch
+
+class Sampler:
+    def __init__(self, net, path):
+        self.state = torch.load(path, map_location='cuda')
+        self.net = net.cuda()
+        self.net.load_state_dict(self.state['net'])
+
+    def labels(self):
+        return self.state['labels']
+",
         "\
 import torch
 
@@ -129,48 +202,105 @@ def main(model, optimizer, loader):
 
 fn check(facts: &Facts<'_>, report: &mut Report) {
     for call in facts.calls_to("torch.load") {
-        let Some(name) = facts.bound_name(call) else { continue };
         if !goes_to_gpu(facts, call) {
             continue;
         }
-        let body = facts.body_around(&call.at);
-        let uses = uses_in(body, name);
-        let parts: Vec<Use<'_>> = parts_of(body, name).into_iter().flat_map(|part| uses_in(body, part)).collect();
-        let Some(load) = uses.iter().chain(&parts).find(|found| goes_into_model(facts, found)) else { continue };
-        // A bare dict of weights may come from anywhere, the CPU too; a checkpoint of this program comes from its GPU.
-        let own = !parts.is_empty() || load.around.first().is_some_and(|around| around.is_subscript_expr());
-        if !says_gpu(call) && !own {
-            continue;
-        }
-        let Some(training) = trains_after(facts, call) else { continue };
-        let gone = facts
-            .deletes()
-            .iter()
-            .any(|delete| delete.at.function == call.at.function && facts.written(delete.target) == name);
-        let rebound = facts.binds_of(name).any(|bind| {
-            bind.at.function == call.at.function
-                && bind.at.stmt != call.at.stmt
-                && (call.at.order..training.at.order).contains(&bind.at.order)
-        });
-        let read_later = uses.iter().any(|found| found.name.start() > training.start());
-        if gone || rebound {
-            continue;
-        }
-        let finding =
-            report.add(call, format!("`{name}` keeps its own copy of the weights on the GPU while the model trains"));
-        finding
-            .because(load.name, "its tensors are copied into the model here and not needed again")
-            .because(training, "training runs with the copy still alive");
-        if let (false, true, Some(last)) = (read_later, parts.is_empty(), last_statement(facts, call, &uses)) {
-            finding.safe_fix(format!("Delete `{name}` after its last use"), delete_after(facts, last, name));
+        if let Some(name) = facts.bound_name(call) {
+            kept_by_name(facts, report, call, name);
+        } else if let Some(attribute) = bound_attribute(facts, call) {
+            kept_by_object(facts, report, call, attribute);
         }
     }
+}
+
+/// A checkpoint in a name that lives on while the model trains.
+fn kept_by_name<'a>(facts: &Facts<'a>, report: &mut Report, call: &Call<'a>, name: &'a str) {
+    let body = facts.body_around(&call.at);
+    let uses = uses_in(body, name);
+    let parts: Vec<Use<'_>> = parts_of(body, name).into_iter().flat_map(|part| uses_in(body, part)).collect();
+    let Some(load) = uses.iter().chain(&parts).find(|found| goes_into_model(facts, found)) else { return };
+    // A bare dict of weights may come from anywhere, the CPU too; a checkpoint of this program comes from its GPU.
+    let own = !parts.is_empty() || load.around.first().is_some_and(|around| around.is_subscript_expr());
+    if !says_gpu(call) && !own || is_taken_out(load) {
+        return;
+    }
+    let Some(training) = trains_after(facts, call) else { return };
+    let gone = facts
+        .deletes()
+        .iter()
+        .any(|delete| delete.at.function == call.at.function && facts.written(delete.target) == name);
+    let same_body = training.at.function == call.at.function;
+    let rebound = facts.binds_of(name).any(|bind| {
+        let between = !same_body || (call.at.order..training.at.order).contains(&bind.at.order);
+        bind.at.function == call.at.function && bind.at.stmt != call.at.stmt && between
+    });
+    let read_later = uses.iter().any(|found| found.name.start() > training.start());
+    if gone || rebound {
+        return;
+    }
+    let finding =
+        report.add(call, format!("`{name}` keeps its own copy of the weights on the GPU while the model trains"));
+    finding
+        .because(load.name, "its tensors are copied into the model here and not needed again")
+        .because(training, "training runs with the copy still alive");
+    let last = last_statement(facts, call, &uses).filter(|_| !read_later && parts.is_empty() && same_body);
+    if let Some(last) = last {
+        finding.safe_fix(format!("Delete `{name}` after its last use"), delete_after(facts, last, name));
+    }
+}
+
+/// A checkpoint in an attribute that only `load_state_dict` reads: it lives as long as the object.
+fn kept_by_object<'a>(facts: &Facts<'a>, report: &mut Report, call: &Call<'a>, attribute: &'a ExprAttribute) {
+    let name = attribute.attr.as_str();
+    let text = facts.written(attribute);
+    let body = facts.body_around(&call.at);
+    let reads: Vec<Use<'_>> = attribute_uses(body, attribute);
+    let Some(load) = reads.iter().find(|found| goes_into_model(facts, found)) else { return };
+    let elsewhere = facts.attribute_reads(name) as usize > reads.len();
+    let gone = facts.deletes().iter().any(|delete| facts.written(delete.target) == text)
+        || facts.binds_of(name).any(|bind| bind.at.stmt != call.at.stmt);
+    if elsewhere || gone || is_taken_out(load) {
+        return;
+    }
+    report
+        .add(call, format!("`{text}` keeps its own copy of the weights on the GPU as long as the object lives"))
+        .because(load.name, "its tensors are copied into the model here, and nothing reads them again");
+}
+
+/// The attribute of `self` that a call's result is bound to.
+fn bound_attribute<'a>(facts: &Facts<'a>, call: &Call<'a>) -> Option<&'a ExprAttribute> {
+    match facts.statement(call.at.stmt)?.node {
+        Stmt::Assign(assign) if assign.value.range() == call.node.range() => match assign.targets.as_slice() {
+            [Expr::Attribute(target)] if root_name(&target.value) == Some("self") => Some(target),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Reads of an attribute of `self`, as reads of `self` with the attribute taken off what stands around.
+fn attribute_uses<'a>(body: &'a [Stmt], attribute: &ExprAttribute) -> Vec<Use<'a>> {
+    let mut uses = uses_in(body, "self");
+    uses.retain_mut(|found| {
+        let own = matches!(found.around.first(), Some(Expr::Attribute(node)) if node.attr.as_str() == attribute.attr.as_str() && node.ctx.is_load());
+        if own {
+            found.around.remove(0);
+        }
+        own
+    });
+    uses
+}
+
+/// Whether the weights leave the dict as they are read: `load_state_dict(checkpoint.pop("model"))`.
+fn is_taken_out(load: &Use<'_>) -> bool {
+    matches!(load.around.first(), Some(Expr::Attribute(method)) if method.attr.as_str() == "pop")
 }
 
 /// Whether the dict's tensors end up on the GPU: told so, or left where they were saved in a program that uses one.
 fn goes_to_gpu<'a>(facts: &Facts<'a>, call: &Call<'a>) -> bool {
     match call.keyword("map_location").or_else(|| call.arg(1)) {
         Some(Expr::Lambda(lambda)) => facts.written(&*lambda.body).contains("cuda"),
+        Some(Expr::FString(text)) => facts.written(text).contains("cuda"),
         Some(place) => string_of(place).is_none_or(|text| text.starts_with("cuda")) && facts.is_gpu(place),
         None => !call.has_star() && facts.calls().iter().any(|other| facts.moves_to_gpu(other)),
     }
@@ -194,15 +324,32 @@ fn goes_into_model(facts: &Facts<'_>, found: &Use<'_>) -> bool {
     })
 }
 
-/// A step of training in a loop of the same function, after the load and not around it.
+/// Training after the load and not around it: in the same function or, for what a module holds, in any of its functions.
 fn trains_after<'f, 'a>(facts: &'f Facts<'a>, call: &Call<'a>) -> Option<&'f Call<'a>> {
-    facts.effects_of(Effect::Backward, call.at.function).find(|step| {
-        let in_loop = facts.loops(&step.at).any(|turns| {
-            matches!(turns.kind, LoopKind::Loader | LoopKind::Epochs | LoopKind::Steps)
-                && !facts.is_inside(call.at.block, turns.block)
-        });
-        step.at.order > call.at.order && in_loop
-    })
+    let apart = |turns: &Loop<'_>| turns.kind != LoopKind::Parameters && !facts.is_inside(call.at.block, turns.block);
+    let repeats = |step: &&Call<'a>| {
+        let around = facts.loops(&step.at).any(|turns| !apart(&turns));
+        let elsewhere = matches!(step.callee, Callee::Project(_));
+        !around && (elsewhere || facts.loops(&step.at).any(|turns| apart(&turns)))
+    };
+    let beside = |step: &&Call<'a>| step.at.function == call.at.function;
+    let after = |step: &&Call<'a>| step.at.order > call.at.order && repeats(step);
+    let here = || facts.effects(Effect::Backward).filter(beside).find(after);
+    let in_trainer =
+        || facts.calls().iter().filter(beside).find(|other| other.at.order > call.at.order && hands_over(facts, other));
+    // A module that only defines how to train is trained by whoever imports it.
+    let defined = || {
+        let own = call.at.function.is_none() && facts.source.cells.is_empty();
+        let called_here = facts.effects(Effect::Backward).any(|step| beside(&step));
+        facts.effects(Effect::Backward).filter(|_| own && !called_here).find(repeats)
+    };
+    here().or_else(in_trainer).or_else(defined)
+}
+
+/// Whether a call trains in a framework: `trainer.fit(model)`, `trainer.train()`.
+fn hands_over(facts: &Facts<'_>, call: &Call<'_>) -> bool {
+    let by_trainer = || call.receiver_expr().and_then(last_name).is_some_and(|name| name.ends_with("trainer"));
+    matches!(call.name, "fit" | "train") && facts.full_name(call).is_none() && by_trainer()
 }
 
 /// The last statement that reads the name, when it is plain and stands beside the load.

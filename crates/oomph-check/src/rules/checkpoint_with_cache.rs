@@ -1,6 +1,7 @@
 //! `checkpoint-with-cache`: keys and values are cached while training recomputes them.
 
-use crate::analysis::events::Call;
+use crate::analysis::events::{At, Call};
+use crate::analysis::value::Value;
 use crate::facts::{Effect, Facts};
 use crate::finding::{Edit, Level, Safety};
 use crate::python::{Expr, Ranged};
@@ -20,21 +21,52 @@ pub(super) static RULE: Rule = Rule {
            cache off and say so.",
     instead: "`use_cache=False` while training; switch it on for generation.",
     when_not: "The cache is switched on after training.",
-    examples: &[Example {
-        bad: "\
+    examples: &[
+        Example {
+            bad: "\
 from transformers import AutoModelForCausalLM
 
 model = AutoModelForCausalLM.from_pretrained('gpt2', use_cache=True)
 model.gradient_checkpointing_enable()
 ",
-        good: "\
+            good: "\
 from transformers import AutoModelForCausalLM
 
 model = AutoModelForCausalLM.from_pretrained('gpt2', use_cache=False)
 model.gradient_checkpointing_enable()
 ",
-    }],
+        },
+        Example {
+            bad: "\
+from transformers import AutoModelForCausalLM, Trainer
+
+def finetune(rows):
+    model = AutoModelForCausalLM.from_pretrained('gpt2')
+    model.gradient_checkpointing_enable()
+    model.config.use_cache = True
+    Trainer(model, train_dataset=rows).train()
+",
+            good: "\
+from transformers import AutoModelForCausalLM, Trainer
+
+def finetune(rows):
+    model = AutoModelForCausalLM.from_pretrained('gpt2')
+    model.gradient_checkpointing_enable()
+    model.config.use_cache = False
+    Trainer(model, train_dataset=rows).train()
+",
+        },
+    ],
     silent_on: &[
+        "\
+from transformers import AutoModelForCausalLM
+
+def train(model, trainer):
+    model.gradient_checkpointing_enable()
+    trainer.train()
+    model.config.use_cache = True
+    model.save_pretrained('out')
+",
         "\
 from transformers import AutoModelForCausalLM
 
@@ -71,6 +103,29 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             .because(checkpointing, "gradient checkpointing is on")
             .unsafe_fix("Switch the cache off", vec![Edit::replace(argument.range(), "False")]);
     }
+    for bind in facts.binds_of("use_cache") {
+        let (Some(argument @ Expr::BooleanLiteral(literal)), Expr::Attribute(target)) = (bind.value_expr, bind.target)
+        else {
+            continue;
+        };
+        let of_config = last_name(&target.value).is_some_and(|name| name.contains("config") || name.contains("cfg"));
+        if !literal.value || !of_config || is_switched_off(facts) || is_after_training(facts, &bind.at) {
+            continue;
+        }
+        report
+            .add(argument, "Keys and values of all layers are cached in training, beside checkpointed activations")
+            .because(checkpointing, "gradient checkpointing is on")
+            .unsafe_fix("Switch the cache off", vec![Edit::replace(argument.range(), "False")]);
+    }
+}
+
+/// Whether training is over by then: the cache is for generating.
+fn is_after_training(facts: &Facts<'_>, at: &At) -> bool {
+    let trained = |call: &Call<'_>| call.at.function == at.function && call.at.order < at.order;
+    let by_framework = ["train", "fit"].into_iter().flat_map(|name| facts.calls_named(name));
+    let of_module = |call: &&Call<'_>| !call.receiver.as_ref().is_some_and(Value::is_module);
+    by_framework.filter(of_module).chain(facts.effects(Effect::Backward)).any(trained)
+        || facts.looks_like_evaluation(at)
 }
 
 /// Whether the flag reaches training: given when the model is made, or in a forward pass that is trained on.

@@ -81,6 +81,38 @@ class Attend(Function):
             bad: "\
 import torch
 
+class Quantise(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, scale):
+        result = torch.round(x / scale) * scale
+        ctx.cache = (x, result)
+        return result
+
+    @staticmethod
+    def backward(ctx, grad):
+        x, result = ctx.cache
+        return grad * ((x - result).abs() < 1), None
+",
+            good: "\
+import torch
+
+class Quantise(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, scale):
+        result = torch.round(x / scale) * scale
+        ctx.save_for_backward(x, result)
+        return result
+
+    @staticmethod
+    def backward(ctx, grad):
+        x, result = ctx.saved_tensors
+        return grad * ((x - result).abs() < 1), None
+",
+        },
+        Example {
+            bad: "\
+import torch
+
 class Sigmoid(torch.autograd.Function):
     @staticmethod
     def forward(x):
@@ -155,7 +187,9 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         if store.kind != StoreKind::Attribute || !is_in_forward(facts, store) || !is_on_ctx(facts, store) {
             continue;
         }
-        if !matches!(store.value.kind, Kind::Tensor | Kind::Unknown) || is_non_differentiable(facts, store) {
+        let held = matches!(store.value.kind, Kind::Tensor | Kind::Unknown)
+            || matches!(store.value_expr, Expr::Tuple(_) | Expr::List(_) | Expr::Dict(_));
+        if !held || is_non_differentiable(facts, store) {
             continue;
         }
         let Some((output, range)) = output_kept(facts, store) else { continue };
@@ -190,10 +224,14 @@ fn is_on_ctx(facts: &Facts<'_>, store: &Store<'_>) -> bool {
 fn output_kept<'f>(facts: &'f Facts<'_>, store: &Store<'_>) -> Option<(&'f str, crate::python::TextRange)> {
     if is_setup(facts, store) {
         let output = facts.function(&store.at)?.node.parameters.args.get(2)?;
-        let kept = matches!(store.value_expr, Expr::Name(name) if name.id.as_str() == output.parameter.name.as_str());
-        return kept.then(|| (facts.source.slice(store.value_expr.range()), output.range()));
+        let output_name = output.parameter.name.as_str();
+        let kept = |item: &&&Expr| matches!(item, Expr::Name(name) if name.id.as_str() == output_name);
+        return items_of(store.value_expr)
+            .iter()
+            .find(kept)
+            .map(|item| (facts.source.slice(item.range()), output.range()));
     }
-    let kept = facts.source.slice(store.value_expr.range());
+    let kept = items_of(store.value_expr);
     let target = facts.source.slice(store.target.range());
     let returns = facts.returns().iter().filter(|found| found.at.function == store.at.function);
     returns.filter(|found| found.at.order > store.at.order).find_map(|found| {
@@ -203,12 +241,22 @@ fn output_kept<'f>(facts: &'f Facts<'_>, store: &Store<'_>) -> Option<(&'f str, 
         };
         let same = |item: &&Expr| {
             let text = facts.source.slice(item.range());
-            text == target || matches!(store.value_expr, Expr::Name(_)) && text == kept
+            text == target || kept.iter().any(|kept| kept.is_name_expr() && facts.written(*kept) == text)
         };
         let item = items.iter().find(same)?;
         let stays = matches!(item, Expr::Name(_)).then(|| !is_rebound_between(facts, store, item, found.at.order));
         stays.unwrap_or(true).then(|| (facts.source.slice(item.range()), item.range()))
     })
+}
+
+/// What is kept: the value itself, or what a tuple, list or dict of them holds.
+fn items_of(expr: &Expr) -> Vec<&Expr> {
+    match expr {
+        Expr::Tuple(node) => node.elts.iter().collect(),
+        Expr::List(node) => node.elts.iter().collect(),
+        Expr::Dict(node) => node.items.iter().map(|item| &item.value).collect(),
+        other => vec![other],
+    }
 }
 
 /// Whether a name is bound to something else between the store and the return.

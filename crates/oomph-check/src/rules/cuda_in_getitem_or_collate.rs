@@ -1,9 +1,10 @@
 //! `cuda-in-getitem-or-collate`: loader workers touch the GPU.
 
-use crate::analysis::events::Call;
+use crate::analysis::events::{BlockKind, Call};
+use crate::analysis::value::{Kind, Value};
 use crate::facts::{Facts, FunctionKind};
 use crate::finding::Level;
-use crate::python::Ranged;
+use crate::python::{Expr, Ranged};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
 
@@ -76,8 +77,80 @@ for texts, labels in loader:
     texts, labels = texts.to(device), labels.to(device)
 ",
         },
+        Example {
+            bad: "\
+import torch
+from torch.utils.data import DataLoader
+
+class Collator:
+    def __init__(self, tokenizer):
+        self.tokenizer = tokenizer
+
+    def __call__(self, rows):
+        encoded = self.tokenizer(rows, return_tensors='pt')
+        return {name: value.to('cuda') for name, value in encoded.items()}
+
+def make_loader(rows, tokenizer):
+    return DataLoader(rows, 32, collate_fn=Collator(tokenizer), num_workers=2)
+",
+            good: "\
+import torch
+from torch.utils.data import DataLoader
+
+class Collator:
+    def __init__(self, tokenizer):
+        self.tokenizer = tokenizer
+
+    def __call__(self, rows):
+        return self.tokenizer(rows, return_tensors='pt')
+
+def make_loader(rows, tokenizer):
+    return DataLoader(rows, 32, collate_fn=Collator(tokenizer), num_workers=2)
+",
+        },
+        Example {
+            bad: "\
+import torch
+from torch.utils.data import DataLoader, IterableDataset
+
+class Stream(IterableDataset):
+    def place(self, value):
+        return value.cuda(non_blocking=True)
+
+    def __iter__(self):
+        for line in open('train.txt'):
+            yield self.place(torch.tensor([int(word) for word in line.split()]))
+
+loader = DataLoader(Stream(), batch_size=None, num_workers=4)
+",
+            good: "\
+import torch
+from torch.utils.data import DataLoader, IterableDataset
+
+class Stream(IterableDataset):
+    def __iter__(self):
+        for line in open('train.txt'):
+            yield torch.tensor([int(word) for word in line.split()])
+
+loader = DataLoader(Stream(), batch_size=None, num_workers=4, pin_memory=True)
+",
+        },
     ],
     silent_on: &[
+        "\
+import torch
+from torch.utils.data import DataLoader
+
+class Mover:
+    def __init__(self, loader):
+        self.loader = loader
+
+    def __iter__(self):
+        for batch in self.loader:
+            yield batch.cuda()
+
+batches = Mover(DataLoader(dataset, num_workers=4))
+",
         "\
 import torch
 from torch.utils.data import DataLoader
@@ -115,12 +188,15 @@ loader = DataLoader(dataset, collate_fn=collate, num_workers=num_workers)
 fn check(facts: &Facts<'_>, report: &mut Report) {
     let loaders: Vec<&Call<'_>> = facts.calls_named("DataLoader").collect();
     for call in facts.calls() {
-        let Some(part) = worker_part(facts, call) else { continue };
         let helper = facts.callee_summary(call).is_some_and(|summary| summary.moves_to_cuda);
-        if !(facts.moves_to_gpu(call) || facts.makes_on_gpu(call) || helper) || only_main_process(facts, call) {
+        if !(facts.moves_to_gpu(call) || facts.makes_on_gpu(call) || helper) {
             continue;
         }
         let tied: Vec<&&Call<'_>> = loaders.iter().filter(|loader| is_for(facts, loader, call)).collect();
+        let Some(part) = worker_part(facts, call, !tied.is_empty()) else { continue };
+        if only_main_process(facts, call) {
+            continue;
+        }
         let asked = if tied.is_empty() { loaders.iter().collect() } else { tied.clone() };
         let with_workers = asked.iter().find(|loader| has_workers(facts, loader));
         if !asked.is_empty() && with_workers.is_none() {
@@ -142,18 +218,39 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
 
 /// Whether a loader is known to run the function a call is in.
 fn is_for(facts: &Facts<'_>, loader: &Call<'_>, call: &Call<'_>) -> bool {
-    let dataset = loader.keyword_value("dataset").or_else(|| loader.args.first()).and_then(|value| value.class);
-    let by_class = dataset.is_some() && dataset == facts.class_at(&call.at);
-    let collate = loader.keyword("collate_fn").map_or("", |expr| facts.written(expr));
-    by_class || collate.contains(facts.function_name(&call.at)) && !collate.is_empty()
+    let class = facts.class_at(&call.at);
+    let of_class = |value: Option<&Value>| {
+        let made = value.and_then(|value| {
+            value.class.or(match value.kind {
+                Kind::Instance(id) => Some(id),
+                _ => None,
+            })
+        });
+        made.is_some() && made == class
+    };
+    let name = facts.function_name(&call.at);
+    let dataset = loader.keyword_value("dataset").or_else(|| loader.args.first());
+    if of_class(dataset) || name == "__call__" && of_class(loader.keyword_value("collate_fn")) {
+        return true;
+    }
+    let Some(collate) = loader.keyword("collate_fn") else { return false };
+    match collate {
+        Expr::Lambda(lambda) => lambda.range().contains_range(call.node.range()),
+        _ => !name.is_empty() && facts.written(collate).contains(name),
+    }
 }
 
-/// The name of the function a call is in, when that runs in workers.
-fn worker_part<'a>(facts: &Facts<'a>, call: &Call<'a>) -> Option<&'a str> {
+/// What the function a call is in is called, when that runs in workers.
+fn worker_part<'a>(facts: &Facts<'a>, call: &Call<'a>, is_tied: bool) -> Option<&'a str> {
     let name = facts.function_name(&call.at);
     let by_kind = matches!(facts.kind_at(&call.at), FunctionKind::GetItem | FunctionKind::Collate);
     let by_name = matches!(name, "collate_fn" | "collate_batch" | "custom_collate_fn" | "my_collate" | "collate");
-    (by_kind || by_name).then_some(name)
+    let by_loader = is_tied && matches!(name, "__getitem__" | "__iter__" | "__getitems__" | "__next__" | "__call__");
+    let in_lambda = is_tied && facts.blocks_around(&call.at).any(|(_, block)| matches!(block.kind, BlockKind::Lambda));
+    if in_lambda {
+        return Some("collate_fn");
+    }
+    (by_kind || by_name || by_loader).then_some(name)
 }
 
 fn has_workers(facts: &Facts<'_>, loader: &Call<'_>) -> bool {
@@ -165,7 +262,6 @@ fn has_workers(facts: &Facts<'_>, loader: &Call<'_>) -> bool {
 
 /// Whether the call stands under a test of which process this is.
 fn only_main_process(facts: &Facts<'_>, call: &Call<'_>) -> bool {
-    use crate::analysis::events::BlockKind;
     facts.blocks_around(&call.at).any(|(_, block)| match block.kind {
         BlockKind::If(Some(test)) => {
             let asked = facts.written(test);

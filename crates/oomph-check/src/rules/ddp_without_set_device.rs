@@ -16,7 +16,8 @@ pub(super) static RULE: Rule = Rule {
     fix: None,
     summary: "Processes use \"the GPU\" without having chosen one each.",
     why: "`.cuda()` and `device=\"cuda\"` mean the current device, which is GPU 0 in every process until \
-          `torch.cuda.set_device` says otherwise. All ranks put their tensors and their context on it.",
+          `torch.cuda.set_device` says otherwise. So do barriers, pinned memory, `torch.cuda.empty_cache()` and other \
+          calls that name no device. All ranks put a context on it, and their tensors.",
     cost: "A CUDA context, about half a gigabyte, on GPU 0 for every other rank, and whatever they allocate there.",
     instead: "`torch.cuda.set_device(local_rank)` as the first line of each process, before anything touches CUDA.",
     when_not: "A launcher gives each process one GPU through `CUDA_VISIBLE_DEVICES`.",
@@ -64,6 +65,34 @@ def main(build):
     torch.cuda.set_device(device)
     dist.init_process_group(backend='nccl')
     return torch.nn.parallel.DistributedDataParallel(build().to(device))
+",
+        },
+        Example {
+            bad: "\
+import os
+from torch.distributed import init_process_group
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+def setup(backend='nccl'):
+    init_process_group(backend)
+
+def wrap(model):
+    gpu = int(os.environ['LOCAL_RANK'])
+    return DDP(model.to(gpu), device_ids=[gpu])
+",
+            good: "\
+import os
+import torch
+from torch.distributed import init_process_group
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+def setup(backend='nccl'):
+    torch.cuda.set_device(int(os.environ['LOCAL_RANK']))
+    init_process_group(backend)
+
+def wrap(model):
+    gpu = int(os.environ['LOCAL_RANK'])
+    return DDP(model.to(gpu), device_ids=[gpu])
 ",
         },
         Example {
@@ -137,14 +166,20 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
     if starts.peek().is_none() || chooses_device(facts) {
         return;
     }
-    let Some(touch) = facts.calls().iter().find(|call| means_current_device(facts, call)) else { return };
     let Some(start) = starts.next() else { return };
-    let text = facts.written(touch);
-    let text = text.lines().next().unwrap_or(text);
-    report
-        .add(touch, format!("`{text}` uses GPU 0 in every process: none of them has chosen its own"))
-        .because(start, "one process a GPU starts here")
-        .because(&start.range(), "`torch.cuda.set_device` is called nowhere in the project");
+    if let Some(touch) = facts.calls().iter().find(|call| means_current_device(facts, call)) {
+        let text = facts.written(touch);
+        let text = text.lines().next().unwrap_or(text);
+        report
+            .add(touch, format!("`{text}` uses GPU 0 in every process: none of them has chosen its own"))
+            .because(start, "one process a GPU starts here")
+            .because(&start.range(), "`torch.cuda.set_device` is called nowhere in the program");
+    } else if wraps_model(facts) {
+        report
+            .add(start, "No process chooses its GPU: whatever asks for \"the current one\" opens a context on GPU 0")
+            .because(start, "one process a GPU starts here, for `DistributedDataParallel`")
+            .because(&start.range(), "`torch.cuda.set_device` is called nowhere in the program");
+    }
 }
 
 /// Whether the group is one of GPUs.
@@ -152,15 +187,43 @@ fn is_nccl(facts: &Facts<'_>, call: &Call<'_>) -> bool {
     let backend = call.keyword("backend").or_else(|| call.arg(0));
     let of_torch = facts.full_name(call).is_some_and(|name| name.starts_with("torch.distributed"));
     let given = call.keyword("device_id").is_some() || call.has_star();
-    of_torch && !given && backend.and_then(string_of).is_some_and(|name| name.contains("nccl"))
+    let names = |expr: &Expr| facts.written(expr).contains("nccl");
+    of_torch
+        && !given
+        && backend.is_some_and(|expr| match expr {
+            Expr::Name(_) | Expr::Attribute(_) => {
+                facts.given_to(last_name(expr).unwrap_or_default()).any(names)
+            }
+            _ => names(expr),
+        })
 }
 
-/// Whether any file of the project chooses a device, or leaves that to the environment.
+/// Libraries that give each process its GPU.
+const LAUNCHERS: &[&str] = &["accelerate", "deepspeed", "ray", "horovod", "lightning", "pytorch_lightning"];
+
+/// Whether a file of the program chooses a device, or leaves that to the environment or to a library.
 fn chooses_device(facts: &Facts<'_>) -> bool {
-    let sets = |name: &str| facts.tables().outlines.iter().any(|outline| outline.usage(name).any(Usage::CALLED));
+    let files = facts.outlines_of_process();
+    let sets = |name: &str| files.iter().any(|outline| outline.usage(name).any(Usage::CALLED));
     let text = &facts.source.text;
     let context = facts.withs().iter().any(|item| facts.written(item.expr).contains("cuda.device("));
-    sets("set_device") || sets("set_default_device") || text.contains("CUDA_VISIBLE_DEVICES") || context
+    let launched = files.iter().flat_map(|outline| outline.imports.values()).any(|full| {
+        let root = full.split('.').next().unwrap_or_default();
+        LAUNCHERS.contains(&root)
+    });
+    ["set_device", "set_default_device", "set_device_index"].into_iter().any(sets)
+        || text.contains("CUDA_VISIBLE_DEVICES")
+        || context
+        || launched
+}
+
+/// Whether the program wraps a model for one process a GPU.
+fn wraps_model(facts: &Facts<'_>) -> bool {
+    const DDP: &str = "DistributedDataParallel";
+    facts.outlines_of_process().iter().any(|outline| {
+        let aliases = outline.imports.iter().filter(|(_, full)| full.ends_with(".DistributedDataParallel"));
+        aliases.map(|(name, _)| *name).chain([DDP]).any(|name| outline.usage(name).any(Usage::CALLED))
+    })
 }
 
 /// Whether a call uses the current device, whatever that is.

@@ -1,10 +1,10 @@
 //! `deepcopy-of-model-on-gpu`: the best weights so far are kept as a second model on the GPU.
 
 use crate::analysis::events::{Call, LoopKind};
-use crate::analysis::value::Kind;
-use crate::facts::{Effect, Facts, Loop};
+use crate::analysis::value::{Device, Kind};
+use crate::facts::{Effect, Facts, FunctionKind, Loop};
 use crate::finding::{Edit, Level, Safety};
-use crate::python::{Expr, Ranged, Stmt, count_reads};
+use crate::python::{Expr, Ranged, Stmt, count_reads, root_name};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
 
@@ -79,8 +79,54 @@ for epoch in range(100):
         torch.save(net.state_dict(), 'best.pt')
 ",
         },
+        Example {
+            bad: "\
+from copy import deepcopy
+import torch
+
+class Stopper:
+    def step(self, loss, model):
+        if loss < self.best:
+            self.best = loss
+            self.weights = deepcopy(model.state_dict())
+
+def fit(net, loader, optimizer, validate, stopper: Stopper):
+    net = net.cuda()
+    for x in loader:
+        net(x.cuda()).sum().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        stopper.step(validate(net), net)
+",
+            good: "\
+import torch
+
+class Stopper:
+    def step(self, loss, model):
+        if loss < self.best:
+            self.best = loss
+            self.weights = {k: v.detach().to('cpu', copy=True) for k, v in model.state_dict().items()}
+
+def fit(net, loader, optimizer, validate, stopper: Stopper):
+    net = net.cuda()
+    for x in loader:
+        net(x.cuda()).sum().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        stopper.step(validate(net), net)
+",
+        },
     ],
     silent_on: &[
+        "\
+import copy
+
+class Stopper:
+    def step(self, loss, model):
+        if loss < self.best:
+            self.best = loss
+            self.weights = copy.deepcopy(model.state_dict())
+",
         "\
 import copy
 import torch
@@ -141,6 +187,7 @@ def fit(model, epochs):
 fn check(facts: &Facts<'_>, report: &mut Report) {
     for call in facts.calls_to("copy.deepcopy") {
         let Some(copied) = call.arg(0) else { continue };
+        kept_by_object(facts, report, call, copied);
         let trains = |turns: &Loop<'_>| facts.effects_in(Effect::Step, turns.block).next().is_some();
         let epochs = facts.loops(&call.at).find(|turns| turns.kind == LoopKind::Epochs || trains(turns));
         let Some(turns) = epochs.or_else(|| facts.batch_loop(&call.at)) else { continue };
@@ -158,6 +205,36 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             .because(&moved, "the model is moved to the GPU")
             .unsafe_fix("Copy to main memory", copy_to_cpu(call, copied, text, is_state));
     }
+}
+
+/// A copy of the weights in an attribute of a helper that training calls: early stopping, the best model so far.
+fn kept_by_object<'a>(facts: &Facts<'a>, report: &mut Report, call: &Call<'a>, copied: &'a Expr) {
+    let in_loop = facts.loops(&call.at).next().is_some();
+    let first = matches!(facts.kind_at(&call.at), FunctionKind::Init | FunctionKind::Forward);
+    if in_loop || first || call.at.function.is_none() {
+        return;
+    }
+    let Some((module, true)) = module_copied(facts, call, copied) else { return };
+    let Some(Stmt::Assign(assign)) = facts.statement(call.at.stmt).map(|statement| statement.node) else { return };
+    let ([Expr::Attribute(target)], true) = (assign.targets.as_slice(), assign.value.range() == call.node.range())
+    else {
+        return;
+    };
+    let conditional = !facts.is_unconditional_in(&call.at, facts.function_block(&call.at));
+    let on_gpu = facts
+        .call_at(copied)
+        .and_then(|state| state.receiver.as_ref())
+        .is_some_and(|value| value.device == Device::Cuda);
+    let moved = moves_to_gpu(facts, module);
+    if root_name(&target.value) != Some("self") || !conditional || !on_gpu && moved.is_none() {
+        return;
+    }
+    let (name, text) = (facts.written(target), facts.written(module));
+    report
+        .add(call, format!("`{name}` is a second copy of `{text}` on the GPU, kept through the rest of the training"))
+        .because(target, "kept as long as this object lives")
+        .because_if(moved, "the model is moved to the GPU")
+        .unsafe_fix("Copy to main memory", copy_to_cpu(call, copied, text, true));
 }
 
 /// The module whose weights are copied, and whether it is its `state_dict()`.

@@ -17,22 +17,76 @@ pub(super) static RULE: Rule = Rule {
     cost: "No memory saved; a device synchronisation and new `cudaMalloc` calls every batch.",
     instead: "Remove it. To make room between phases of different shapes, call it once there.",
     when_not: "The GPU is shared on purpose with another process that needs the room between batches.",
-    examples: &[Example {
-        bad: "\
+    examples: &[
+        Example {
+            bad: "\
 import torch
 
 for x, y in train_loader:
     loss = step(x, y)
     torch.cuda.empty_cache()
 ",
-        good: "\
+            good: "\
 import torch
 
 for x, y in train_loader:
     loss = step(x, y)
 torch.cuda.empty_cache()
 ",
-    }],
+        },
+        Example {
+            bad: "\
+import torch
+from transformers import TrainerCallback
+
+class Tidy(TrainerCallback):
+    def on_step_end(self, args, state, control, **kwargs):
+        torch.cuda.empty_cache()
+",
+            good: "\
+import torch
+from transformers import TrainerCallback
+
+class Tidy(TrainerCallback):
+    def on_evaluate(self, args, state, control, **kwargs):
+        torch.cuda.empty_cache()
+",
+        },
+        Example {
+            bad: "\
+import gc
+import torch
+
+def tidy():
+    gc.collect()
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
+
+def fit(model, loader, optimizer):
+    for x in loader:
+        model(x).sum().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        tidy()
+",
+            good: "\
+import gc
+import torch
+
+def tidy():
+    gc.collect()
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
+
+def fit(model, loader, optimizer):
+    for x in loader:
+        model(x).sum().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+    tidy()
+",
+        },
+    ],
     silent_on: &[
         "\
 import torch
@@ -59,7 +113,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         let batches = facts.batch_loop(&call.at);
         let (outer, place, text) = match (&batches, facts.function(&call.at)) {
             (Some(batches), _) => (batches.block, batches.head(), "this loop runs once a batch"),
-            (None, Some(function)) if facts.is_called_per_batch(&call.at) => {
+            (None, Some(function)) if facts.is_called_per_batch(&call.at) || facts.runs_per_batch(&call.at) => {
                 (facts.function_block(&call.at), function.node.name.range(), "this function is called once a batch")
             }
             _ => continue,
@@ -76,15 +130,23 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         let empties = facts
             .callee_summary(call)
             .is_some_and(|summary| summary.empties_cache && !summary.steps && !summary.forwards);
-        let Some(batches) = facts.batch_loop(&call.at).filter(|_| empties) else { continue };
-        if facts.handler(&call.at).is_none() && facts.is_unconditional_in(&call.at, batches.block) {
+        if !empties || facts.handler(&call.at).is_some() {
+            continue;
+        }
+        let by_loop = facts.batch_loop(&call.at).map(|batches| (batches.block, batches.head()));
+        let by_framework = || {
+            let function = facts.function(&call.at).filter(|_| facts.runs_per_batch(&call.at))?;
+            Some((facts.function_block(&call.at), function.node.name.range()))
+        };
+        let Some((outer, place)) = by_loop.or_else(by_framework) else { continue };
+        if facts.is_unconditional_in(&call.at, outer) {
             let name = facts.source.slice(call.node.func.range());
             report
                 .add(
                     call,
                     format!("`{name}()` empties the cache once a batch: that frees no tensor and slows the next ones"),
                 )
-                .because(&batches.head(), "this loop runs once a batch");
+                .because(&place, "this runs once a batch");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! `float64-by-accident`: numpy's default type doubles everything.
 
-use crate::analysis::events::Call;
+use crate::analysis::events::{At, Bind, Call};
 use crate::facts::Facts;
 use crate::finding::{Edit, Level, Safety};
 use crate::python::{Expr, Ranged};
@@ -20,6 +20,24 @@ pub(super) static RULE: Rule = Rule {
     instead: "`torch.rand(..., device=\"cuda\")`, or `.float()` before the tensor is moved.",
     when_not: "The computation needs double precision.",
     examples: &[
+        Example {
+            bad: "\
+import numpy as np
+import torch
+
+def weights():
+    even = np.ones(1000) / 1000
+    return torch.tensor(even).cuda()
+",
+            good: "\
+import numpy as np
+import torch
+
+def weights():
+    even = np.ones(1000, dtype=np.float32) / 1000
+    return torch.tensor(even).cuda()
+",
+        },
         Example {
             bad: "\
 import numpy as np
@@ -51,6 +69,15 @@ grid = torch.tensor(np.linspace(0, 1, 1_000_000), dtype=torch.float32).to(device
         },
     ],
     silent_on: &[
+        "\
+import numpy as np
+import torch
+
+def weights(counts):
+    w = np.ones(1000)
+    w = w.astype(np.float32)
+    return torch.tensor(w).cuda()
+",
         "\
 import numpy as np
 import torch
@@ -101,7 +128,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
     }
     for call in ["torch.from_numpy", "torch.tensor", "torch.as_tensor"].iter().flat_map(|name| facts.calls_to(name)) {
         let Some(array) = call.arg(0) else { continue };
-        let Some(wide) = wide_array(facts, array) else { continue };
+        let Some(wide) = wide_array(facts, &call.at, array) else { continue };
         if call.keyword("dtype").is_some() || call.args.len() > 1 {
             continue;
         }
@@ -115,10 +142,32 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
 }
 
 /// The call of numpy that makes the array, when no type is named.
-fn wide_array<'e>(facts: &Facts<'_>, array: &'e Expr) -> Option<&'e Expr> {
-    let call = facts.call_at(array)?;
-    let name = facts.full_name(call)?;
-    (WIDE.contains(&name) && call.keyword("dtype").is_none() && !facts.written(array).contains("int")).then_some(array)
+fn wide_array<'a>(facts: &Facts<'a>, at: &At, array: &'a Expr) -> Option<&'a Expr> {
+    wide_within(facts, at, array, 3)
+}
+
+fn wide_within<'a>(facts: &Facts<'a>, at: &At, array: &'a Expr, hops: u32) -> Option<&'a Expr> {
+    let hops = hops.checked_sub(1)?;
+    match array {
+        // Numbers leave the type as it is; another array may change it, but never to something narrower.
+        Expr::BinOp(node) => {
+            wide_within(facts, at, &node.left, hops).or_else(|| wide_within(facts, at, &node.right, hops))
+        }
+        Expr::Name(name) => {
+            let own = |bind: &&Bind<'_>| bind.at.function == at.function;
+            let mut binds = facts.binds_of(name.id.as_str()).filter(own);
+            let (Some(only), None) = (binds.next(), binds.next()) else { return None };
+            let before = only.at.order < at.order && only.target.is_name_expr();
+            wide_within(facts, at, only.value_expr.filter(|_| before)?, hops)
+        }
+        Expr::Call(_) => {
+            let call = facts.call_at(array)?;
+            let name = facts.full_name(call)?;
+            let untyped = call.keyword("dtype").is_none() && !facts.written(array).contains("int");
+            (WIDE.contains(&name) && untyped && !facts.written(array).contains("float32")).then_some(array)
+        }
+        _ => None,
+    }
 }
 
 /// Where the tensor is moved to a GPU, when nothing narrows it on the way or after.

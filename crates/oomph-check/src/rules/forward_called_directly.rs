@@ -1,10 +1,12 @@
 //! `forward-called-directly`: hooks are skipped.
 
+use crate::analysis::value::Kind;
 use crate::facts::Facts;
 use crate::finding::{Edit, Level, Safety};
 use crate::python::{Expr, Ranged, TextRange};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::uses::last_name;
 
 pub(super) static RULE: Rule = Rule {
     name: "forward-called-directly",
@@ -61,8 +63,13 @@ class Other(nn.Linear):
 fn check(facts: &Facts<'_>, report: &mut Report) {
     for call in facts.calls_named("forward") {
         let (Some(receiver), Some(value)) = (call.receiver_expr(), &call.receiver) else { continue };
-        let own = matches!(receiver, Expr::Call(_)) || facts.written(receiver) == "self";
-        if own || !value.is_module() {
+        let own = matches!(receiver, Expr::Call(_)) || matches!(facts.written(receiver), "self" | "cls");
+        // Whatever has a `forward` and is neither a class nor an autograd function is a module.
+        let unknown = value.kind == Kind::Unknown
+            && facts.outline().imports_torch
+            && last_name(receiver).is_some_and(|name| name.starts_with(|c: char| c.is_ascii_lowercase()))
+            && !call.args.is_empty();
+        if own || !(value.is_module() || unknown) {
             continue;
         }
         let name = facts.written(receiver);

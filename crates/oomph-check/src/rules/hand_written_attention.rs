@@ -1,13 +1,13 @@
 //! `hand-written-attention`: the table of scores is written out and kept.
 
-use crate::analysis::events::{Call, StoreKind};
+use crate::analysis::events::{Call, Callee, StoreKind};
 use crate::facts::Facts;
 use crate::finding::Level;
 use crate::python::ast::Operator;
 use crate::python::{Expr, Ranged, Stmt, TextRange};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
-use crate::uses::{Use, is_number, last_name, uses_in};
+use crate::uses::{Use, is_number, last_name, string_of, uses_in};
 
 pub(super) static RULE: Rule = Rule {
     name: "hand-written-attention",
@@ -68,8 +68,50 @@ class Attention(nn.Module):
         return self.proj(out)
 ",
         },
+        Example {
+            bad: "\
+import torch
+from torch import nn
+
+class Attention(nn.Module):
+    def __init__(self, scale):
+        super().__init__()
+        self.scale = scale
+        self.softmax = nn.Softmax(dim=-1)
+
+    def forward(self, q, k, v):
+        weights = self.softmax(torch.einsum('bhid,bhjd->bhij', q, k) * self.scale)
+        self.last_weights = weights
+        return torch.einsum('bhij,bhjd->bhid', weights, v)
+",
+            good: "\
+import torch.nn.functional as F
+from torch import nn
+
+class Attention(nn.Module):
+    def __init__(self, scale):
+        super().__init__()
+        self.scale = scale
+
+    def forward(self, q, k, v):
+        return F.scaled_dot_product_attention(q, k, v, scale=self.scale)
+",
+        },
     ],
     silent_on: &[
+        "\
+import torch
+from torch import nn
+
+class Attention(nn.Module):
+    def forward(self, q, k, v):
+        weights = torch.softmax(q @ k.transpose(-2, -1), -1)
+        self.weights_seen = weights
+        return weights @ v
+
+def show(module):
+    print(module.weights_seen)
+",
         "\
 import torch
 import torch.nn.functional as F
@@ -127,12 +169,8 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
     if facts.source.text.contains("scaled_dot_product_attention") || facts.is_test_file() {
         return;
     }
-    for call in facts.calls_named("softmax") {
-        let by_function =
-            facts.full_name(call).is_some_and(|name| matches!(name, "torch.softmax" | "torch.nn.functional.softmax"));
-        let scores = if by_function { call.arg(0) } else { call.receiver_expr() };
-        let dimension = call.keyword("dim").or_else(|| call.node.arguments.args.last());
-        let (Some(scores), true) = (scores, dimension.is_some_and(|dim| is_number(dim, -1))) else { continue };
+    for call in facts.calls() {
+        let Some(scores) = softmax_of(facts, call) else { continue };
         if call.at.function.is_none() {
             continue;
         }
@@ -146,6 +184,27 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             .because(&product, "scores of every query against every key")
             .because(&second, "the weights go into this product and nowhere else");
     }
+}
+
+/// What a softmax over the last dimension is taken of: by function, by method, or by a module of that kind.
+fn softmax_of<'a>(facts: &Facts<'a>, call: &Call<'a>) -> Option<&'a Expr> {
+    if call.name == "softmax" && call.callee != Callee::Module {
+        let by_function =
+            facts.full_name(call).is_some_and(|name| matches!(name, "torch.softmax" | "torch.nn.functional.softmax"));
+        let scores = if by_function { call.arg(0) } else { call.receiver_expr() };
+        let dimension = call.keyword("dim").or_else(|| call.node.arguments.args.last());
+        return scores.filter(|_| dimension.is_some_and(|dim| is_number(dim, -1) || is_number(dim, 3)));
+    }
+    let name = last_name(&call.node.func).filter(|name| name.to_ascii_lowercase().contains("softmax"))?;
+    let over_last = |made: &Expr| {
+        let Some(made) = facts.call_at(made) else { return false };
+        let dimension = made.keyword("dim").or_else(|| made.arg(0));
+        facts.full_name(made) == Some("torch.nn.Softmax")
+            && dimension.is_some_and(|dim| is_number(dim, -1) || is_number(dim, 3))
+    };
+    let mut values = facts.binds_of(name).peekable();
+    let by_module = values.peek().is_some() && values.all(|bind| bind.value_expr.is_some_and(over_last));
+    call.arg(0).filter(|_| by_module && call.args.len() == 1)
 }
 
 /// Whether channels attend to channels, by the temperature such layers learn: that table is small.
@@ -186,11 +245,25 @@ fn origin<'e>(facts: &Facts<'_>, scores: &'e Expr) -> Option<Origin<'e>> {
                 }
                 "masked_fill" | "masked_fill_" | "float" | "mul" | "div" | "type_as" => origin(facts, &method.value),
                 "where" => origin(facts, args.get(1)?),
+                "einsum" => is_score_einsum(args).then(|| Origin::Product(call.range())),
                 _ => None,
             }
         }
         _ => None,
     }
+}
+
+/// Whether an `einsum` multiplies queries with keys: `bhid,bhjd->bhij`.
+fn is_score_einsum(args: &[Expr]) -> bool {
+    let [equation, _, _] = args else { return false };
+    let Some((inputs, output)) = string_of(equation).and_then(|text| text.split_once("->")) else { return false };
+    let Some((left, right)) = inputs.split_once(',') else { return false };
+    let letters = |text: &str| text.chars().filter(|letter| letter.is_alphabetic()).collect::<Vec<_>>();
+    let (left, right, output) = (letters(left), letters(right), letters(output));
+    let [.., query, key] = output.as_slice() else { return false };
+    let summed = left.iter().filter(|letter| right.contains(letter) && !output.contains(letter)).count();
+    let apart = left.contains(query) && !right.contains(query) && right.contains(key) && !left.contains(key);
+    summed == 1 && apart && (3..=4).contains(&left.len()) && left.len() == right.len() && left.len() == output.len()
 }
 
 /// The product that scores come from, when every step between it and the softmax is a scaling or a mask.
@@ -274,12 +347,26 @@ fn only_multiplied<'a>(facts: &Facts<'a>, call: &Call<'a>) -> Option<TextRange> 
     let mut place = None;
     for found in &uses {
         let rebinds = matches!(found.stmt, Stmt::Assign(next) if matches!(next.targets.as_slice(), [Expr::Name(other)] if other.id == name.id));
-        if rebinds && found.around.iter().all(|outer| is_pass_through(outer)) {
+        if rebinds && found.around.iter().all(|outer| is_pass_through(outer)) || is_dead_store(facts, found) {
             continue;
         }
         place = Some(multiplied(found.name.range(), &found.around)?);
     }
     place
+}
+
+/// Whether a read only puts the weights where the program never looks: `self.last_attention = weights`.
+fn is_dead_store(facts: &Facts<'_>, found: &Use<'_>) -> bool {
+    match found.stmt {
+        Stmt::Assign(assign) => match assign.targets.as_slice() {
+            [Expr::Attribute(target)] => {
+                let plain = found.around.iter().all(|outer| matches!(outer, Expr::Attribute(_) | Expr::Call(_)));
+                plain && facts.attribute_reads(target.attr.as_str()) == 0
+            }
+            _ => false,
+        },
+        _ => false,
+    }
 }
 
 /// The product whose left side is an expression, seen through dropout and casts.
@@ -291,6 +378,11 @@ fn multiplied(inner: TextRange, around: &[&Expr]) -> Option<TextRange> {
             }
             Expr::Call(call) => {
                 let name = last_name(&call.func)?;
+                if name == "einsum" {
+                    let second = call.arguments.args.get(1)?;
+                    return (second.range().contains_range(inner) && call.arguments.args.len() == 3)
+                        .then(|| call.range());
+                }
                 if matches!(name, "matmul" | "bmm") {
                     let (left, receiver) = (call.arguments.args.first()?, call.func.range());
                     let first = left.range().contains_range(inner) && call.arguments.args.len() == 2;

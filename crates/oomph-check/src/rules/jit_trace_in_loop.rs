@@ -3,7 +3,7 @@
 use crate::analysis::events::{BlockKind, Call, LoopKind};
 use crate::facts::{Facts, FunctionKind};
 use crate::finding::Level;
-use crate::python::{Ranged, Stmt};
+use crate::python::{Expr, Ranged, Stmt};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
 use crate::uses::{last_name, uses_in};
@@ -106,12 +106,31 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             }
             continue;
         }
+        if let Some(turns) = compiled_again(facts, call) {
+            report
+                .add(call, format!("`{model}` is compiled anew on every turn, and each result stays in caches"))
+                .because(&turns, "the model is the same on every turn of this loop");
+            continue;
+        }
         if let Some(used) = used_once(facts, call) {
             report
                 .add(call, format!("`{model}` is compiled anew at every call, and each result stays in caches"))
                 .because(&used, "the compiled model is called here, once, and dropped");
         }
     }
+}
+
+/// The innermost loop, when it compiles one and the same model on every turn, and not to compare options.
+fn compiled_again(facts: &Facts<'_>, call: &Call<'_>) -> Option<crate::python::TextRange> {
+    let turns = facts.loops(&call.at).next()?;
+    let model = call.arg(0).filter(|model| matches!(model, Expr::Name(_) | Expr::Attribute(_)))?;
+    let varies = |expr: &Expr| facts.varies_in(expr, turns.block);
+    let options = call.node.arguments.keywords.iter().any(|keyword| varies(&keyword.value));
+    let bound_anew = facts
+        .binds_of(last_name(model)?)
+        .any(|bind| facts.is_inside(bind.at.block, turns.block) && bind.at.stmt != call.at.stmt);
+    let benchmark = facts.function_name(&call.at).contains("bench");
+    (!varies(model) && !bound_anew && !options && !benchmark).then(|| turns.head())
 }
 
 /// Whether a test stands around it: compiled when it has not been yet.

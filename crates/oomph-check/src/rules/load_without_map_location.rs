@@ -1,9 +1,10 @@
 //! `load-without-map-location`: a checkpoint comes back to the card it was saved from.
 
 use crate::analysis::events::{BlockKind, Call};
+use crate::analysis::tables::ClassKind;
 use crate::facts::Facts;
 use crate::finding::{Level, Safety};
-use crate::python::{Expr, ExprCall};
+use crate::python::{Expr, ExprCall, Ranged, TextRange};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
 use crate::uses::{Use, parts_of, uses_in};
@@ -61,6 +62,46 @@ def resume(model, optimizer, args):
     return checkpoint['epoch']
 ",
         },
+        Example {
+            bad: "\
+import torch
+
+class Net(torch.nn.Module):
+    def load(self, path):
+        package = torch.load(str(path))
+        self.load_state_dict(package['model'])
+        return package['version']
+",
+            good: "\
+import torch
+
+class Net(torch.nn.Module):
+    def load(self, path):
+        package = torch.load(str(path), map_location='cpu')
+        self.load_state_dict(package['model'])
+        return package['version']
+",
+        },
+        Example {
+            bad: "\
+import torch
+
+def serve(requests):
+    net = torch.load('net.pt', weights_only=False)
+    net.eval()
+    for x in requests:
+        yield net(x.cuda()).argmax().item()
+",
+            good: "\
+import torch
+
+def serve(requests):
+    net = torch.load('net.pt', weights_only=False, map_location='cpu').cuda()
+    net.eval()
+    for x in requests:
+        yield net(x.cuda()).argmax().item()
+",
+        },
     ],
     silent_on: &[
         "\
@@ -111,38 +152,70 @@ model.load_state_dict(state)
 };
 
 fn check(facts: &Facts<'_>, report: &mut Report) {
-    if facts.is_test_file() {
+    if facts.is_test_file() || facts.calls_to("torch.load").next().is_none() {
         return;
     }
     let gpu = facts.calls().iter().find(|call| uses_gpu(facts, call));
-    let Some(gpu) = gpu else { return };
     for call in facts.calls_to("torch.load") {
         let says_where = call.keyword("map_location").is_some() || call.args.len() > 1 || call.has_star();
         if says_where || is_no_checkpoint(facts, call) || is_under_device_test(facts, call) {
             continue;
         }
-        let Some((load, copies_only)) = goes_into_state(facts, call) else { continue };
+        // A model that loads its own weights is a library: its users have GPUs.
+        if gpu.is_none() && facts.class_kind(&call.at) != ClassKind::Module {
+            continue;
+        }
         let path = call.arg(0).map_or("the checkpoint", |path| facts.written(path));
         let path = if path.contains('\n') || path.len() > 60 { "the checkpoint" } else { path };
-        let finding = report
-            .add(call, format!("`{path}` is loaded onto the card it was saved from, beside the model's own copy"));
-        finding
-            .because(&call.node.arguments, "no `map_location`")
-            .because(load, "the tensors are only copied into parameters")
-            .because(gpu, "this program uses the GPU");
-        let edits = facts.add_argument(call, "map_location=\"cpu\"");
-        if copies_only {
-            finding.safe_fix("Load to the CPU", edits);
-        } else {
-            finding.unsafe_fix("Load to the CPU", edits);
+        let message = format!("`{path}` is loaded onto the card it was saved from, beside the model's own copy");
+        let of_program = gpu.map(Ranged::range);
+        if let Some((load, copies_only)) = goes_into_state(facts, call) {
+            if gpu.is_none() && !facts.written(load).starts_with("self.load_state_dict") {
+                continue;
+            }
+            let finding = report.add(call, message);
+            finding
+                .because(&call.node.arguments, "no `map_location`")
+                .because(load, "the tensors are only copied into parameters")
+                .because_if(of_program, "this program uses the GPU");
+            let edits = facts.add_argument(call, "map_location=\"cpu\"");
+            if copies_only {
+                finding.safe_fix("Load to the CPU", edits);
+            } else {
+                finding.unsafe_fix("Load to the CPU", edits);
+            }
+        } else if let (Some(used), Some(gpu)) = (is_whole_model(facts, call), gpu) {
+            report
+                .add(call, format!("`{path}` is loaded onto the card it was saved from, whichever that was"))
+                .because(&call.node.arguments, "no `map_location`")
+                .because(&used, "a whole model, used where it lands")
+                .because(gpu, "this program uses the GPU");
         }
     }
 }
 
 fn uses_gpu(facts: &Facts<'_>, call: &Call<'_>) -> bool {
-    facts.moves_to_gpu(call)
+    facts.goes_to_gpu(call)
         || call.name == "set_device"
         || call.name == "init_process_group" && facts.written(call).contains("nccl")
+}
+
+/// Where what is loaded is used as a model, when the program leaves it on whatever device it comes back to.
+fn is_whole_model(facts: &Facts<'_>, call: &Call<'_>) -> Option<TextRange> {
+    let name = facts.bound_name(call)?;
+    let uses = uses_in(facts.body_around(&call.at), name);
+    let method = |found: &Use<'_>| match (found.around.first(), found.around.get(1)) {
+        (Some(Expr::Attribute(method)), Some(Expr::Call(_))) => Some(method.attr.as_str().to_owned()),
+        _ => None,
+    };
+    let methods: Vec<String> = uses.iter().filter_map(method).collect();
+    let has = |names: &[&str]| methods.iter().any(|found| names.contains(&found.as_str()));
+    let moved = has(&["to", "cuda", "cpu"]);
+    let model = has(&["eval", "train", "parameters", "named_parameters", "requires_grad_"]);
+    let called = uses.iter().find(
+        |found| matches!(found.around.first(), Some(Expr::Call(made)) if made.func.range() == found.name.range()),
+    );
+    called.filter(|_| model && !moved).map(|found| found.name.range())
 }
 
 /// Whether what is loaded was saved in memory, or by somebody else.
@@ -151,6 +224,7 @@ fn is_no_checkpoint(facts: &Facts<'_>, call: &Call<'_>) -> bool {
     // Published weights are saved from the CPU as often as not.
     let published = ["pretrain", "init_model", "basenet", "backbone", "imagenet", "download", "hub"];
     ["buffer", "bytesio", "stream", "buf"].iter().chain(&published).any(|word| text.contains(word))
+        || facts.function_name(&call.at).contains("pretrain")
 }
 
 /// Whether the program asks for a GPU first and may load differently without one.

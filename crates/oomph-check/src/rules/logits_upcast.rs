@@ -1,7 +1,9 @@
 //! `logits-upcast`: the largest tensor of a language model exists in two types.
 
+use crate::analysis::events::Call;
 use crate::facts::Facts;
 use crate::finding::Level;
+use crate::python::Expr;
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
 use crate::uses::last_name;
@@ -18,15 +20,37 @@ pub(super) static RULE: Rule = Rule {
     instead: "A loss in chunks or a fused one (`torch.nn.functional.linear_cross_entropy`, Liger), or logits of the labelled \
               tokens alone.",
     when_not: "The vocabulary is small; 32 bits are needed for a stable loss, so do it in chunks rather than not at all.",
-    examples: &[Example {
-        bad: "\
+    examples: &[
+        Example {
+            bad: "\
+import torch
+from transformers import AutoModelForCausalLM
+
+model = AutoModelForCausalLM.from_pretrained('gpt2', dtype=torch.bfloat16)
+for ids in loader:
+    logits = model(ids).logits
+    loss = torch.nn.functional.cross_entropy(logits[:, :-1].flatten(0, 1).to(torch.float32), ids[:, 1:].flatten())
+    loss.backward()
+",
+            good: "\
+import torch
+from transformers import AutoModelForCausalLM
+
+model = AutoModelForCausalLM.from_pretrained('gpt2', dtype=torch.bfloat16)
+for ids in loader:
+    loss = model(ids, labels=ids).loss
+    loss.backward()
+",
+        },
+        Example {
+            bad: "\
 import torch.nn.functional as F
 
 def loss(model, hidden, labels, config):
     logits = model.lm_head(hidden)
     return F.cross_entropy(logits.float().view(-1, config.vocab_size), labels.view(-1))
 ",
-        good: "\
+            good: "\
 import torch.nn.functional as F
 
 def loss(model, hidden, labels, config):
@@ -35,7 +59,8 @@ def loss(model, hidden, labels, config):
         total = total + F.cross_entropy(model.lm_head(h).view(-1, config.vocab_size), y.view(-1), reduction='sum')
     return total / labels.numel()
 ",
-    }],
+        },
+    ],
     silent_on: &["\
 import torch.nn.functional as F
 
@@ -47,19 +72,49 @@ def loss(head, x, y):
 };
 
 fn check(facts: &Facts<'_>, report: &mut Report) {
+    const LANGUAGE: &[&str] = &["lm_head", "vocab_size", "CausalLM", "LMHead", "Seq2SeqLM", "MaskedLM", "n_vocab"];
     let text = &facts.source.text;
-    if !text.contains("lm_head") && !text.contains("vocab_size") || facts.is_test_file() {
+    if !LANGUAGE.iter().any(|word| text.contains(word)) || facts.is_test_file() {
         return;
     }
-    for call in facts.calls_named("float") {
+    let calls = ["float", "to", "type"].into_iter().flat_map(|name| facts.calls_named(name));
+    for call in calls.filter(|call| widens(facts, call)) {
         let Some(receiver) = call.receiver_expr() else { continue };
-        let name = last_name(receiver).unwrap_or_default();
+        let name = scores(receiver).unwrap_or_default();
         let of_head = facts.written(receiver).contains("lm_head(");
-        if !(name.ends_with("logits") || of_head) || !call.node.arguments.is_empty() || call.at.grad.is_off() {
+        if !(name.ends_with("logits") || name == "lm_logits" || of_head) || call.at.grad.is_off() {
             continue;
         }
         report
-            .add(call, format!("`{}` gets a second, 32-bit copy", facts.written(receiver)))
+            .add(call, format!("`{name}` gets a second, 32-bit copy"))
             .because(receiver, "a score for every token and word");
     }
+}
+
+/// Whether a call makes a 32-bit copy of its receiver.
+fn widens(facts: &Facts<'_>, call: &Call<'_>) -> bool {
+    let to_float = |expr: &Expr| matches!(facts.written(expr), "torch.float32" | "torch.float");
+    match call.name {
+        "float" => call.node.arguments.is_empty(),
+        _ => call.arg(0).or_else(|| call.keyword("dtype")).is_some_and(to_float),
+    }
+}
+
+/// What the scores are called, seen through slices and changes of shape: `logits` of `logits[:, :-1].flatten(0, 1)`.
+fn scores(expr: &Expr) -> Option<&str> {
+    match expr {
+        Expr::Subscript(node) => scores(&node.value),
+        Expr::Call(call) => match &*call.func {
+            Expr::Attribute(method) if is_reshape(&method.attr) => scores(&method.value),
+            _ => None,
+        },
+        _ => last_name(expr),
+    }
+}
+
+fn is_reshape(method: &str) -> bool {
+    matches!(
+        method,
+        "view" | "reshape" | "flatten" | "contiguous" | "squeeze" | "unsqueeze" | "transpose" | "permute" | "narrow"
+    )
 }

@@ -1,6 +1,6 @@
 //! `mha-need-weights`: attention weights are made and thrown away.
 
-use crate::analysis::events::Call;
+use crate::analysis::events::{Bind, Call};
 use crate::facts::Facts;
 use crate::finding::{Level, Safety};
 use crate::python::{Expr, Ranged, Stmt, TextRange};
@@ -71,8 +71,54 @@ class Layer(nn.Module):
         return x + self.self_attn(x, x, value=x, attn_mask=mask, need_weights=False)[0]
 ",
         },
+        Example {
+            bad: "\
+from torch import nn
+
+class Stack(nn.Module):
+    def __init__(self, depth, dim):
+        super().__init__()
+        self.layers = nn.ModuleList([nn.MultiheadAttention(dim, 8) for _ in range(depth)])
+
+    def forward(self, x):
+        for attend in self.layers:
+            h, _weights = attend(x, x, x)
+            x = x + h
+        return x
+",
+            good: "\
+from torch import nn
+
+class Stack(nn.Module):
+    def __init__(self, depth, dim):
+        super().__init__()
+        self.layers = nn.ModuleList([nn.MultiheadAttention(dim, 8) for _ in range(depth)])
+
+    def forward(self, x):
+        for attend in self.layers:
+            h, _weights = attend(x, x, x, need_weights=False)
+            x = x + h
+        return x
+",
+        },
     ],
     silent_on: &[
+        "\
+from torch import nn
+
+class Stack(nn.Module):
+    def __init__(self, depth, dim):
+        super().__init__()
+        self.layers = nn.ModuleList([nn.GRU(dim, dim) for _ in range(depth)])
+        self.mixed = nn.ModuleList([nn.MultiheadAttention(dim, 8), nn.GRU(dim, dim)])
+
+    def forward(self, x):
+        for layer in self.layers:
+            x, _ = layer(x)
+        for layer in self.mixed:
+            x, _ = layer(x, x, x)
+        return x
+",
         "\
 from torch import nn
 
@@ -129,22 +175,88 @@ class Block(nn.Module):
 const ATTENTION: &str = "torch.nn.MultiheadAttention";
 
 fn check(facts: &Facts<'_>, report: &mut Report) {
+    if facts.calls_to(ATTENTION).next().is_none() {
+        return;
+    }
     for call in facts.calls() {
-        let Some(name) = last_name(&call.node.func) else { continue };
         // Positions: query, key, value, key_padding_mask, need_weights.
         let is_told = call.keyword("need_weights").is_some() || call.args.len() > 4 || call.has_star();
-        if is_told || call.args.is_empty() || !facts.is_made_by(name, ATTENTION) {
+        if is_told || call.node.arguments.is_empty() {
             continue;
         }
+        let Some(made) = made_as(facts, &call.node.func, 3) else { continue };
         let Some(dropped) = weights_dropped(facts, call) else { continue };
-        let made = facts.binds_of(name).find_map(|bind| bind.value_expr);
         let attention = facts.written(&*call.node.func);
         report
             .add(call, format!("`{attention}` makes the whole table of attention weights, and nothing reads it"))
             .because(&dropped, "the weights are dropped here")
-            .because_if(made.map(Ranged::range), "`need_weights` is true unless told otherwise")
+            .because(&made, "`need_weights` is true unless told otherwise")
             .unsafe_fix("Do not make the weights", facts.add_argument(call, "need_weights=False"));
     }
+}
+
+/// Where what an expression stands for is made, when that is always such an attention: by name, or out of a list of them.
+fn made_as(facts: &Facts<'_>, expr: &Expr, hops: u32) -> Option<TextRange> {
+    let hops = hops.checked_sub(1)?;
+    let name = match expr {
+        Expr::Subscript(node) => return holds(facts, &node.value, hops),
+        _ => last_name(expr)?,
+    };
+    let mut made = None;
+    for bind in facts.binds_of(name) {
+        let attention = |value: &Expr| facts.call_at(value).is_some_and(|call| is_attention(facts, call));
+        let found = match bind.value_expr {
+            Some(value) if attention(value) => Some(value.range()),
+            Some(value @ (Expr::Name(_) | Expr::Subscript(_) | Expr::Attribute(_))) => made_as(facts, value, hops),
+            Some(_) => None,
+            None => walked(facts, bind, name).and_then(|walked| holds(facts, walked, hops)),
+        };
+        made = Some(found?);
+    }
+    made
+}
+
+/// What a loop goes over that binds a name: `layers` of `for layer in layers`, of `for i, layer in enumerate(layers)`.
+fn walked<'a>(facts: &Facts<'a>, bind: &Bind<'a>, name: &str) -> Option<&'a Expr> {
+    let Stmt::For(walk) = facts.statement(bind.at.stmt)?.node else { return None };
+    let Expr::Call(call) = &*walk.iter else { return Some(&walk.iter) };
+    let Expr::Tuple(targets) = &*walk.target else { return None };
+    let at = targets.elts.iter().position(|target| matches!(target, Expr::Name(found) if found.id.as_str() == name))?;
+    match last_name(&call.func)? {
+        "enumerate" => call.arguments.args.first().filter(|_| at == 1),
+        "zip" => call.arguments.args.get(at),
+        _ => None,
+    }
+}
+
+/// Where the attentions in a list of modules are made, when it holds nothing else.
+fn holds(facts: &Facts<'_>, list: &Expr, hops: u32) -> Option<TextRange> {
+    let name = last_name(list)?;
+    let mut made = None;
+    for bind in facts.binds_of(name) {
+        let held = facts.call_at(bind.value_expr?)?;
+        if !matches!(facts.full_name(held), Some("torch.nn.ModuleList" | "torch.nn.ModuleDict")) {
+            return made_as(facts, bind.value_expr?, hops);
+        }
+        let within = held.node.arguments.range();
+        let mut modules =
+            facts.calls().iter().filter(|call| within.contains_range(call.node.range()) && call.result.is_module());
+        let first = modules.next();
+        if first.into_iter().chain(modules).any(|module| !is_attention(facts, module)) {
+            return None;
+        }
+        made = made.or(first.map(Ranged::range));
+    }
+    let appended = |call: &&Call<'_>| call.receiver_expr().and_then(last_name) == Some(name);
+    for call in facts.calls_named("append").filter(appended) {
+        let item = call.arg(0).and_then(|item| facts.call_at(item)).filter(|item| is_attention(facts, item))?;
+        made = made.or(Some(item.range()));
+    }
+    made
+}
+
+fn is_attention(facts: &Facts<'_>, call: &Call<'_>) -> bool {
+    facts.full_name(call) == Some(ATTENTION)
 }
 
 /// Where the second result is thrown away.

@@ -40,6 +40,23 @@ def wrap(model):
         },
         Example {
             bad: "\
+from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
+
+def build(config):
+    model = Llama(config).cuda().train()
+    return FSDP(model)
+",
+            good: "\
+import torch
+from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
+
+def build(config):
+    model = Llama(config).train()
+    return FSDP(model, device_id=torch.cuda.current_device())
+",
+        },
+        Example {
+            bad: "\
 import torch
 from torch.distributed.fsdp import FullyShardedDataParallel
 
@@ -112,14 +129,17 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
 fn moved_before(facts: &Facts<'_>, call: &Call<'_>, model: &Expr) -> Option<TextRange> {
     if let Expr::Call(_) = model {
         let inner = facts.call_at(model)?;
-        return goes_to_gpu(facts, inner).then(|| inner.range());
+        return facts.goes_to_gpu(inner).then(|| inner.range());
     }
     let name = last_name(model)?;
     let text = facts.written(model);
+    if let Some(made) = made_there(facts, call, text) {
+        return Some(made);
+    }
     let mut earlier = facts.calls().iter().filter(|other| {
         other.at.function == call.at.function
             && other.at.order < call.at.order
-            && goes_to_gpu(facts, other)
+            && facts.goes_to_gpu(other)
             && other.receiver_expr().is_some_and(|expr| facts.written(expr) == text)
             && facts.is_always_before(&other.at, &call.at)
     });
@@ -133,19 +153,24 @@ fn moved_before(facts: &Facts<'_>, call: &Call<'_>, model: &Expr) -> Option<Text
     (!rebound).then(|| moved.range())
 }
 
+/// Where the model was bound to something on the GPU: `model = Net().cuda()`.
+fn made_there(facts: &Facts<'_>, call: &Call<'_>, text: &str) -> Option<TextRange> {
+    let name = text.rsplit('.').next()?;
+    let before = facts.binds_of(name).filter(|bind| {
+        bind.at.function == call.at.function && bind.at.order < call.at.order && facts.written(bind.target) == text
+    });
+    let last = before.last().filter(|bind| facts.is_always_before(&bind.at, &call.at))?;
+    let value = last.value_expr?;
+    // The outermost call of the chain counts, or one whose result only changes its mode.
+    let mut now = facts.call_at(value)?;
+    while matches!(now.name, "train" | "eval" | "half" | "bfloat16" | "float" | "requires_grad_") {
+        now = facts.call_at(now.receiver_expr()?)?;
+    }
+    facts.goes_to_gpu(now).then(|| now.range())
+}
+
 /// Whether layers are moved and sharded one by one, so that the whole is never on the GPU: `fully_shard` nests.
 fn shards_parts_first(facts: &Facts<'_>, call: &Call<'_>, moved: TextRange) -> bool {
     let is_model = call.arg(0).and_then(last_name).is_some_and(|name| name.contains("model") || name.contains("net"));
     !is_model || facts.calls_named("fully_shard").any(|other| other.range().start() < moved.start())
-}
-
-/// Whether a call moves a module to a GPU; ranks are numbers of GPUs.
-fn goes_to_gpu<'a>(facts: &Facts<'a>, call: &Call<'a>) -> bool {
-    let ranked = call.name == "to"
-        && call.args.len() == 1
-        && call
-            .arg(0)
-            .and_then(last_name)
-            .is_some_and(|name| matches!(name, "rank" | "local_rank" | "gpu" | "gpu_id" | "device_id" | "LOCAL_RANK"));
-    facts.moves_to_gpu(call) || ranked
 }

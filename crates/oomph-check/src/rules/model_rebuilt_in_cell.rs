@@ -1,6 +1,7 @@
 //! `model-rebuilt-in-cell`: running a cell again keeps the old model alive.
 
-use crate::analysis::value::Kind;
+use crate::analysis::events::Call;
+use crate::analysis::value::{Device, Kind};
 use crate::facts::Facts;
 use crate::finding::Level;
 use crate::python::Ranged;
@@ -18,8 +19,34 @@ pub(super) static RULE: Rule = Rule {
     cost: "All parameters twice while the cell runs; the old weights, gradients and state for good after it.",
     instead: "Begin the cell with `del model, optimizer`, or build both in one cell.",
     when_not: "The cell is run once.",
-    examples: &[Example {
-        bad: "\
+    examples: &[
+        Example {
+            bad: "\
+# %%
+import torch
+from torchvision.models import resnet18
+def build():
+    return resnet18().cuda()
+# %%
+model = build()
+optimizer = torch.optim.Adam(model.parameters())
+# %%
+model = build()
+",
+            good: "\
+# %%
+import torch
+from torchvision.models import resnet18
+def build():
+    return resnet18().cuda()
+# %%
+model = optimizer = None
+model = build()
+optimizer = torch.optim.Adam(model.parameters())
+",
+        },
+        Example {
+            bad: "\
 # %%
 import torch
 from torchvision.models import resnet18
@@ -27,7 +54,7 @@ model = resnet18().cuda()
 # %%
 optimizer = torch.optim.Adam(model.parameters())
 ",
-        good: "\
+            good: "\
 # %%
 import torch
 from torchvision.models import resnet18
@@ -36,7 +63,8 @@ model = optimizer = None
 model = resnet18().cuda()
 optimizer = torch.optim.Adam(model.parameters())
 ",
-    }],
+        },
+    ],
     silent_on: &["\
 import torch
 from torchvision.models import resnet18
@@ -55,7 +83,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         let Some(name) = facts.bound_name(call) else { continue };
         if facts.source.cells.is_empty()
             || call.at.function.is_some()
-            || !facts.moves_to_gpu(call)
+            || !(facts.moves_to_gpu(call) || is_built_there(facts, call))
             || !call.result.is_module()
         {
             continue;
@@ -75,4 +103,9 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             )
             .because(optimizer, "made in another cell");
     }
+}
+
+/// Whether a function of the notebook builds the model on the GPU.
+fn is_built_there(facts: &Facts<'_>, call: &Call<'_>) -> bool {
+    call.result.device == Device::Cuda && facts.callee_summary(call).is_some()
 }

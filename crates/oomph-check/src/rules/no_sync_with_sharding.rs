@@ -1,5 +1,6 @@
 //! `no-sync-with-sharding`: accumulation without communication undoes sharding.
 
+use crate::analysis::events::Call;
 use crate::facts::Facts;
 use crate::finding::Level;
 use crate::python::Ranged;
@@ -49,15 +50,18 @@ def accumulate(model, batches):
     check,
 };
 
+const DDP: &str = "torch.nn.parallel.DistributedDataParallel";
 const FSDP: &str = "torch.distributed.fsdp.FullyShardedDataParallel";
 
 fn check(facts: &Facts<'_>, report: &mut Report) {
     for call in facts.calls_named("no_sync") {
         let Some(name) = call.receiver_expr().and_then(last_name) else { continue };
-        let wraps = facts.calls_to(FSDP).find(|wrap| {
+        let bound = |wrap: &&Call<'_>| {
             facts.binds_of(name).any(|bind| bind.value_expr.is_some_and(|value| value.range() == wrap.node.range()))
-        });
-        let Some(wrap) = wraps else { continue };
+        };
+        // Wrapped in another function of the file, where nothing else is wrapped.
+        let only_way = || facts.calls_to(FSDP).next().filter(|_| facts.calls_to(DDP).next().is_none());
+        let Some(wrap) = facts.calls_to(FSDP).find(bound).or_else(only_way) else { continue };
         report
             .add(call, format!("`{name}` keeps whole gradients on every GPU while `no_sync()` is on"))
             .because(wrap, "its parameters and gradients are sharded here");

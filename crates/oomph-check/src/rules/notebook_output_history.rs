@@ -4,7 +4,7 @@ use crate::analysis::events::Callee;
 use crate::analysis::value::{Device, Flags, Value};
 use crate::facts::Facts;
 use crate::finding::{Edit, Level, Safety};
-use crate::python::{Expr, Ranged, Stmt};
+use crate::python::{Expr, Ranged, Stmt, count_reads_in};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
 use crate::uses::last_name;
@@ -146,6 +146,24 @@ fn is_heavy(facts: &Facts<'_>, value: &Value, shown: &Expr) -> bool {
 
 /// Whether something in the expression is moved to the GPU, or was before.
 fn comes_from_gpu(facts: &Facts<'_>, shown: &Expr) -> bool {
+    is_made_on_gpu(facts, shown, 4) || is_of_moved(facts, shown)
+}
+
+/// Whether something in the expression is made on the GPU or moved there, or a name in it was bound to such before.
+fn is_made_on_gpu(facts: &Facts<'_>, expr: &Expr, hops: u32) -> bool {
+    let Some(hops) = hops.checked_sub(1) else { return false };
+    let within = |call: &&crate::analysis::events::Call<'_>| expr.range().contains_range(call.node.range());
+    let here = facts.calls().iter().filter(within).any(|call| facts.moves_to_gpu(call) || facts.makes_on_gpu(call));
+    here || facts.binds().iter().any(|bind| {
+        bind.at.function.is_none()
+            && bind.target.end() <= expr.start()
+            && count_reads_in(expr, bind.name) > 0
+            && bind.value_expr.is_some_and(|value| is_made_on_gpu(facts, value, hops))
+    })
+}
+
+/// Whether what is called was moved to the GPU before.
+fn is_of_moved(facts: &Facts<'_>, shown: &Expr) -> bool {
     facts.calls().iter().any(|call| {
         let within = shown.range().contains_range(call.node.range());
         let earlier = call.at.function.is_none() && call.node.end() <= shown.start();

@@ -1,11 +1,12 @@
 //! `one-hot-large`: a huge one-hot tensor where indices would do.
 
+use crate::analysis::events::Call;
 use crate::facts::Facts;
 use crate::finding::Level;
 use crate::python::Expr;
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
-use crate::uses::{last_name, whole_number};
+use crate::uses::{is_number, last_name, whole_number};
 
 pub(super) static RULE: Rule = Rule {
     name: "one-hot-large",
@@ -38,6 +39,40 @@ def loss(logits, tokens, config):
         },
         Example {
             bad: "\
+import torch.nn.functional as F
+
+def smooth(logits, target, vocabulary=128256, eps=0.1):
+    hot = F.one_hot(target, vocabulary).float() * (1 - eps) + eps / vocabulary
+    return -(hot * logits.log_softmax(-1)).sum(-1).mean()
+",
+            good: "\
+import torch.nn.functional as F
+
+def smooth(logits, target, vocabulary=128256, eps=0.1):
+    return F.cross_entropy(logits.view(-1, vocabulary), target.view(-1), label_smoothing=eps)
+",
+        },
+        Example {
+            bad: "\
+import torch
+
+VOCABULARY = 32_000
+
+def bag(ids):
+    return torch.zeros(ids.size(0), VOCABULARY, device=ids.device).scatter_(1, ids, 1.0)
+",
+            good: "\
+import torch
+
+VOCABULARY = 32_000
+table = torch.nn.EmbeddingBag(VOCABULARY, 64)
+
+def bag(ids):
+    return table(ids)
+",
+        },
+        Example {
+            bad: "\
 import torch
 
 def encode(ids):
@@ -54,6 +89,16 @@ def encode(ids):
         },
     ],
     silent_on: &[
+        "\
+import torch
+import torch.nn.functional as F
+
+def smooth(logits, target, classes=10):
+    return F.one_hot(target, classes).float() + torch.zeros(8, classes).scatter_(1, target, 1)
+
+def other(tokens, classes=50257):
+    return tokens % classes
+",
         "\
 import torch.nn.functional as F
 
@@ -80,21 +125,43 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
     for call in facts.calls_to("torch.nn.functional.one_hot") {
         let Some(classes) = call.keyword("num_classes").or_else(|| call.arg(1)) else { continue };
         let text = facts.written(classes);
-        let many = whole_number(classes).map_or_else(|| is_vocabulary(facts, classes), |number| number >= MANY);
-        if !many {
+        if !is_many(facts, call, classes) {
             continue;
         }
         report
             .add(call, format!("`one_hot` makes an 8-byte number for every index and each of `{text}` classes"))
             .because(classes, "that many classes");
     }
+    for call in facts.calls_named("scatter_") {
+        let Some(classes) = zeros_spread_over(facts, call) else { continue };
+        if !is_many(facts, call, classes) {
+            continue;
+        }
+        let text = facts.written(classes);
+        report
+            .add(call, format!("This one-hot table has a number for every index and each of `{text}` classes"))
+            .because(classes, "that many classes");
+    }
 }
 
-/// Whether it is the size of a language model's vocabulary, or a name this file gives a large number.
-fn is_vocabulary(facts: &Facts<'_>, classes: &Expr) -> bool {
-    let text = facts.written(classes);
-    let of_model = text.contains("tokenizer") || text.contains("config.vocab_size") || text.contains("cfg.vocab_size");
+/// The last size of `torch.zeros(..., classes).scatter_(dim, index, 1)`.
+fn zeros_spread_over<'a>(facts: &Facts<'a>, call: &Call<'a>) -> Option<&'a Expr> {
+    let ones = call.keyword("value").or_else(|| call.arg(2))?;
+    let zeros = facts.call_at(call.receiver_expr()?).filter(|zeros| facts.full_name(zeros) == Some("torch.zeros"))?;
+    let sizes = match zeros.arg(0)? {
+        Expr::Tuple(sizes) => &sizes.elts[..],
+        Expr::List(sizes) => &sizes.elts[..],
+        _ => &zeros.node.arguments.args[..],
+    };
+    let is_one = is_number(ones, 1) || facts.written(ones) == "1.";
+    sizes.last().filter(|_| is_one && sizes.len() > 1)
+}
+
+/// Whether it is a large number, the size of a language model's vocabulary, or a name that is given a large number.
+fn is_many(facts: &Facts<'_>, call: &Call<'_>, classes: &Expr) -> bool {
     let large = |value: &Expr| whole_number(value).is_some_and(|number| number >= MANY);
-    let bound = |name: &str| facts.binds_of(name).filter_map(|bind| bind.value_expr).any(large);
-    of_model || last_name(classes).is_some_and(bound)
+    let text = facts.written(classes);
+    let of_model = ["tokenizer", "config.vocab_size", "cfg.vocab_size"].iter().any(|word| text.contains(word));
+    let bound = |name: &str| facts.given_at(name, &call.at).into_iter().any(large);
+    large(classes) || of_model && whole_number(classes).is_none() || last_name(classes).is_some_and(bound)
 }

@@ -139,7 +139,9 @@ fn freezings<'f>(facts: &'f Facts<'_>) -> Vec<Freezing<'f>> {
         if let Some(module) =
             module.filter(|_| facts.is_unconditional_in(&bind.at, block) || text.ends_with(".named_parameters()"))
         {
-            found.push(Freezing { module, range: bind.target.range(), at: bind.at });
+            // The loop counts, not the test of names in it: some of the parameters are frozen.
+            let at = At { block: facts.block(block).parent, ..bind.at };
+            found.push(Freezing { module, range: bind.target.range(), at });
         }
     }
     found

@@ -1,9 +1,10 @@
 //! `out-of-place-in-no-grad`: one temporary an operator on a large GPU tensor.
 
+use crate::analysis::events::Call;
 use crate::analysis::value::Device;
 use crate::facts::Facts;
 use crate::finding::Level;
-use crate::python::Expr;
+use crate::python::{Expr, Ranged};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
 
@@ -56,11 +57,12 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         if !chain || !bind.at.grad.is_off() {
             continue;
         }
-        let moved = facts.calls().iter().any(|call| {
-            facts.bound_name(call) == Some(bind.name)
-                && call.at.function == bind.at.function
-                && call.at.order < bind.at.order
-                && facts.moves_to_gpu(call)
+        let earlier = facts.binds_of(bind.name).filter(|before| {
+            before.at.function == bind.at.function && before.at.order < bind.at.order && before.target.is_name_expr()
+        });
+        let moved = earlier.filter_map(|before| before.value_expr).any(|before| {
+            let within = |call: &&Call<'_>| before.range().contains_range(call.node.range());
+            facts.calls().iter().filter(within).any(|call| facts.goes_to_gpu(call) || facts.makes_on_gpu(call))
         });
         let on_gpu = bind.value.device == Device::Cuda || moved;
         if !on_gpu || !bind.target.is_name_expr() {

@@ -1,11 +1,13 @@
 //! `pin-memory-in-loop`: main memory is page-locked again for every batch.
 
-use crate::analysis::events::LoopKind;
+use crate::analysis::events::{BlockKind, Call, LoopKind};
 use crate::analysis::value::Kind;
-use crate::facts::{Facts, FunctionKind};
+use crate::facts::{Facts, FunctionKind, Loop};
 use crate::finding::Level;
+use crate::python::Expr;
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::uses::{Use, uses_in};
 
 pub(super) static RULE: Rule = Rule {
     name: "pin-memory-in-loop",
@@ -56,8 +58,41 @@ class Points(Dataset):
         return torch.from_numpy(self.points[index])
 ",
         },
+        Example {
+            bad: "\
+import torch
+
+def stream(net, reader):
+    with torch.inference_mode():
+        for chunk in reader:
+            chunk = torch.from_numpy(chunk).pin_memory()
+            yield net(chunk.to('cuda', non_blocking=True)).cpu()
+",
+            good: "\
+import torch
+
+def stream(net, reader, shape):
+    buffer = torch.empty(shape).pin_memory()
+    with torch.inference_mode():
+        for chunk in reader:
+            buffer.copy_(torch.from_numpy(chunk))
+            yield net(buffer.to('cuda', non_blocking=True)).cpu()
+",
+        },
     ],
     silent_on: &[
+        "\
+import torch
+
+def offload(model, rows):
+    kept = {}
+    for name, parameter in model.named_parameters():
+        kept[name] = parameter.data.cpu().pin_memory()
+    buffers = [torch.empty(8, 8).pin_memory() for _ in range(4)]
+    for row in rows:
+        kept[row] = torch.from_numpy(row).pin_memory()
+    return kept, buffers
+",
         "\
 import torch
 
@@ -91,6 +126,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         let what = call.receiver_expr().map_or("the batch", |expr| facts.written(expr));
         let what = if what.contains('\n') || what.len() > 40 { "the batch" } else { what };
         let turns = facts.loops(&call.at).find(|turns| turns.kind == LoopKind::Loader);
+        let turns = turns.or_else(|| facts.loops(&call.at).next().filter(|turns| streams(facts, call, turns)));
         let in_worker = matches!(facts.kind_at(&call.at), FunctionKind::GetItem | FunctionKind::Collate);
         if let Some(turns) = turns {
             report
@@ -105,4 +141,18 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
                 .because(call, "this function runs in the loader's workers");
         }
     }
+}
+
+/// Whether a loop sends what it pins to the GPU in the same turn: a stream of batches, whatever it goes over.
+fn streams<'a>(facts: &Facts<'a>, call: &Call<'a>, turns: &Loop<'a>) -> bool {
+    if turns.kind == LoopKind::Parameters || matches!(turns.node, BlockKind::Comprehension(..)) {
+        return false;
+    }
+    let sends = |outer: &&Expr| facts.call_at(outer).is_some_and(|outer| facts.goes_to_gpu(outer));
+    if facts.around(call).iter().any(sends) {
+        return true;
+    }
+    let Some(name) = facts.bound_name(call) else { return false };
+    let sent = |found: &Use<'_>| found.around.iter().any(sends);
+    uses_in(facts.body_of(turns), name).iter().any(sent)
 }

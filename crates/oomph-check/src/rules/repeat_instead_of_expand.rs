@@ -7,7 +7,7 @@ use crate::python::ast::Operator;
 use crate::python::{Expr, Ranged, TextRange};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
-use crate::uses::{is_number, uses_in, whole_number};
+use crate::uses::{is_number, last_name, uses_in, whole_number};
 
 pub(super) static RULE: Rule = Rule {
     name: "repeat-instead-of-expand",
@@ -53,8 +53,52 @@ def embed(x, pos):
     return x + pos.unsqueeze(0)
 ",
         },
+        Example {
+            bad: "\
+import torch
+from torch import nn
+
+class Tokens(nn.Module):
+    def __init__(self, count, width):
+        super().__init__()
+        self.first = nn.Parameter(torch.zeros(1, 1, width))
+        self.position = nn.Parameter(torch.zeros((1, count, width)))
+
+    def forward(self, x):
+        first = self.first.repeat(x.size(0), 1, 1)
+        x = torch.cat([first, x], dim=1)
+        return x + self.position.repeat(x.size(0), 1, 1)
+",
+            good: "\
+import torch
+from torch import nn
+
+class Tokens(nn.Module):
+    def __init__(self, count, width):
+        super().__init__()
+        self.first = nn.Parameter(torch.zeros(1, 1, width))
+        self.position = nn.Parameter(torch.zeros((1, count, width)))
+
+    def forward(self, x):
+        first = self.first.expand(x.size(0), -1, -1)
+        x = torch.cat([first, x], dim=1)
+        return x + self.position
+",
+        },
     ],
     silent_on: &[
+        "\
+import torch
+from torch import nn
+
+class Tokens(nn.Module):
+    def __init__(self, count, width):
+        super().__init__()
+        self.query = nn.Parameter(torch.zeros(2, count, width))
+
+    def forward(self, x):
+        return x + self.query.repeat(x.size(0) // 2, 1, 1)
+",
         "\
 import torch
 
@@ -84,7 +128,7 @@ words = 'ab' * 3 + 'c'
 
 fn check(facts: &Facts<'_>, report: &mut Report) {
     for call in facts.calls_named("repeat") {
-        let Some(expanded) = repeated_dimension(call) else { continue };
+        let Some(expanded) = repeated_dimension(facts, call) else { continue };
         let around = facts.around(call);
         let place = match facts.bound_name(call) {
             Some(name) => only_read(facts, call, name),
@@ -101,22 +145,83 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
     }
 }
 
-/// Where the receiver gets the dimension that is repeated, when only that is: `unsqueeze(d)` and `repeat` at `d`.
-fn repeated_dimension(call: &Call<'_>) -> Option<TextRange> {
-    let Some(Expr::Call(receiver)) = call.receiver_expr() else { return None };
-    let Expr::Attribute(method) = &*receiver.func else { return None };
-    let (true, [dimension]) = (method.attr.as_str() == "unsqueeze", &*receiver.arguments.args) else { return None };
-    let sizes = &call.node.arguments.args;
+/// The tensor that is repeated, when that is so in one dimension only, and it has one element there.
+fn repeated_dimension(facts: &Facts<'_>, call: &Call<'_>) -> Option<TextRange> {
+    let sizes = match &*call.node.arguments.args {
+        [Expr::Tuple(sizes)] => &sizes.elts[..],
+        sizes => sizes,
+    };
     if sizes.iter().any(Expr::is_starred_expr) || !call.node.arguments.keywords.is_empty() {
         return None;
     }
-    let index = if is_number(dimension, -1) {
-        sizes.len().checked_sub(1)?
-    } else {
-        usize::try_from(whole_number(dimension)?).ok()?
+    let mut repeated = (0..sizes.len()).filter(|at| !is_number(&sizes[*at], 1));
+    let (Some(index), None) = (repeated.next(), repeated.next()) else { return None };
+    let receiver = call.receiver_expr()?;
+    // Tables of indices are small.
+    if ["arange(", "linspace("].iter().any(|maker| facts.written(receiver).contains(maker)) {
+        return None;
+    }
+    (sizes.len() > 1 && has_one(facts, receiver, index, sizes.len(), 2)).then(|| receiver.range())
+}
+
+/// Whether a tensor of so many dimensions has one element in this one, by the way it was made.
+fn has_one(facts: &Facts<'_>, tensor: &Expr, index: usize, rank: usize, hops: u32) -> bool {
+    match tensor {
+        Expr::Call(made) => match &*made.func {
+            Expr::Attribute(method) if method.attr.as_str() == "unsqueeze" => match &*made.arguments.args {
+                [dimension] if is_number(dimension, -1) => index + 1 == rank,
+                [dimension] => whole_number(dimension) == Some(index as u64),
+                _ => false,
+            },
+            Expr::Attribute(method)
+                if matches!(method.attr.as_str(), "to" | "cuda" | "float" | "half" | "type_as" | "detach") =>
+            {
+                has_one(facts, &method.value, index, rank, hops)
+            }
+            Expr::Attribute(method) if matches!(method.attr.as_str(), "view" | "reshape") => {
+                size_at(&made.arguments.args, index, rank).is_some_and(|size| is_number(size, 1))
+            }
+            func if last_name(func) == Some("Parameter") => {
+                made.arguments.args.first().is_some_and(|data| has_one(facts, data, index, rank, hops))
+            }
+            func => {
+                let maker = last_name(func)
+                    .is_some_and(|name| matches!(name, "zeros" | "ones" | "rand" | "randn" | "empty" | "full"));
+                maker && size_at(&made.arguments.args, index, rank).is_some_and(|size| is_number(size, 1))
+            }
+        },
+        // `x[None]`, `x[:, None]`.
+        Expr::Subscript(node) => {
+            let items = match &*node.slice {
+                Expr::Tuple(items) => &items.elts[..],
+                item => std::slice::from_ref(item),
+            };
+            let plain = items.iter().all(|item| item.is_none_literal_expr() || is_whole_slice(item));
+            plain && items.get(index).is_some_and(Expr::is_none_literal_expr)
+        }
+        // An attribute or a name that is only ever bound to such: a learnt token, a table of positions.
+        Expr::Attribute(_) | Expr::Name(_) => {
+            let (Some(name), Some(hops)) = (last_name(tensor), hops.checked_sub(1)) else { return false };
+            let mut values = facts.binds_of(name).peekable();
+            values.peek().is_some()
+                && values.all(|bind| bind.value_expr.is_some_and(|value| has_one(facts, value, index, rank, hops)))
+        }
+        _ => false,
+    }
+}
+
+/// One of the sizes a tensor is made with: `torch.zeros(1, n, d)`, `torch.zeros((1, n, d))`.
+fn size_at(args: &[Expr], index: usize, rank: usize) -> Option<&Expr> {
+    let sizes = match args {
+        [Expr::Tuple(sizes), ..] => &sizes.elts[..],
+        [Expr::List(sizes), ..] => &sizes.elts[..],
+        sizes => sizes,
     };
-    let others_stay = sizes.iter().enumerate().all(|(at, size)| (at == index) != is_number(size, 1));
-    (others_stay && sizes.len() > 1 && index < sizes.len()).then(|| receiver.range())
+    (sizes.len() == rank && !sizes.iter().any(Expr::is_starred_expr)).then(|| &sizes[index])
+}
+
+fn is_whole_slice(item: &Expr) -> bool {
+    matches!(item, Expr::Slice(slice) if slice.lower.is_none() && slice.upper.is_none() && slice.step.is_none())
 }
 
 /// Whether the expression around only reads: arithmetic or a concatenation.
@@ -164,7 +269,11 @@ fn only_read(facts: &Facts<'_>, call: &Call<'_>, name: &str) -> Option<TextRange
 fn edits(call: &Call<'_>) -> Vec<Edit> {
     let Expr::Attribute(method) = &*call.node.func else { return Vec::new() };
     let mut edits = vec![Edit::replace(method.attr.range(), "expand")];
-    let ones = call.node.arguments.args.iter().filter(|size| is_number(size, 1));
+    let sizes = match &*call.node.arguments.args {
+        [Expr::Tuple(sizes)] => &sizes.elts[..],
+        sizes => sizes,
+    };
+    let ones = sizes.iter().filter(|size| is_number(size, 1));
     edits.extend(ones.map(|size| Edit::replace(size.range(), "-1")));
     edits
 }

@@ -1,6 +1,6 @@
 //! `requires-grad-misspelt`: parameters meant to be frozen go on training.
 
-use crate::analysis::events::{Bare, Bind};
+use crate::analysis::events::{Bare, Bind, Call};
 use crate::analysis::value::{Flags, Graph, Kind, Value};
 use crate::facts::Facts;
 use crate::finding::{Edit, Level, Safety};
@@ -8,6 +8,7 @@ use crate::python::ast::{CmpOp, ExprAttribute};
 use crate::python::{Expr, Ranged, Stmt, TextRange};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::uses::string_of;
 
 pub(super) static RULE: Rule = Rule {
     name: "requires-grad-misspelt",
@@ -23,6 +24,38 @@ pub(super) static RULE: Rule = Rule {
     instead: "`p.requires_grad = False` on each parameter, or `module.requires_grad_(False)`.",
     when_not: "The object is not torch's and really has an attribute of that name.",
     examples: &[
+        Example {
+            bad: "\
+from torch import nn
+
+def set_trainable(module: nn.Module, flag: bool):
+    for p in module.parameters():
+        p.requires_gard = flag
+",
+            good: "\
+from torch import nn
+
+def set_trainable(module: nn.Module, flag: bool):
+    for p in module.parameters():
+        p.requires_grad = flag
+",
+        },
+        Example {
+            bad: "\
+from torchvision.models import resnet18
+
+model = resnet18()
+for p in model.parameters():
+    setattr(p, 'require_grad', False)
+",
+            good: "\
+from torchvision.models import resnet18
+
+model = resnet18()
+for p in model.parameters():
+    setattr(p, 'requires_grad', False)
+",
+        },
         Example {
             bad: "\
 from torchvision.models import resnet50
@@ -86,6 +119,16 @@ class Tagger(nn.Module):
         "\
 import torch
 
+class Options:
+    requires_graph = False
+
+def build(options, flag):
+    options.require_grad = flag
+    return options
+",
+        "\
+import torch
+
 class Config:
     def __init__(self, require_grad):
         self.require_grad = require_grad
@@ -115,30 +158,27 @@ frozen = w.requires_grad == False
     check,
 };
 
-/// What people write when they mean `requires_grad`.
-const MISSPELT: &[&str] = &[
-    "require_grad",
-    "require_grads",
-    "requires_grads",
-    "required_grad",
-    "requires_gradient",
-    "require_gradient",
-    "requiresgrad",
-    "requires_gard",
-    "requries_grad",
-    "requre_grad",
-    "requiers_grad",
-    "requires_grad_",
-    "require_grad_",
-    "requires_gradients",
-    "needs_grad_",
-];
+/// What else people write when they mean `requires_grad`.
+const MISSPELT: &[&str] =
+    &["requires_gradient", "require_gradient", "requires_gradients", "needs_grad_", "grad_required"];
+
+/// Whether a name is a slip of the pen for `requires_grad`.
+fn is_misspelt(name: &str) -> bool {
+    const MEANT: &str = "requires_grad";
+    let near = name.len().abs_diff(MEANT.len()) <= 2 && strsim::osa_distance(name, MEANT) <= 2;
+    name != MEANT && (near || MISSPELT.contains(&name))
+}
 
 fn check(facts: &Facts<'_>, report: &mut Report) {
-    for (misspelt, bind) in MISSPELT.iter().flat_map(|name| facts.binds_of(name).map(move |bind| (*name, bind))) {
-        if let Expr::Attribute(target) = bind.target {
-            misspelt_attribute(facts, report, misspelt, bind, target);
+    for bind in facts.binds() {
+        if let Expr::Attribute(target) = bind.target
+            && is_misspelt(bind.name)
+        {
+            misspelt_attribute(facts, report, bind.name, bind, target);
         }
+    }
+    for call in facts.calls_named("setattr") {
+        misspelt_setattr(facts, report, call);
     }
     for bind in facts.binds_of("requires_grad") {
         if let Expr::Attribute(target) = bind.target {
@@ -152,10 +192,11 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
 
 fn misspelt_attribute(facts: &Facts<'_>, report: &mut Report, misspelt: &str, bind: &Bind<'_>, target: &ExprAttribute) {
     let text = facts.source.slice(target.range());
-    let is_read = facts.tables().attribute_reads(misspelt) > 0;
+    let is_read = facts.attribute_reads(misspelt) > 0;
     let on_self = matches!(&*target.value, Expr::Name(name) if name.id.as_str() == "self");
     let literal = matches!(bind.value_expr, Some(Expr::BooleanLiteral(_)));
-    if is_read || on_self || !literal {
+    let of_parameter = bind.owner.as_ref().is_some_and(|owner| owner.has(Flags::LEAF));
+    if is_read || on_self || !(literal || of_parameter) {
         return;
     }
     // Data needs no gradients anyway: a slip of the pen, but nothing is lost.
@@ -170,6 +211,22 @@ fn misspelt_attribute(facts: &Facts<'_>, report: &mut Report, misspelt: &str, bi
         .level(if harmless { Level::Warning } else { Level::Error })
         .because(&target.attr, "the attribute is called `requires_grad`")
         .unsafe_fix("Spell it `requires_grad`", vec![Edit::replace(target.attr.range(), "requires_grad")]);
+}
+
+/// `setattr(p, "require_grad", False)`: the same slip in a string.
+fn misspelt_setattr(facts: &Facts<'_>, report: &mut Report, call: &Call<'_>) {
+    let [_, name, Expr::BooleanLiteral(_)] = &*call.node.arguments.args else { return };
+    let Some(text) = string_of(name).filter(|text| is_misspelt(text)) else { return };
+    if facts.attribute_reads(text) > 0 {
+        return;
+    }
+    report
+        .add(
+            call,
+            format!("`{text}` is a new attribute that torch never reads: the gradients are computed all the same"),
+        )
+        .because(name, "the attribute is called `requires_grad`")
+        .unsafe_fix("Spell it `requires_grad`", vec![Edit::replace(name.range(), "\"requires_grad\"")]);
 }
 
 fn set_on_module(facts: &Facts<'_>, report: &mut Report, bind: &Bind<'_>, target: &ExprAttribute) {

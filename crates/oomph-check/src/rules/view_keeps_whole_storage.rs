@@ -1,7 +1,7 @@
 //! `view-keeps-whole-storage`: a kept row keeps the whole tensor it was cut from.
 
 use crate::analysis::events::{Store, StoreKind};
-use crate::analysis::value::{Flags, Graph};
+use crate::analysis::value::{Flags, Graph, Kind};
 use crate::facts::Facts;
 use crate::finding::{Level, Safety};
 use crate::python::{Expr, Ranged};
@@ -62,8 +62,48 @@ for x, _ in loader:
     keep.append(big[0].detach().clone())
 ",
         },
+        Example {
+            bad: "\
+import torch
+
+def prototypes(encoder, loader):
+    bank = {}
+    with torch.no_grad():
+        for images, labels in loader:
+            features = encoder(images.cuda())
+            for i, label in enumerate(labels.tolist()):
+                if label not in bank:
+                    bank[label] = features[i].detach()
+    return bank
+",
+            good: "\
+import torch
+
+def prototypes(encoder, loader):
+    bank = {}
+    with torch.no_grad():
+        for images, labels in loader:
+            features = encoder(images.cuda())
+            for i, label in enumerate(labels.tolist()):
+                if label not in bank:
+                    bank[label] = features[i].detach().clone()
+    return bank
+",
+        },
     ],
     silent_on: &[
+        "\
+import torch
+
+def rows(model, loader):
+    kept = []
+    with torch.no_grad():
+        for x, _ in loader:
+            out = model(x)
+            for i in range(len(x)):
+                kept.append(out[i])
+    return kept
+",
         "\
 import torch
 
@@ -105,7 +145,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         if !grows || !without_graph || !made_under || store.via.is_some() {
             continue;
         }
-        let Some(slice) = small_slice(store.value_expr) else { continue };
+        let Some(slice) = small_slice(facts, store, store.value_expr) else { continue };
         let Some(batches) = facts.batch_loop(&store.at) else { continue };
         let kept =
             facts.outlives(&store.holder, &batches) && !facts.is_emptied_in(store.target, batches.block, store.at.stmt);
@@ -125,13 +165,15 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
 }
 
 /// The subscript inside `x[0]`, `x[:, 0].detach()`, when it surely is a view and surely is small.
-fn small_slice(expr: &Expr) -> Option<&Expr> {
+fn small_slice<'e>(facts: &Facts<'_>, store: &Store<'_>, expr: &'e Expr) -> Option<&'e Expr> {
     match expr {
         // `loss.data[0]` is how old code wrote `loss.item()`.
         Expr::Subscript(node) if matches!(&*node.value, Expr::Attribute(base) if base.attr.as_str() == "data") => None,
-        Expr::Subscript(node) => is_small_index(&node.slice).then_some(expr),
+        Expr::Subscript(node) => {
+            (is_small_index(&node.slice) || is_one_of_few(facts, store, &node.slice)).then_some(expr)
+        }
         Expr::Call(call) => match &*call.func {
-            Expr::Attribute(method) if method.attr.as_str() == "detach" => small_slice(&method.value),
+            Expr::Attribute(method) if method.attr.as_str() == "detach" => small_slice(facts, store, &method.value),
             _ => None,
         },
         _ => None,
@@ -148,6 +190,16 @@ fn is_small_index(index: &Expr) -> bool {
         .iter()
         .all(|item| is_number(item) || matches!(item, Expr::Slice(_) | Expr::EllipsisLiteral(_) | Expr::NoneLiteral(_)))
         && items.iter().any(is_number)
+}
+
+/// Whether the index is the number of a row in a loop over all of them, which keeps only some: `if label not in kept:`.
+fn is_one_of_few(facts: &Facts<'_>, store: &Store<'_>, index: &Expr) -> bool {
+    let Expr::Name(name) = index else { return false };
+    let Some(rows) = facts.loops(&store.at).next() else { return false };
+    let counted = facts
+        .binds_of(name.id.as_str())
+        .any(|bind| bind.value.kind == Kind::Number && bind.at.function == store.at.function);
+    counted && !facts.is_unconditional_in(&store.at, rows.block)
 }
 
 fn is_number(expr: &Expr) -> bool {

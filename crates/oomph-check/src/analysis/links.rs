@@ -1,0 +1,46 @@
+//! Which files of a project run together: who imports whom.
+
+use super::tables::Tables;
+
+impl Tables<'_> {
+    /// The files that may run in one process with this one, itself first: those that import it, and all they import.
+    #[must_use]
+    pub fn files_of_process(&self, file: u32) -> Vec<u32> {
+        let imported = self.imported.get_or_init(|| self.import_graph());
+        let importers = |of: u32| {
+            let all = imported.iter().enumerate();
+            all.filter(move |(_, imports)| imports.contains(&of)).map(|(index, _)| index as u32).collect()
+        };
+        let above = closure(vec![file], importers);
+        closure(above, |of| imported[of as usize].clone())
+    }
+
+    fn import_graph(&self) -> Vec<Vec<u32>> {
+        let of_file = |(file, outline): (usize, &super::outline::Outline<'_>)| {
+            let names = outline.imports.values().chain(&outline.stars);
+            let found = names.filter_map(|full| {
+                let holder = || full.rsplit_once('.').and_then(|(module, _)| self.find_module(module, file as u32));
+                self.find_module(full, file as u32).or_else(holder)
+            });
+            let mut found: Vec<u32> = found.collect();
+            found.sort_unstable();
+            found.dedup();
+            found
+        };
+        self.outlines.iter().enumerate().map(of_file).collect()
+    }
+}
+
+/// Everything that can be reached, in the order it is found.
+fn closure(mut found: Vec<u32>, next: impl Fn(u32) -> Vec<u32>) -> Vec<u32> {
+    let mut at = 0;
+    while let Some(&file) = found.get(at) {
+        for other in next(file) {
+            if !found.contains(&other) {
+                found.push(other);
+            }
+        }
+        at += 1;
+    }
+    found
+}
