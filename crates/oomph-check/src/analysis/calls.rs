@@ -1,7 +1,7 @@
 //! The walk over calls: what is called, what comes back, what changes.
 
 use super::branches::mode_of_switch;
-use super::events::{Call, Callee, GradMode, Store, StoreKind};
+use super::events::{BlockKind, Call, Callee, GradMode, Store, StoreKind};
 use super::guesses;
 use super::known::{self, Gives};
 use super::names::Sym;
@@ -205,11 +205,33 @@ impl<'a> Walker<'a, '_> {
         loop {
             let found = &self.log.blocks[block.0 as usize];
             match found.kind {
-                super::events::BlockKind::Loop(super::events::LoopKind::Loader, _) => return true,
+                BlockKind::Loop(super::events::LoopKind::Loader, _) => return true,
                 kind if kind.is_unconditional() && found.parent != block => block = found.parent,
                 _ => return false,
             }
         }
+    }
+
+    /// Whether this point is in a loop of its function.
+    pub(super) fn is_in_loop(&self) -> bool {
+        let mut block = self.f.block;
+        loop {
+            let found = &self.log.blocks[block.0 as usize];
+            if found.kind.loop_kind().is_some() {
+                return true;
+            }
+            if matches!(found.kind, BlockKind::Function(_) | BlockKind::Module) || found.parent == block {
+                return false;
+            }
+            block = found.parent;
+        }
+    }
+
+    /// Whether a value was made in the function being walked.
+    pub(super) fn is_made_here(&self, value: &Value) -> bool {
+        let born =
+            self.log.blocks.get(value.born.0 as usize).filter(|_| value.born != super::value::BlockId::ELSEWHERE);
+        self.f.function.is_some() && born.is_some_and(|block| block.function == self.f.function)
     }
 
     fn construct(&mut self, id: ClassId, given: &Given<'a>) -> Outcome {
@@ -233,8 +255,15 @@ impl<'a> Walker<'a, '_> {
         let range = given.node.range();
         let passes_on = module.has(Flags::CRITERION)
             || module.has(Flags::FROZEN)
-            || module.maker.is_some_and(|maker| known::has_no_parameters(self.names.text(maker)));
+            || module.maker.is_some_and(|maker| known::has_no_parameters(self.names.text(maker)))
+            || module.class.is_some_and(|class| self.tables.has_no_parameters(class));
         if passes_on {
+            if let Some(summary) = summary.filter(|summary| summary.returns.kind == Kind::Tuple) {
+                // A loss and what it was made of: each has a graph of its own, or none.
+                let arguments = self.by_parameter(forward, Some(module), given);
+                let value = self.instantiate(&summary.returns, &arguments, Sources::default());
+                return outcome(value, Sources::default());
+            }
             let value = self.of_args(given);
             let flags = if module.has(Flags::CRITERION) { Flags::LOSS.with(Flags::SCALAR) } else { Flags::RAW };
             return outcome(value.flagged(flags), Sources::default());
@@ -279,9 +308,12 @@ impl<'a> Walker<'a, '_> {
 
     /// Takes over what a called function does.
     fn apply(&mut self, summary: &Summary, id: FunctionId, arguments: &[Option<Value>], given: &Given<'a>) {
+        let once = !self.is_in_loop();
         let mine = &mut self.f.summary;
+        mine.zeroes_before |= summary.zeroes_before && !mine.calls_backward;
         mine.calls_backward |= summary.calls_backward;
         mine.steps |= summary.steps;
+        mine.steps_batch |= summary.steps_batch && once;
         mine.zeroes_grad |= summary.zeroes_grad;
         mine.forwards |= summary.forwards;
         mine.moves_to_cuda |= summary.moves_to_cuda;

@@ -47,20 +47,15 @@ impl<'a> Walker<'a, '_> {
                 _ => {}
             }
         }
-        self.mode_by_callers(index, name)
+        self.mode_by_callers(index)
     }
 
-    pub(super) fn is_called_both_ways(&self, index: u32, name: &str) -> bool {
-        self.mode_by_callers(index, name) == GradMode::Depends
+    pub(super) fn is_called_both_ways(&self, index: u32) -> bool {
+        self.mode_by_callers(index) == GradMode::Depends
     }
 
-    fn mode_by_callers(&self, index: u32, name: &str) -> GradMode {
-        let id = FunctionId { file: self.file, index };
-        let mut modes = self.tables.call_sites.get(&id).map(|sites| sites.modes).unwrap_or_default();
-        if self.f.class.is_some() {
-            modes.add(self.tables.method_modes.get(name).copied().unwrap_or_default());
-        }
-        modes.summed_up()
+    fn mode_by_callers(&self, index: u32) -> GradMode {
+        self.tables.modes_of(FunctionId { file: self.file, index }).summed_up()
     }
 
     pub(super) fn bind_parameters(&mut self, index: u32, node: &'a StmtFunctionDef) {

@@ -4,7 +4,7 @@ use super::events::{BlockKind, GradMode, LoopKind, Return};
 use super::known;
 use super::value::{Device, Flags, Graph, Kind, Sources, Value};
 use super::walk::Walker;
-use crate::python::ast::{BoolOp, Comprehension, ExprBinOp, ExprDict, ExprLambda, ExprSubscript, Operator};
+use crate::python::ast::{BoolOp, Comprehension, ExprBinOp, ExprDict, ExprLambda, ExprSubscript, Operator, UnaryOp};
 use crate::python::{Expr, Ranged, TextRange};
 
 impl<'a> Walker<'a, '_> {
@@ -152,6 +152,9 @@ impl<'a> Walker<'a, '_> {
             // `Optional[Tensor]`, `List[int]`: the annotation's head is what it is.
             Kind::External(_) => Value::unknown(),
             Kind::Array => base,
+            Kind::Module if base.maker.is_some_and(|maker| known::holds_parameters(self.names.text(maker))) => {
+                Value::data().flagged(Flags::LEAF)
+            }
             Kind::Module => Value { graph: base.graph, ..Value::of(Kind::Module) },
             _ => Value { sources: base.sources, ..Value::unknown() },
         }
@@ -255,11 +258,38 @@ impl<'a> Walker<'a, '_> {
         whole.unwrap_or_else(Value::unknown)
     }
 
+    /// What a test asks to be a tensor, and whether it holds when it is one.
+    fn tensor_asked_for(&self, test: &Expr) -> Option<(&'a str, bool)> {
+        match test {
+            Expr::UnaryOp(node) if matches!(node.op, UnaryOp::Not) => {
+                self.tensor_asked_for(&node.operand).map(|(asked, holds)| (asked, !holds))
+            }
+            Expr::Call(call) => {
+                let (asked, kind) = (call.arguments.args.first()?, call.arguments.args.get(1));
+                let kind = kind.map_or("", |kind| self.source.slice(kind.range()));
+                let holds = match self.source.slice(call.func.range()).rsplit('.').next()? {
+                    "is_tensor" => true,
+                    "isinstance" if kind.ends_with("Tensor") => true,
+                    "isinstance" if kind.contains("float") || kind.contains("int") => false,
+                    "hasattr" if kind.contains("item") || kind.contains("detach") => true,
+                    _ => return None,
+                };
+                Some((self.source.slice(asked.range()), holds))
+            }
+            _ => None,
+        }
+    }
+
     fn conditional(&mut self, test: &'a Expr, body: &'a Expr, orelse: &'a Expr) -> Value {
         self.eval(test);
         let yes = self.inside(BlockKind::If(Some(test)), body.range(), |walker| walker.eval(body));
         let no = self.inside(BlockKind::Else(test), orelse.range(), |walker| walker.eval(orelse));
-        yes.join(&no)
+        // `x.item() if isinstance(x, Tensor) else x`: what is no tensor has no graph.
+        match self.tensor_asked_for(test) {
+            Some((asked, true)) if self.source.slice(orelse.range()) == asked => yes,
+            Some((asked, false)) if self.source.slice(body.range()) == asked => no,
+            _ => yes.join(&no),
+        }
     }
 
     fn display(&mut self, kind: Kind, items: &'a [Expr], range: TextRange) -> Value {

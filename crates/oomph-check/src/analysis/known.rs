@@ -191,6 +191,11 @@ pub(crate) fn has_no_parameters(full: &str) -> bool {
     full.strip_prefix("torch.nn.").is_some_and(|name| WITHOUT_PARAMETERS.contains(&name))
 }
 
+/// Whether a class of `torch.nn` is a list or dict of parameters, not of modules.
+pub(crate) fn holds_parameters(full: &str) -> bool {
+    matches!(full, "torch.nn.ParameterList" | "torch.nn.ParameterDict")
+}
+
 /// What calling the function or class of this full name gives.
 pub(crate) fn gives(full: &str) -> Gives {
     let (package, last) = full.rsplit_once('.').unwrap_or(("", full));

@@ -5,11 +5,29 @@ use super::events::{Callee, StoreKind};
 use super::exprs::mixed;
 use super::known::{self, Method};
 use super::names::Sym;
-use super::value::{Device, Flags, Graph, Kind, Sources, Value};
+use super::value::{Device, Flags, FunctionId, Graph, Kind, Sources, Value};
 use super::walk::Walker;
 use crate::python::{Expr, Ranged};
 
+/// Stands for parameters and modules that a class registers by name.
+const REGISTERED: &str = "(registered)";
+
 impl<'a> Walker<'a, '_> {
+    /// Whether a method is called on a name that the function being walked binds itself, by more than a parameter.
+    fn is_local(&mut self, given: &Given<'a>) -> bool {
+        let Expr::Attribute(method) = &*given.node.func else { return false };
+        let (Expr::Name(name), Some(index)) = (&*method.value, self.f.function) else { return false };
+        let name = name.id.as_str();
+        let node = self.outline.functions[index as usize].node;
+        let given = node.parameters.iter().any(|parameter| parameter.name().as_str() == name);
+        let slot = self.f.env.name(name);
+        !given && !self.f.globals.contains(name) && self.f.env.get(slot).is_some()
+    }
+
+    fn is_self(&self, expr: &Expr) -> bool {
+        self.f.self_name.is_some_and(|name| super::walk::is_name(expr, name))
+    }
+
     pub(super) fn call_method(&mut self, receiver: &Value, given: &Given<'a>) -> Outcome {
         if let Some(value) = self.training_method(receiver, given) {
             return Outcome::other(value);
@@ -49,9 +67,13 @@ impl<'a> Walker<'a, '_> {
             }
             "step" if receiver.kind != Kind::Scheduler => {
                 let text = self.source.slice(given.node.func.range());
-                self.f.summary.steps |=
-                    matches!(receiver.kind, Kind::Optimizer | Kind::Scaler | Kind::Engine | Kind::Module)
-                        || text.contains("opt") && !text.contains("sched");
+                let steps = matches!(receiver.kind, Kind::Optimizer | Kind::Scaler | Kind::Engine | Kind::Module)
+                    || text.contains("opt") && !text.contains("sched");
+                let optimizer =
+                    if receiver.kind == Kind::Scaler { given.first().unwrap_or(receiver) } else { receiver };
+                self.f.summary.steps |= steps;
+                let made_here = self.is_made_here(optimizer) || self.is_local(given);
+                self.f.summary.steps_batch |= steps && !self.is_in_loop() && !made_here;
                 None
             }
             "enter_context" => {
@@ -63,6 +85,7 @@ impl<'a> Walker<'a, '_> {
             }
             "zero_grad" => {
                 self.f.summary.zeroes_grad = true;
+                self.f.summary.zeroes_before |= !self.f.summary.calls_backward;
                 Some(Value::of(Kind::None))
             }
             _ => None,
@@ -154,6 +177,13 @@ impl<'a> Walker<'a, '_> {
                 let value = Value::holder(Kind::Dict, Value::data().flagged(Flags::DETACHED));
                 Value { maker: Some(self.names.intern("torch.nn.Module.state_dict")), ..value }
             }
+            "register_parameter" | "add_module" | "register_module" => {
+                if let (Some(class), true) = (self.f.class, func.is_some_and(|expr| self.is_self(expr))) {
+                    let registered = Value { graph: Graph::Certain, ..Value::of(Kind::Module) };
+                    self.learnt.attributes[class as usize].insert(REGISTERED, registered);
+                }
+                Value::of(Kind::None)
+            }
             "generate" => Value::data().flagged(Flags::NO_GRAD.with(Flags::RAW)),
             "requires_grad_" => {
                 let off =
@@ -230,8 +260,15 @@ impl<'a> Walker<'a, '_> {
     }
 
     fn unknown_method(&mut self, receiver: &Value, given: &Given<'a>) -> Value {
-        if !self.dry && !matches!(receiver.kind, Kind::Optimizer | Kind::Scheduler | Kind::Loader) {
-            self.learnt.method_modes.entry(given.name).or_default().count(self.f.grad);
+        // A dict, a list or a meter has these too: such a call says nothing about methods of the project.
+        let common = matches!(
+            given.name,
+            "update" | "append" | "extend" | "add" | "get" | "pop" | "copy" | "insert" | "remove" | "clear" | "reset"
+        );
+        if !self.dry && !common && !matches!(receiver.kind, Kind::Optimizer | Kind::Scheduler | Kind::Loader) {
+            let caller = self.f.function.map(|index| FunctionId { file: self.file, index });
+            let mode = (self.f.grad != self.f.first_grad).then_some(self.f.grad);
+            self.learnt.method_calls.push((given.name, caller, mode));
         }
         let target = match &*given.node.func {
             Expr::Attribute(attribute) => &*attribute.value,

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use super::events::GradMode;
 use super::outline::Outline;
-use super::value::{ClassId, FunctionId, Value};
+use super::value::{ClassId, Flags, FunctionId, Kind, Value};
 
 /// What a class is, by its bases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -81,8 +81,13 @@ pub struct Summary {
     pub calls_backward: bool,
     /// Whether it steps an optimizer.
     pub steps: bool,
+    /// Whether it steps once a call an optimizer that it did not make: it is a step of a loop around the call, not a
+    /// training run of its own.
+    pub steps_batch: bool,
     /// Whether it clears gradients.
     pub zeroes_grad: bool,
+    /// Whether it clears them before its first backward pass.
+    pub zeroes_before: bool,
     /// Whether it runs a forward pass under grad.
     pub forwards: bool,
     /// Whether it moves something to the GPU.
@@ -102,7 +107,9 @@ impl Default for Summary {
             backward_parameters: 0,
             calls_backward: false,
             steps: false,
+            steps_batch: false,
             zeroes_grad: false,
+            zeroes_before: false,
             forwards: false,
             moves_to_cuda: false,
             empties_cache: false,
@@ -193,8 +200,8 @@ pub(crate) struct Learnt<'a> {
     pub(crate) globals: FxHashMap<&'a str, Value>,
     pub(crate) call_sites: FxHashMap<FunctionId, CallSites>,
     pub(crate) edges: Vec<Edge>,
-    /// Calls of methods whose object is unknown, by the method's name.
-    pub(crate) method_modes: FxHashMap<&'a str, Modes>,
+    /// Calls of methods whose object is unknown: the method's name, the caller, and the mode as in [`Edge`].
+    pub(crate) method_calls: Vec<(&'a str, Option<FunctionId>, Option<GradMode>)>,
 }
 
 /// What all files know of each other.
@@ -360,6 +367,28 @@ impl<'a> Tables<'a> {
             .find_map(|class| self.learnt[class.file as usize].attributes.get(class.index as usize)?.get(name))
     }
 
+    /// Whether a module of the project certainly has no parameters: its forward passes make no graph of their own.
+    #[must_use]
+    pub fn has_no_parameters(&self, id: ClassId) -> bool {
+        self.is_parameterless(id, 4)
+    }
+
+    fn is_parameterless(&self, id: ClassId, hops: u32) -> bool {
+        let plain = |value: &Value| match value.kind {
+            Kind::Number | Kind::Str | Kind::None | Kind::Array | Kind::Function(_) => true,
+            Kind::Tensor => !value.has(Flags::LEAF),
+            Kind::Module => hops > 0 && value.class.is_some_and(|class| self.is_parameterless(class, hops - 1)),
+            _ => false,
+        };
+        self.ancestry(id).into_iter().all(|class| {
+            let definition = &self.outlines[class.file as usize].classes[class.index as usize];
+            let known = self.class_bases[class.file as usize][class.index as usize].len();
+            let torch = definition.bases.iter().filter(|base| *base == "torch.nn.Module").count();
+            let attributes = self.learnt[class.file as usize].attributes.get(class.index as usize);
+            known + torch == definition.bases.len() && attributes.is_some_and(|found| found.values().all(plain))
+        })
+    }
+
     /// The file a dotted module name means, seen from a file.
     #[must_use]
     pub fn find_module(&self, name: &str, from: u32) -> Option<u32> {
@@ -398,15 +427,10 @@ impl<'a> Tables<'a> {
     /// Takes in what a round over all files learnt.
     pub(crate) fn absorb(&mut self, learnt: Vec<Learnt<'a>>) {
         self.call_sites.clear();
-        self.method_modes.clear();
         for file in &learnt {
             #[expect(clippy::iter_over_hash_type, reason = "joins do not depend on the order of functions")]
             for (id, sites) in &file.call_sites {
                 self.call_sites.entry(*id).or_default().add(sites);
-            }
-            #[expect(clippy::iter_over_hash_type, reason = "counts do not depend on the order of names")]
-            for (name, modes) in &file.method_modes {
-                self.method_modes.entry(name).or_default().add(*modes);
             }
         }
         self.learnt = learnt;
@@ -417,13 +441,21 @@ impl<'a> Tables<'a> {
     fn spread_modes(&mut self) {
         const ROUNDS: usize = 4;
         let edges: Vec<Edge> = self.learnt.iter().flat_map(|file| file.edges.iter().copied()).collect();
+        let by_name: Vec<_> = self.learnt.iter().flat_map(|file| file.method_calls.iter().copied()).collect();
         for _ in 0..ROUNDS {
+            let at_call = |caller: Option<FunctionId>, mode: Option<GradMode>| {
+                mode.or_else(|| caller.map(|caller| self.mode_of_caller(caller))).unwrap_or(GradMode::On)
+            };
             let mut modes: FxHashMap<FunctionId, Modes> = FxHashMap::default();
             for edge in &edges {
-                let mode = edge.mode.or_else(|| edge.caller.map(|caller| self.mode_of_caller(caller)));
-                modes.entry(edge.callee).or_default().count(mode.unwrap_or(GradMode::On));
+                modes.entry(edge.callee).or_default().count(at_call(edge.caller, edge.mode));
             }
-            let mut changed = false;
+            let mut method_modes: FxHashMap<&'a str, Modes> = FxHashMap::default();
+            for &(name, caller, mode) in &by_name {
+                method_modes.entry(name).or_default().count(at_call(caller, mode));
+            }
+            let mut changed = self.method_modes != method_modes;
+            self.method_modes = method_modes;
             #[expect(clippy::iter_over_hash_type, reason = "each entry goes to its own function")]
             for (id, modes) in modes {
                 let sites = self.call_sites.entry(id).or_default();
@@ -436,12 +468,22 @@ impl<'a> Tables<'a> {
         }
     }
 
+    /// The modes a function is called under, by calls that mean it and calls of methods of its name on unknown objects.
+    pub(crate) fn modes_of(&self, id: FunctionId) -> Modes {
+        let mut modes = self.call_sites.get(&id).map(|sites| sites.modes).unwrap_or_default();
+        let function = &self.outlines[id.file as usize].functions[id.index as usize];
+        if function.class.is_some() {
+            modes.add(self.method_modes.get(function.node.name.as_str()).copied().unwrap_or_default());
+        }
+        modes
+    }
+
     /// The mode a function's body begins in: what it declares, or what its callers give it.
     fn mode_of_caller(&self, id: FunctionId) -> GradMode {
         let declared = self.summary(id).map_or(GradMode::On, |summary| summary.grad);
         if declared != GradMode::On {
             return declared;
         }
-        self.call_sites.get(&id).map_or(GradMode::On, |sites| sites.modes.summed_up())
+        self.modes_of(id).summed_up()
     }
 }

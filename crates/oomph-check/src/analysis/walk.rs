@@ -209,7 +209,7 @@ impl<'a, 't> Walker<'a, 't> {
         self.f.class = def.class;
         self.f.block = self.block_for(BlockKind::Function(node), node.range(), BlockId::MODULE);
         self.f.grad = self.mode_of(index, node);
-        if self.f.grad == GradMode::Depends && self.is_called_both_ways(index, node.name.as_str()) {
+        if self.f.grad == GradMode::Depends && self.is_called_both_ways(index) {
             // The result depends on the caller's mode, and callers apply theirs to it.
             self.f.grad = GradMode::On;
             self.f.called_both_ways = true;

@@ -73,7 +73,11 @@ impl<'a> Facts<'a> {
     /// Whether a loop steps an optimizer once a turn: in its own body, not in a loop inside it.
     #[must_use]
     pub fn trains(&self, turns: &Loop<'_>) -> bool {
-        let own = |call: &Call<'_>| self.loops(&call.at).next().is_some_and(|innermost| innermost.block == turns.block);
+        // A function that trains in loops of its own, or makes its optimizer, is an epoch or a whole run.
+        let own = |call: &Call<'_>| {
+            self.loops(&call.at).next().is_some_and(|innermost| innermost.block == turns.block)
+                && self.callee_summary(call).is_none_or(|summary| summary.steps_batch)
+        };
         let comprehension = matches!(turns.node, BlockKind::Comprehension(..));
         !comprehension && turns.kind != LoopKind::Parameters && self.effects_in(Effect::Step, turns.block).any(own)
     }

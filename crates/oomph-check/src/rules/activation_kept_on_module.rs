@@ -5,7 +5,7 @@ use crate::analysis::value::Flags;
 use crate::facts::{Facts, FunctionKind};
 use crate::finding::{Level, Safety};
 use crate::python::ast::visitor::source_order::{SourceOrderVisitor, walk_body, walk_expr};
-use crate::python::{Expr, Ranged};
+use crate::python::{Expr, Ranged, TextSize};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
 
@@ -83,6 +83,44 @@ class Net(nn.Module):
         },
     ],
     silent_on: &[
+        "\
+import torch
+from torch import nn
+
+class Location(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.query = nn.Linear(8, 8)
+
+    def forward(self, x, t):
+        if t == 0:
+            self.total = torch.zeros_like(x)
+        scores = (self.query(x) + self.total).softmax(-1)
+        self.total = self.total + scores
+        return scores
+",
+        "\
+import torch
+from torch import nn
+
+class Peaks(nn.Module):
+    def __init__(self, size: int):
+        super().__init__()
+        self.size = size
+
+    def forward(self, x):
+        return torch.nn.functional.max_pool2d(x, self.size), x.mean()
+
+class Loss(nn.Module):
+    def __init__(self, peaks: Peaks):
+        super().__init__()
+        self.peaks = peaks
+
+    def forward(self, y, out):
+        best, mean = self.peaks(y.detach())
+        self.best = best
+        return (out - best).abs().mean() + mean
+",
         "\
 from torch import nn
 
@@ -163,7 +201,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         if !always || store.value.has(Flags::LOSS) || store.value.has(Flags::SCALAR) {
             continue;
         }
-        if is_used_elsewhere(facts, store, name) || is_cleared(facts, store, name) {
+        if is_used_elsewhere(facts, store, name) || is_cleared(facts, store, name) || is_state(facts, store, name) {
             continue;
         }
         report
@@ -177,9 +215,15 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
 /// Whether anything but this `forward` may read the attribute: other code of the project, or a string naming it.
 fn is_used_elsewhere(facts: &Facts<'_>, store: &Store<'_>, name: &str) -> bool {
     let Some(function) = facts.function(&store.at) else { return true };
-    let here = attribute_reads(&function.node.body, name);
+    let here = attribute_reads(&function.node.body, name, facts.end());
     let quoted = [format!("'{name}'"), format!("\"{name}\"")];
     facts.tables().attribute_reads(name) > here || quoted.iter().any(|text| facts.source.text.contains(text))
+}
+
+/// Whether this `forward` reads what the last one left: a recurrent state must be kept.
+fn is_state(facts: &Facts<'_>, store: &Store<'_>, name: &str) -> bool {
+    let Some(function) = facts.function(&store.at) else { return true };
+    attribute_reads(&function.node.body, name, store.range.end()) > 0
 }
 
 /// Whether the attribute is deleted or overwritten in the same function.
@@ -192,28 +236,30 @@ fn is_cleared(facts: &Facts<'_>, store: &Store<'_>, name: &str) -> bool {
     deleted || rebound.into_iter().any(|bind| bind.at.stmt != store.at.stmt)
 }
 
-/// How often an attribute of this name is read within statements.
-fn attribute_reads(body: &[crate::python::Stmt], name: &str) -> u32 {
+/// How often an attribute of this name is read within statements, up to a point.
+fn attribute_reads(body: &[crate::python::Stmt], name: &str, until: TextSize) -> u32 {
     struct Count<'n> {
         name: &'n str,
+        until: TextSize,
         reads: u32,
     }
     impl<'a> SourceOrderVisitor<'a> for Count<'_> {
         fn visit_expr(&mut self, expr: &'a Expr) {
             if let Expr::Attribute(node) = expr {
-                self.reads += u32::from(node.attr.as_str() == self.name && node.ctx.is_load());
+                let counts = node.attr.as_str() == self.name && node.ctx.is_load() && node.end() <= self.until;
+                self.reads += u32::from(counts);
             }
             walk_expr(self, expr);
         }
     }
-    let mut count = Count { name, reads: 0 };
+    let mut count = Count { name, until, reads: 0 };
     walk_body(&mut count, body);
     count.reads
 }
 
 fn detached(facts: &Facts<'_>, store: &Store<'_>) -> Vec<crate::finding::Edit> {
     let read_back = facts.function(&store.at).is_some_and(|function| match store.root {
-        Root::SelfAttribute(name) => attribute_reads(&function.node.body, name) > 0,
+        Root::SelfAttribute(name) => attribute_reads(&function.node.body, name, facts.end()) > 0,
         _ => true,
     });
     if read_back { Vec::new() } else { facts.call_method_on(store.value_expr, "detach") }

@@ -1,7 +1,8 @@
 //! `bare-except-swallows-oom`: a training step that failed half-way is passed over.
 
+use crate::analysis::events::Call;
 use crate::analysis::value::BlockId;
-use crate::facts::{Effect, Facts};
+use crate::facts::{Effect, Facts, Loop};
 use crate::finding::Level;
 use crate::python::ast::ExceptHandlerExceptHandler;
 use crate::python::{Ranged, Stmt, TextRange};
@@ -86,6 +87,23 @@ def train(model, train_loader, optimizer):
         "\
 import torch
 
+class Agent:
+    def learn(self):
+        self.optimizer.zero_grad()
+        self.net(self.batch()).sum().backward()
+        self.optimizer.step()
+
+def play(env, steps):
+    agent = Agent()
+    for step in range(steps):
+        try:
+            agent.learn()
+        except Exception:
+            print('no step')
+",
+        "\
+import torch
+
 def train(model, train_loader, optimizer):
     batches = iter(train_loader)
     for i in range(1000):
@@ -150,14 +168,27 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         if !goes_on(facts, block, handler) {
             continue;
         }
+        let Some(consequence) = consequence(facts, backward, &batches) else { continue };
         report
-            .add(
-                &caught,
-                "This passes over running out of memory too: the next step begins with half of this one's gradients",
-            )
+            .add(&caught, format!("This passes over running out of memory too: {consequence}"))
             .because(backward, "this may have stopped half-way")
             .because(&batches.head(), "the loop goes on with the next batch");
     }
+}
+
+/// What the next step begins with; nothing where a helper clears gradients itself and takes its names with it.
+fn consequence(facts: &Facts<'_>, backward: &Call<'_>, batches: &Loop<'_>) -> Option<&'static str> {
+    let before = |zero: &Call<'_>| zero.at.order <= backward.at.order && facts.is_always_before(&zero.at, &backward.at);
+    let helper = facts.callee_summary(backward);
+    if helper.is_some_and(|summary| summary.zeroes_before) {
+        return None;
+    }
+    let cleared = facts.effects_in(Effect::ZeroGrad, batches.block).any(before);
+    Some(if cleared {
+        "the graph of the failed step is still alive when the next one begins"
+    } else {
+        "the next step begins with half of this one's gradients"
+    })
 }
 
 /// The head of a handler that catches everything.

@@ -1,7 +1,9 @@
 //! `checkpoint-reentrant-unset`: activation checkpointing without choosing how.
 
+use crate::analysis::events::{BlockKind, Call};
 use crate::facts::Facts;
 use crate::finding::{Level, Safety};
+use crate::python::Ranged;
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
 
@@ -91,14 +93,34 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         }
         let block = call.arg(0).map_or("", |block| facts.written(block));
         let block = if block.len() > 60 || block.contains('\n') { "the block" } else { block };
-        report
-            .add(
-                call,
-                format!(
-                    "`{block}` is checkpointed the reentrant way: it saves nothing where no input needs a gradient"
-                ),
+        // Under `if x.requires_grad` the inputs do need one: what is left is that PyTorch wants the choice made.
+        let message = if asks_inputs(facts, call) {
+            format!(
+                "`{block}` is checkpointed without `use_reentrant`: PyTorch warns on every call, and prefers `False`"
             )
+        } else {
+            format!("`{block}` is checkpointed the reentrant way: it saves nothing where no input needs a gradient")
+        };
+        report
+            .add(call, message)
             .because(&call.node.arguments, "`use_reentrant` is not given")
             .unsafe_fix("Use the non-reentrant way", facts.add_argument(call, "use_reentrant=False"));
     }
+}
+
+/// Whether the call stands under a question for `requires_grad` of its inputs: the reentrant way works there.
+fn asks_inputs(facts: &Facts<'_>, call: &Call<'_>) -> bool {
+    let inputs = call.node.arguments.args.iter().skip(1).map(|input| facts.written(input).trim_start_matches('*'));
+    let inputs: Vec<&str> = inputs.collect();
+    let asks = |test: &str| {
+        inputs.iter().any(|input| {
+            let one = test.contains(&format!("{input}.requires_grad"));
+            let some = test.contains(".requires_grad for ") && test.contains(&format!(" in {input}"));
+            (one || some) && !test.contains("not ")
+        })
+    };
+    facts.blocks_around(&call.at).any(|(_, block)| match block.kind {
+        BlockKind::If(Some(test)) => asks(facts.source.slice(test.range())),
+        _ => false,
+    })
 }

@@ -1,6 +1,6 @@
 //! `create-graph-in-backward`: gradients that refer to the graph that made them.
 
-use crate::analysis::events::Call;
+use crate::analysis::events::{Call, Callee};
 use crate::facts::Facts;
 use crate::finding::Level;
 use crate::python::{Expr, Ranged};
@@ -83,6 +83,23 @@ for x, y in loader:
         "\
 import torch
 
+class Penalised:
+    def update(self, x, y):
+        logits = self.model(x)
+        penalty = self.penalty(logits, y)
+        loss = self.criterion(logits, y) + penalty
+        self.optimizer.zero_grad()
+        loss.backward()
+        self.optimizer.step()
+
+    def penalty(self, logits, y):
+        loss = self.criterion(logits, y)
+        loss.backward(inputs=list(self.head.parameters()), retain_graph=True, create_graph=True)
+        return sum(p.grad.pow(2).sum() for p in self.head.parameters())
+",
+        "\
+import torch
+
 def curvature(model, criterion, x, y):
     loss = criterion(model(x), y)
     loss.backward(create_graph=True)
@@ -155,5 +172,19 @@ fn is_reset(facts: &Facts<'_>, call: &Call<'_>) -> bool {
     let cleared = facts
         .effects_of(crate::facts::Effect::ZeroGrad, call.at.function)
         .any(|zero| reached(&zero.at) && !zero.keyword_is("set_to_none", false));
-    by_hand || deleted || cleared
+    by_hand || deleted || cleared || is_cleared_by_callers(facts, call.at.function, 3)
+}
+
+/// Whether every call of a helper, in this file, is followed by gradients cleared to `None`.
+fn is_cleared_by_callers(facts: &Facts<'_>, helper: Option<u32>, hops: u32) -> bool {
+    let Some(helper) = helper.filter(|_| hops > 0) else { return false };
+    let means_it =
+        |call: &&Call<'_>| matches!(call.callee, Callee::Project(id) if facts.is_own(id) && id.index == helper);
+    let mut callers = facts.calls().iter().filter(means_it).peekable();
+    callers.peek().is_some()
+        && callers.all(|call| {
+            let mut zeroes = facts.effects_of(crate::facts::Effect::ZeroGrad, call.at.function);
+            zeroes.any(|zero| zero.at.order > call.at.order && !zero.keyword_is("set_to_none", false))
+                || is_cleared_by_callers(facts, call.at.function, hops - 1)
+        })
 }

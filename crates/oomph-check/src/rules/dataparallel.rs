@@ -1,6 +1,6 @@
 //! `dataparallel`: one process feeds all cards and gathers on the first.
 
-use crate::analysis::events::Call;
+use crate::analysis::events::{At, Call, Callee};
 use crate::analysis::value::{Flags, Kind};
 use crate::facts::{Effect, Facts};
 use crate::finding::Level;
@@ -80,6 +80,20 @@ class Trainer:
     silent_on: &[
         "\
 import torch
+
+def train(model, loader, optimizer):
+    for x, y in loader:
+        optimizer.zero_grad()
+        model(x).sum().backward()
+        optimizer.step()
+
+model = Net()
+train(model, loader, torch.optim.SGD(model.parameters(), lr=0.1))
+model = torch.nn.DataParallel(model)
+evaluate(model, test_loader)
+",
+        "\
+import torch
 from torch import nn
 
 def evaluate(net, loader):
@@ -132,7 +146,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         if call.args.is_empty() && call.keywords.is_empty() || is_single(call) {
             continue;
         }
-        let Some(training) = trains(facts) else { continue };
+        let Some(training) = trains(facts, call) else { continue };
         let model = call.arg(0).map_or("the model", |model| facts.written(model));
         // A teacher runs beside what is trained: it has no gradients to gather.
         if model.contains("teacher") || call.args.first().is_some_and(|value| value.has(Flags::FROZEN)) {
@@ -146,10 +160,20 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
     }
 }
 
-/// A backward pass, or an optimizer made, in the file.
-fn trains<'f, 'a>(facts: &'f Facts<'a>) -> Option<&'f Call<'a>> {
-    let made = || facts.calls().iter().find(|call| call.result.kind == Kind::Optimizer);
-    facts.effects(Effect::Backward).next().or_else(made)
+/// A backward pass, or an optimizer made, in the file; not a pass that is over when the model is wrapped.
+fn trains<'f, 'a>(facts: &'f Facts<'a>, wrapping: &Call<'_>) -> Option<&'f Call<'a>> {
+    let looped = facts.loops(&wrapping.at).next().is_some();
+    let is_over = |at: &At| !looped && at.function == wrapping.at.function && at.order < wrapping.at.order;
+    let is_called_before = |function: Option<u32>| {
+        let means_it = |call: &&Call<'_>| matches!(call.callee, Callee::Project(id) if facts.is_own(id) && Some(id.index) == function);
+        let mut calls = facts.calls().iter().filter(means_it).peekable();
+        calls.peek().is_some() && calls.all(|call| is_over(&call.at))
+    };
+    let mut passes = facts.effects(Effect::Backward).peekable();
+    if passes.peek().is_none() {
+        return facts.calls().iter().find(|call| call.result.kind == Kind::Optimizer);
+    }
+    passes.find(|call| !is_over(&call.at) && !is_called_before(call.at.function))
 }
 
 /// Whether it is told to use one device.

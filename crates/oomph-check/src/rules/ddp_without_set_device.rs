@@ -163,7 +163,8 @@ def worker(rank, world_size):
 
 fn check(facts: &Facts<'_>, report: &mut Report) {
     let mut starts = facts.calls_named("init_process_group").filter(|call| is_nccl(facts, call)).peekable();
-    if starts.peek().is_none() || chooses_device(facts) {
+    // A notebook is one process: what it starts runs elsewhere.
+    if starts.peek().is_none() || chooses_device(facts) || !facts.source.cells.is_empty() {
         return;
     }
     let Some(start) = starts.next() else { return };
@@ -191,9 +192,7 @@ fn is_nccl(facts: &Facts<'_>, call: &Call<'_>) -> bool {
     of_torch
         && !given
         && backend.is_some_and(|expr| match expr {
-            Expr::Name(_) | Expr::Attribute(_) => {
-                facts.given_to(last_name(expr).unwrap_or_default()).any(names)
-            }
+            Expr::Name(_) | Expr::Attribute(_) => facts.given_to(last_name(expr).unwrap_or_default()).any(names),
             _ => names(expr),
         })
 }

@@ -124,6 +124,29 @@ def run(net, x):
         "\
 import torch
 
+def load(make, vae):
+    sliced = make()
+    sliced.load_state_dict(vae.state_dict())
+    vae = sliced
+    del sliced
+    vae.eval()
+    return vae
+",
+        "\
+import torch
+
+def run(conv, parts):
+    for i in range(len(parts)):
+        x = parts[i]
+        parts[i] = None
+        x = conv(x.cuda()).cpu()
+        parts[i] = x
+        del x
+    return torch.cat(parts)
+",
+        "\
+import torch
+
 class Runner:
     def step(self, x):
         out = self.net(x)
@@ -208,7 +231,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
     for delete in facts.deletes() {
         let Expr::Name(name) = delete.target else { continue };
         let name = name.id.as_str();
-        if !may_be_big(delete) {
+        if !may_be_big(delete) || hands_over(facts, delete, name) {
             continue;
         }
         let held = held_by_caller(facts, delete, name)
@@ -221,6 +244,21 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             report.add(delete.target, message).level(Level::Info).because(&place, why);
         }
     }
+}
+
+/// `new = old; del old`, `parts[i] = x; del x`: the other takes over, and the name goes at once so that it alone holds
+/// the tensor. Where memory is asked back right after, that was no tidying.
+fn hands_over(facts: &Facts<'_>, delete: &Delete<'_>, name: &str) -> bool {
+    let Some(statement) = facts.statement(delete.at.stmt) else { return false };
+    let Some(before) = statement.index.checked_sub(1).and_then(|index| statement.suite.get(index)) else {
+        return false;
+    };
+    let given = matches!(before, Stmt::Assign(assign) if is_name(&assign.value, name));
+    let frees = statement.suite.get(statement.index + 1).is_some_and(|next| {
+        let text = facts.source.slice(next.range());
+        text.contains("empty_cache") || text.contains("collect(")
+    });
+    given && !frees
 }
 
 type Held = (TextRange, String, String);

@@ -91,6 +91,33 @@ def fit(model, loader, optimizer):
         "\
 import torch
 
+def train(model, loader, optimizer):
+    for x, y in loader:
+        optimizer.zero_grad()
+        model(x).sum().backward()
+        optimizer.step()
+
+for fold in [1, 2, 3]:
+    model = make(fold)
+    train(model, loaders[fold], torch.optim.SGD(model.parameters(), lr=0.1))
+    torch.cuda.empty_cache()
+",
+        "\
+import torch
+
+def try_one(make_model, x):
+    model = make_model()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    model(x).sum().backward()
+    optimizer.step()
+
+for name, make_model in registry.items():
+    try_one(make_model, x)
+    torch.cuda.empty_cache()
+",
+        "\
+import torch
+
 for i, batch in enumerate(train_loader):
     if i % 500 == 0:
         torch.cuda.empty_cache()

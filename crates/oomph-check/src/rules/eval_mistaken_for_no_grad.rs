@@ -68,6 +68,24 @@ with torch.no_grad():
     silent_on: &[
         "\
 import torch
+from torch import nn
+
+class Scaled(nn.Module):
+    def __init__(self, scale: float = 1.0):
+        super().__init__()
+        self.scale = scale
+
+    def forward(self, x):
+        return x * self.scale
+
+def try_it():
+    scaled = Scaled()
+    scaled.eval()
+    out = scaled(torch.randn(2, 3))
+    print(out.shape)
+",
+        "\
+import torch
 from torchvision.models import resnet50
 
 def saliency(image):

@@ -139,7 +139,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         let Some((hook, value)) = call.arg(0).zip(call.args.first()) else { continue };
         let Some(callback) = facts.callback(hook, value) else { continue };
         let passed: Vec<&str> = callback.parameters.iter().skip(1).copied().collect();
-        let Some(run) = repeated_forward(facts) else { continue };
+        let Some(run) = repeated_forward(facts, call) else { continue };
         for store in facts.stores_of(&callback) {
             let Some(name) = appended(store, &passed) else { continue };
             if is_emptied_somewhere(facts, store) || is_made_by_turn(facts, call, store) {
@@ -208,8 +208,14 @@ fn is_made_by_turn(facts: &Facts<'_>, call: &Call<'_>, store: &Store<'_>) -> boo
             && facts.loops(&store.at).next().is_some()
 }
 
-/// A forward pass in a loop over batches.
-fn repeated_forward(facts: &Facts<'_>) -> Option<TextRange> {
-    let mut calls = facts.calls().iter().filter(|call| call.callee == Callee::Module);
+/// A forward pass in a loop over batches, once the hook is there.
+fn repeated_forward(facts: &Facts<'_>, registered: &Call<'_>) -> Option<TextRange> {
+    // A notebook runs from top to bottom: training is over when a later cell looks into the model.
+    let is_over = |call: &Call<'_>| {
+        !facts.source.cells.is_empty()
+            && registered.at.function.is_none()
+            && call.range().end() < registered.range().start()
+    };
+    let mut calls = facts.calls().iter().filter(|call| call.callee == Callee::Module && !is_over(call));
     calls.find(|call| facts.batch_loop(&call.at).is_some()).map(Ranged::range)
 }

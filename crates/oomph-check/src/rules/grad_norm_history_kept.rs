@@ -1,6 +1,6 @@
 //! `grad-norm-history-kept`: a list of gradient norms is a list of tensors on the GPU.
 
-use crate::analysis::events::{Store, StoreKind};
+use crate::analysis::events::{LoopKind, Root, Store, StoreKind};
 use crate::analysis::value::Kind;
 use crate::facts::Facts;
 use crate::finding::{Edit, Level, Safety};
@@ -81,6 +81,19 @@ class Trainer:
         "\
 import torch
 
+def train_critic(critic, optimizer, rewards, log):
+    norms = []
+    for t in reversed(range(rewards.size(1))):
+        loss = critic(rewards[:, t]).sum()
+        optimizer.zero_grad()
+        loss.backward()
+        norms.append(torch.nn.utils.clip_grad_norm_(critic.parameters(), 1.0))
+        optimizer.step()
+    log(sum(norms) / len(norms))
+",
+        "\
+import torch
+
 def train(model, train_loader):
     for x, y in train_loader:
         norms = []
@@ -134,7 +147,11 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         let Some(made) = norm_made(facts, store) else { continue };
         let short_lived =
             !facts.outlives(&store.holder, &batches) || facts.is_emptied_in(store.target, batches.block, store.at.stmt);
-        if short_lived || matches!(store.value.kind, Kind::Number | Kind::Str) {
+        // A local list over the time steps of one batch is short, and ends with the function.
+        let few = matches!(batches.kind, LoopKind::Range | LoopKind::Items)
+            && matches!(store.root, Root::Local(_))
+            && store.at.function.is_some();
+        if short_lived || few || matches!(store.value.kind, Kind::Number | Kind::Str) {
             continue;
         }
         let target = facts.source.slice(store.target.range());

@@ -50,6 +50,18 @@ for x, y in train_loader:
     silent_on: &[
         "\
 import torch
+
+def adapt(model, support_loader, weights):
+    for step in range(5):
+        total = 0
+        for x, y in support_loader:
+            total = total + torch.nn.functional.mse_loss(model(x, weights), y)
+        grads = torch.autograd.grad(total, weights, create_graph=True)
+        weights = [w - 0.1 * g for w, g in zip(weights, grads)]
+    return weights
+",
+        "\
+import torch
 from torch import nn
 
 cell = nn.GRUCell(8, 8)
@@ -88,7 +100,8 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             };
             let named = states.iter().all(|state| matches!(state, Expr::Name(_) | Expr::Attribute(_)));
             let rebound = |state: &&Expr| facts.is_rebound_in(state, batches.block, call.at.stmt);
-            if !holds_graph_of(value, call) || !named || states.iter().any(rebound) {
+            let carried = |state: &&Expr| is_bound_in(facts, state, batches.block);
+            if !holds_graph_of(value, call) || !named || states.iter().any(rebound) || !states.iter().any(carried) {
                 continue;
             }
             let state = facts.source.slice(expr.range());
@@ -101,6 +114,15 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             }
         }
     }
+}
+
+/// Whether a name or attribute gets a new value within a block: what nothing binds carries nothing on.
+fn is_bound_in(facts: &Facts<'_>, state: &Expr, block: crate::analysis::value::BlockId) -> bool {
+    let text = facts.source.slice(state.range());
+    facts
+        .binds()
+        .iter()
+        .any(|bind| facts.is_inside(bind.at.block, block) && facts.source.slice(bind.target.range()) == text)
 }
 
 fn arguments<'f, 'a>(call: &'f Call<'a>) -> impl Iterator<Item = (&'a Expr, &'f Value)> {

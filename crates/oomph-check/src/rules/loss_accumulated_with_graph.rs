@@ -77,6 +77,20 @@ def train(model, train_loader, optimizer, criterion):
     silent_on: &[
         "\
 import torch
+
+def train(model, loader, optimizer):
+    total = 0
+    for x, y in loader:
+        out = model(x)
+        loss = torch.nn.functional.mse_loss(out, y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        total += loss.item() if isinstance(loss, torch.Tensor) else loss
+    return total
+",
+        "\
+import torch
 from torch import nn
 
 net = nn.Linear(8, 2)

@@ -4,7 +4,7 @@ use crate::analysis::events::{BlockKind, Call, Store, StoreKind};
 use crate::analysis::value::{BlockId, Flags, Value};
 use crate::facts::{Effect, Facts, FunctionKind, Loop};
 use crate::finding::Level;
-use crate::python::{Ranged, TextRange};
+use crate::python::{Expr, Ranged, TextRange};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
 
@@ -67,6 +67,18 @@ for x, y in micro_batches:
     silent_on: &[
         "\
 import torch
+import torch.nn.functional as F
+
+def update(features, parts, heads, optimizer):
+    loss = 0
+    for j, (part, y) in enumerate(parts):
+        loss += F.cross_entropy(heads[j](features[part].detach()), y)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+",
+        "\
+import torch
 from torch import nn
 
 net = nn.Linear(8, 2)
@@ -108,7 +120,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             continue;
         }
         let Some(backward) = one_backward(facts, store, &turns) else { continue };
-        if !passes_are_apart(facts, &store.value, store, turns.range) {
+        if !passes_are_apart(facts, &store.value, store, turns.range) || is_one_head_a_turn(facts, store, &turns) {
             continue;
         }
         report
@@ -143,6 +155,15 @@ fn passes_are_apart(facts: &Facts<'_>, value: &Value, store: &Store<'_>, turns: 
         passes.contains(&call.node.range()) && call.values().any(|input| input.sources.sites().overlap(call.site))
     });
     inside && !coupled
+}
+
+/// `for i, head in enumerate(heads): loss += criterion(head(features), y[i])`: parts of one model, each run once.
+fn is_one_head_a_turn(facts: &Facts<'_>, store: &Store<'_>, turns: &Loop<'_>) -> bool {
+    let passes: Vec<TextRange> = facts.forward_passes(&store.value, &store.at).collect();
+    facts.calls().iter().any(|call| {
+        let picked = matches!(&*call.node.func, Expr::Subscript(_));
+        passes.contains(&call.node.range()) && picked && facts.varies_in(&call.node.func, turns.block)
+    })
 }
 
 /// `sum(criterion(net(x), y) for x, y in parts)`, then `backward`.

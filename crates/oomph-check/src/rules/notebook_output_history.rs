@@ -1,6 +1,6 @@
 //! `notebook-output-history`: a cell's value is kept by the notebook.
 
-use crate::analysis::events::Callee;
+use crate::analysis::events::{Bind, Call, Callee};
 use crate::analysis::value::{Device, Flags, Value};
 use crate::facts::Facts;
 use crate::finding::{Edit, Level, Safety};
@@ -44,6 +44,13 @@ out.shape
 ",
     }],
     silent_on: &[
+        "\
+# %%
+import torch
+a = torch.tensor([1., 2., 3.])
+# %%
+a.to('cuda:0')
+",
         "\
 # %%
 import torch
@@ -141,7 +148,35 @@ fn is_heavy(facts: &Facts<'_>, value: &Value, shown: &Expr) -> bool {
     if !value.is_tensor() || value.has(Flags::SCALAR) || value.has(Flags::LOSS) {
         return false;
     }
+    if !value.keeps_graph() && is_visibly_small(facts, shown) {
+        return false;
+    }
     value.device == Device::Cuda || value.keeps_graph() && comes_from_gpu(facts, shown)
+}
+
+/// Whether the data was written out as literals, or made with literal sizes: a lesson, not a workload.
+fn is_visibly_small(facts: &Facts<'_>, shown: &Expr) -> bool {
+    let read: Vec<&Bind<'_>> = facts.binds().iter().filter(|bind| count_reads_in(shown, bind.name) > 0).collect();
+    let is_small = |bind: &&Bind<'_>| {
+        let made = bind.value_expr.and_then(|expr| facts.call_at(expr));
+        made.is_some_and(|call| is_of_few_literals(facts, call))
+    };
+    !read.is_empty() && read.iter().all(|bind| read.iter().filter(|other| other.name == bind.name).any(is_small))
+}
+
+/// `torch.tensor([1., 2., 3.])`, `torch.ones(2, 3)`: at most a few thousand numbers, in plain sight.
+fn is_of_few_literals(facts: &Facts<'_>, call: &Call<'_>) -> bool {
+    let maker = facts.full_name(call).and_then(|name| name.strip_prefix("torch."));
+    let written = call.node.arguments.args.iter().map(|arg| facts.written(arg)).collect::<Vec<_>>().join(",");
+    let literal = !written.is_empty() && written.chars().all(|c| c.is_ascii_digit() || " .,-+e()[]\n".contains(c));
+    match maker {
+        Some("tensor" | "Tensor" | "FloatTensor" | "as_tensor") => literal,
+        Some("ones" | "zeros" | "rand" | "randn" | "arange" | "eye" | "empty") => {
+            let sizes = written.split(|c: char| !c.is_ascii_digit()).filter_map(|size| size.parse::<u64>().ok());
+            literal && sizes.fold(1u64, u64::saturating_mul) <= 4096
+        }
+        _ => false,
+    }
 }
 
 /// Whether something in the expression is moved to the GPU, or was before.

@@ -118,6 +118,20 @@ class Tagger(nn.Module):
     silent_on: &[
         "\
 import torch
+from torch import nn
+
+class Lora(nn.Module):
+    def __init__(self, rank):
+        super().__init__()
+        self.rows = nn.ParameterList([torch.zeros(1, 8) for _ in range(rank)])
+
+    def forward(self, x, upto):
+        for i in range(upto):
+            self.rows[i].requires_grad = False
+        return x @ torch.cat(tuple(self.rows)).T
+",
+        "\
+import torch
 
 class Options:
     requires_graph = False

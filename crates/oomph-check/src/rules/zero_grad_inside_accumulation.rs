@@ -44,7 +44,22 @@ def train(model, loader, optimizer, criterion, every):
             optimizer.zero_grad()
 ",
     }],
-    silent_on: &["\
+    silent_on: &[
+        "\
+import torch
+
+def private_step(model, xs, ys, optimizer, criterion):
+    for batch in range(10):
+        for x, y in zip(xs, ys):
+            criterion(model(x), y).backward()
+            for p in model.parameters():
+                p.samples.append(p.grad.detach().clone())
+            model.zero_grad()
+        for p in model.parameters():
+            p.grad = sum(p.samples)
+        optimizer.step()
+",
+        "\
 import torch
 
 def train(net_g, net_d, opt_g, opt_d, loader, criterion, every):
@@ -56,7 +71,8 @@ def train(net_g, net_d, opt_g, opt_d, loader, criterion, every):
         if i % every == 0:
             opt_g.step()
             opt_g.zero_grad()
-"],
+",
+    ],
     check,
 };
 
@@ -102,7 +118,9 @@ fn report_micro_loop(facts: &Facts<'_>, zero: &Call<'_>, report: &mut Report) ->
     let always =
         facts.is_unconditional_in(&zero.at, micro.block) && facts.is_unconditional_in(&backward.at, micro.block);
     let is_range = matches!(micro.kind, LoopKind::Range | LoopKind::Steps | LoopKind::Items);
-    if steps_inside || !always || !is_range {
+    // `p.grad` is copied away on every turn: gradients of single samples, added up elsewhere.
+    let taken = facts.source.slice(micro.range).contains(".grad");
+    if steps_inside || !always || !is_range || taken {
         return false;
     }
     report

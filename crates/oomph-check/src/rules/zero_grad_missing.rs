@@ -77,6 +77,19 @@ for epoch in range(5):
         "\
 import torch
 
+def one_step(model, x):
+    model(x).sum().backward()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    optimizer.step()
+
+def try_all(kinds, x):
+    for kind in kinds:
+        model = make(kind)
+        one_step(model, x)
+",
+        "\
+import torch
+
 def each(cases):
     for step in range(cases):
         model = torch.nn.Linear(8, 2)
@@ -202,7 +215,7 @@ fn plain_step(facts: &Facts<'_>, step: &Call<'_>, batches: &Loop<'_>) -> Option<
 fn helper_step(facts: &Facts<'_>, step: &Call<'_>) -> Option<(String, TextRange)> {
     let Callee::Project(id) = step.callee else { return None };
     let summary =
-        facts.summary(id).filter(|summary| summary.calls_backward && summary.steps && !summary.zeroes_grad)?;
+        facts.summary(id).filter(|summary| summary.calls_backward && summary.steps_batch && !summary.zeroes_grad)?;
     let node = facts.function_def(id).node;
     let here = facts.outline().functions.iter().any(|function| std::ptr::eq(function.node, node));
     let mut steps = facts.effects_of(Effect::Step, Some(id.index));
