@@ -80,6 +80,7 @@ class Following:
             "repeat_interleave": self._repeat_interleave,
             "multinomial": self._multinomial,
             "_is_all_true": self._is_all_true,
+            "_linalg_check_errors": self._check_errors,
             "isnan": self._isnan,
             "_amp_foreach_non_finite_check_and_unscale_": self._unscale,
         }
@@ -467,6 +468,13 @@ class Following:
         if result.is_cuda and not is_known:
             self._quietly(lambda: self.values.put(result, self._full(result, True), reads.FINITE))
         return result
+
+    def _check_errors(self, _shape: _Shape, run: Callable[[], Any], args: tuple[Any, ...], _kwargs: dict[str, Any]) -> Any:
+        """Factorizations are taken to succeed."""
+        codes = args[0]
+        if codes.is_cuda and self._quietly(lambda: self.values.of(codes)) is None:
+            self._quietly(lambda: self.values.put(codes, self._full(codes, 0), reads.FINITE))
+        return run()
 
     def _isnan(self, _shape: _Shape, run: Callable[[], Any], args: tuple[Any, ...], _kwargs: dict[str, Any]) -> Any:
         result = run()

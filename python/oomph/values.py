@@ -48,7 +48,7 @@ class Values:
         self._life = torch.multiprocessing.reductions.StorageWeakRef
         self._whole_types = {torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64}
         address = getattr(torch._C, "_storage_address", None)
-        self._address = address or (lambda tensor: tensor.untyped_storage()._cdata)
+        self._address_of_storage = address or (lambda tensor: tensor.untyped_storage()._cdata)
 
     def may_keep(self, tensor: Any, most_floats: int = MOST_FLOATS) -> bool:
         """Whether a tensor on the card is small enough for its values to be kept."""
@@ -68,6 +68,8 @@ class Values:
     def put(self, tensor: Any, values: Any, assumed: str | None = None, *, is_new: bool = False) -> None:
         """Keeps values for a tensor; for a part of a storage only if the rest is known, or new and of no interest."""
         address = self._address(tensor)
+        if not address:
+            return
         kept = self._find(tensor)
         storage_bytes = tensor.untyped_storage().nbytes()
         if is_new or tensor.numel() * tensor.element_size() == storage_bytes:
@@ -98,6 +100,10 @@ class Values:
     def forget_all(self) -> None:
         """Nobody knows anything any longer."""
         self._kept.clear()
+
+    def _address(self, tensor: Any) -> int:
+        """Where the tensor's storage is; 0 if it has none, as the wrappers of `torch.func` and sparse tensors."""
+        return self._address_of_storage(tensor) if self.torch._C._has_storage(tensor) else 0
 
     def _find(self, tensor: Any) -> _Kept | None:
         kept = self._kept.get(self._address(tensor))

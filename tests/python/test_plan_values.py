@@ -225,3 +225,34 @@ def test_numbers_keep_types_and_errors_keep_their_words(planned):
     assert code == 2
     assert "RuntimeError: Tensors must have same number of dimensions" in err
     assert "site-packages/oomph/" not in err
+
+
+def test_factorizations_are_taken_to_succeed(planned):
+    code, plan, err = planned("""
+        import torch
+        x = torch.randn(8, 32, 32, device="cuda", requires_grad=True)
+        y = torch.linalg.cholesky(x @ x.mT + 32 * torch.eye(32, device="cuda"))
+        (torch.linalg.solve(x, y).sum() + torch.linalg.inv(y[0]).sum()).backward()
+        assert x.grad.shape == x.shape
+    """)
+    assert code == 0, err
+    assert {read["assumed"] for read in plan["reads"]} == {"finite"}
+
+
+def test_transforms_of_functions_run(planned):
+    code, _, err = planned("""
+        import torch
+        import torch.nn.functional as F
+        from torch.func import functional_call, grad, hessian, vmap
+
+        model = torch.nn.Linear(16, 4).cuda()
+        params = {name: p.detach() for name, p in model.named_parameters()}
+        x, y = torch.randn(8, 16, device="cuda"), torch.randint(4, (8,), device="cuda")
+        loss = lambda p, x, y: -F.cross_entropy(functional_call(model, p, (x[None],)), y[None]) * 2
+        grads = vmap(grad(loss), in_dims=(None, 0, 0))(params, x, y)
+        assert grads["weight"].shape == (8, 4, 16)
+        count = torch.zeros(8, device="cuda", dtype=torch.long)
+        assert vmap(lambda n: n.clone().add_(1) + 1)(count).shape == (8,)
+        assert hessian(lambda w: (x @ w).square().sum())(params["weight"][0]).shape == (16, 16)
+    """)
+    assert code == 0, err

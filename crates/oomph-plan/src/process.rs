@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use nix::sys::personality::{self, Persona};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::error::PlanError;
@@ -24,6 +25,7 @@ pub(crate) fn run(command: &mut Command, python: &Path) -> Result<ExitStatus, Pl
         .into_iter()
         .filter_map(|signal| signal_hook::flag::register(signal, Arc::clone(&interrupted)).ok())
         .collect();
+    keep_addresses();
     let input = Input::own();
     let result = command
         .stdin(input.for_child())
@@ -47,6 +49,15 @@ pub(crate) fn run(command: &mut Command, python: &Path) -> Result<ExitStatus, Pl
     }
     input.rewind();
     if interrupted.load(Ordering::Relaxed) { Err(PlanError::Interrupted) } else { result }
+}
+
+/// Gives the commands that are started from now on the same addresses in every run: where PyTorch's allocator chooses
+/// between equal blocks by address, the same plan comes out each time.
+fn keep_addresses() {
+    // A container may forbid it. The plan is no worse for it: a card's run differs from the next in this too.
+    if let Ok(persona) = personality::get() {
+        let _ = personality::set(persona | Persona::ADDR_NO_RANDOMIZE);
+    }
 }
 
 /// Our own standard input, for scripts that read it.

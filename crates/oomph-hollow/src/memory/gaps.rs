@@ -30,22 +30,6 @@ impl Gaps {
         Some(start)
     }
 
-    /// Takes `bytes` from the end of the highest gap that has `bytes_to_spare` more. Looks at every gap above it.
-    pub(crate) fn take_highest(&mut self, bytes: u64, bytes_to_spare: u64) -> Option<u64> {
-        let least = bytes.checked_add(bytes_to_spare)?;
-        let (&start, &gap_bytes) = self.by_start.iter().rfind(|&(_, &gap_bytes)| gap_bytes >= least)?;
-        self.remove_gap(start, gap_bytes);
-        self.insert_gap(start, gap_bytes - bytes);
-        Some(start + gap_bytes - bytes)
-    }
-
-    /// Takes out the gap that starts there, whole.
-    pub(crate) fn take_at(&mut self, start: u64) -> Option<u64> {
-        let &gap_bytes = self.by_start.get(&start)?;
-        self.remove_gap(start, gap_bytes);
-        Some(gap_bytes)
-    }
-
     /// Whether this is the one gap, and all that lies there is free.
     pub(crate) fn is_all(&self, start: u64, bytes: u64) -> bool {
         self.by_start.get(&start) == Some(&bytes)
@@ -117,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn gaps_are_found_by_size_and_from_either_end() {
+    fn gaps_are_found_by_size_and_from_below() {
         let gaps = || {
             let mut gaps = Gaps::new();
             gaps.add(0, 20);
@@ -128,10 +112,5 @@ mod tests {
         assert_eq!(gaps().take(5), Some(30));
         assert_eq!(gaps().take_lowest(5), Some(0));
         assert_eq!(gaps().take_lowest(25), Some(50));
-        assert_eq!(gaps().take_highest(5, 0), Some(75));
-        assert_eq!(gaps().take_highest(10, 20), Some(70));
-        assert_eq!(gaps().take_highest(10, 21), None);
-        assert_eq!(gaps().take_at(30), Some(10));
-        assert_eq!(gaps().take_at(31), None);
     }
 }

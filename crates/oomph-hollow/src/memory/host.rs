@@ -2,23 +2,25 @@
 
 use std::ptr;
 
-use super::{Kind, PAGE_BYTES, ledger};
+use super::{Kind, ledger};
 use crate::fault::{Fault, Outcome};
 
 const HOST_PAGE_BYTES: u64 = 4096;
 /// Copies at least this large look for pages that need no zeros.
 const LARGE_COPY_BYTES: usize = 1 << 20;
 
-/// Reserves addresses that cannot be touched, aligned to a page of the device.
-pub(super) fn reserve(bytes: u64) -> Option<u64> {
-    let padded = usize::try_from(bytes.checked_add(PAGE_BYTES)?).ok()?;
+/// Reserves addresses that cannot be touched, from a multiple of `alignment_bytes` on.
+///
+/// Asks for as much more as the driver does, so that they fit into the same holes between other mappings.
+pub(super) fn reserve(bytes: u64, alignment_bytes: u64) -> Option<u64> {
+    let padded = usize::try_from(bytes.checked_add(alignment_bytes - HOST_PAGE_BYTES)?).ok()?;
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
     // SAFETY: a new mapping at an address of the kernel's choice touches nothing that exists.
     let start = unsafe { libc::mmap(ptr::null_mut(), padded, libc::PROT_NONE, flags, -1, 0) };
     if start == libc::MAP_FAILED {
         return None;
     }
-    let (start, aligned) = (start as u64, (start as u64).next_multiple_of(PAGE_BYTES));
+    let (start, aligned) = (start as u64, (start as u64).next_multiple_of(alignment_bytes));
     unmap(start, aligned - start);
     unmap(aligned + bytes, start + padded as u64 - aligned - bytes);
     Some(aligned)

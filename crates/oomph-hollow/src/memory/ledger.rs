@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::PAGE_BYTES;
 use super::chunks::{Chunks, UNIT_BYTES};
 use super::pool::Pools;
-use super::space::{Own, Space};
+use super::space::{OperatingSystem, Own, Space};
 use super::virtual_memory::VirtualMemory;
 use crate::card;
 use crate::fault::{Fault, Outcome};
@@ -63,7 +63,7 @@ pub(crate) struct Device {
     taken_bytes: u64,
     peak_bytes: u64,
     own: Own,
-    /// None until the first request.
+    /// None until there is a context.
     space: Option<Space>,
     small: Chunks,
 }
@@ -93,23 +93,19 @@ impl Device {
         self.taken_bytes = self.taken_bytes.saturating_sub(bytes);
     }
 
-    fn space(&mut self) -> Outcome<&mut Space> {
-        if self.space.is_none() {
-            self.space = Some(reserve_space(self.capacity_bytes + self.context_bytes, self.own)?);
-        }
-        self.space.as_mut().ok_or(Fault::OUT_OF_MEMORY)
+    fn space(&mut self) -> &mut Space {
+        self.space.get_or_insert_with(|| Space::new(OperatingSystem, self.own))
     }
 
     /// Kernels get larger stacks. They are part of what a context takes, so nothing is charged.
-    pub(super) fn grow_stacks(&mut self) -> Outcome {
-        self.space()?.grow_stacks();
-        Ok(())
+    pub(super) fn grow_stacks(&mut self) {
+        self.space().grow_stacks();
     }
 
     /// Addresses for `bytes`, and the bytes counted.
     pub(super) fn take_pages(&mut self, bytes: u64) -> Outcome<u64> {
         self.charge(bytes)?;
-        let address = self.space()?.take(bytes);
+        let address = self.space().take(bytes);
         if address.is_none() {
             self.give_back(bytes);
         }
@@ -139,18 +135,6 @@ impl Device {
             self.return_pages(page, page_bytes);
         }
     }
-}
-
-/// Reserves addresses for a device: several times its memory, so that no order of requests runs out of them.
-fn reserve_space(memory_bytes: u64, own: Own) -> Outcome<Space> {
-    let mut bytes = (8 * memory_bytes).max(1 << 38).next_multiple_of(PAGE_BYTES);
-    while bytes >= memory_bytes {
-        if let Some(start) = super::host::reserve(bytes) {
-            return Ok(Space::new(start, bytes, own));
-        }
-        bytes = (bytes / 2).next_multiple_of(PAGE_BYTES);
-    }
-    Err(Fault::OUT_OF_MEMORY)
 }
 
 /// The state behind the lock.
@@ -196,6 +180,8 @@ impl Ledger {
     pub(super) fn charge_context(&mut self, device: u32) -> Outcome {
         let device = self.device_mut(device)?;
         device.has_context = true;
+        // The driver's own arenas lie where the program's memory ends at this moment.
+        device.space();
         device.charge(0)
     }
 
@@ -225,7 +211,7 @@ impl Ledger {
     }
 
     pub(super) fn import(&mut self, device: u32, bytes: u64) -> Outcome<u64> {
-        let address = super::host::reserve(bytes.next_multiple_of(PAGE_BYTES)).ok_or(Fault::OUT_OF_MEMORY)?;
+        let address = super::host::reserve(bytes.next_multiple_of(PAGE_BYTES), PAGE_BYTES).ok_or(Fault::OUT_OF_MEMORY)?;
         self.note(address, bytes, Kind::Imported, device);
         Ok(address)
     }

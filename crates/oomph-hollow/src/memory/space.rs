@@ -1,39 +1,42 @@
 //! Addresses: which ones a request gets.
 //!
 //! PyTorch's allocator breaks ties between equal blocks by address, so the order of addresses shows in the peaks. The
-//! rule is what the driver of an H200 does, found in the addresses of 150 recorded runs:
+//! rule is what the driver of an H200 does, found in the addresses of 150 recorded runs and in the calls that it makes to
+//! the operating system:
 //!
-//! - Addresses come in arenas, multiples of 32 MiB. A request takes the lowest gap of any arena that holds it, from the
-//!   gap's start; only if there is none a new arena is opened.
-//! - An arena that is empty goes back to the operating system. A new one lies at the end of the highest hole that has
-//!   32 MiB to spare, else below all others.
+//! - Addresses come in arenas, multiples of 32 MiB. A request takes the lowest gap that holds it of the arena that was
+//!   opened last among those that have one, from the gap's start; only if there is none a new arena is opened.
+//! - The operating system says where a new arena lies ([`Source`]), as it does for the program's own memory: what the
+//!   host has freed, such as weights that were copied to the device, is filled again from above. An arena that is empty
+//!   goes back to it.
 //! - The first arenas are the driver's own ([`Own`]), with room for others in them.
-//!
-//! Not modelled: holes that the program's own use of the host's address space leaves above the first arena.
-
-use std::collections::BTreeMap;
 
 use super::gaps::Gaps;
+use super::host;
 
 const MIB: u64 = 1 << 20;
 
 /// What the driver opens addresses by.
 const CHUNK_BYTES: u64 = 32 * MIB;
 
-/// What the driver itself has: its first two arenas, with room for others in both.
+/// What the driver itself has: its first arenas, with room for others in two of them.
 ///
-/// On an H200 the lower one holds the stacks of kernels, 414 MiB; 2 MiB are left over. The higher one has 128 MiB, of
-/// which 24 in the middle are free. The stacks grow to 506 MiB, and so move to another arena, once a module is loaded
-/// that can call the system ([`Space::grow_stacks`]).
+/// On an H200 the first is full, the second has 96 MiB of which the last 24 are free. The third holds the stacks of
+/// kernels, 414 MiB; 2 MiB are left over. The stacks grow to 506 MiB, and so move to another arena, once a module is
+/// loaded that can call the system ([`Space::grow_stacks`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Own {
     stacks_bytes: u64,
     large_stacks_bytes: u64,
 }
 
-/// The higher of the driver's arenas, and where the gap in it begins and ends.
-const HIGHER_BYTES: u64 = 128 * MIB;
-const HIGHER_GAP: (u64, u64) = (72 * MIB, 96 * MIB);
+/// What the driver takes from its first two arenas.
+const OWN_BYTES: [u64; 2] = [32 * MIB, 72 * MIB];
+/// How large those are.
+const OWN_ARENA_BYTES: [u64; 2] = [32 * MIB, 96 * MIB];
+
+/// What kernels can allocate from, and print to: 8.3 MiB in whole pages.
+const HEAP_BYTES: u64 = 10 * MIB;
 
 impl Own {
     /// Stacks grow with the number of multiprocessors: the sizes were measured for 132.
@@ -43,35 +46,60 @@ impl Own {
     }
 }
 
+/// Where arenas come from.
+pub(crate) trait Source {
+    /// Addresses that begin at a multiple of `alignment_bytes`.
+    fn reserve(&mut self, bytes: u64, alignment_bytes: u64) -> Option<u64>;
+
+    /// Takes addresses back that [`Source::reserve`] gave.
+    fn release(&mut self, start: u64, bytes: u64);
+}
+
+/// The addresses of this process.
+#[derive(Debug)]
+pub(crate) struct OperatingSystem;
+
+impl Source for OperatingSystem {
+    fn reserve(&mut self, bytes: u64, alignment_bytes: u64) -> Option<u64> {
+        host::reserve(bytes, alignment_bytes)
+    }
+
+    fn release(&mut self, start: u64, bytes: u64) {
+        host::unmap(start, bytes);
+    }
+}
+
 /// Addresses reserved from the operating system together.
 #[derive(Debug)]
 struct Arena {
+    start: u64,
     bytes: u64,
     gaps: Gaps,
 }
 
-/// The addresses of one device, reserved from the operating system once.
+impl Arena {
+    fn holds(&self, address: u64) -> bool {
+        address.checked_sub(self.start).is_some_and(|offset| offset < self.bytes)
+    }
+}
+
+/// The addresses of one device.
 #[derive(Debug)]
-pub(crate) struct Space {
-    start: u64,
-    end: u64,
-    /// Where the lowest arena begins.
-    floor: u64,
-    arenas: BTreeMap<u64, Arena>,
-    /// Between arenas.
-    holes: Gaps,
+pub(crate) struct Space<S = OperatingSystem> {
+    source: S,
+    /// In the order in which they were opened.
+    arenas: Vec<Arena>,
     own: Own,
     /// Where the stacks lie until they grow.
     stacks: Option<u64>,
 }
 
-impl Space {
-    pub(crate) fn new(start: u64, bytes: u64, own: Own) -> Self {
-        let end = (start + bytes) / CHUNK_BYTES * CHUNK_BYTES;
-        let mut space = Self { start, end, floor: end, arenas: BTreeMap::new(), holes: Gaps::new(), own, stacks: None };
-        // A space too small for them belongs to no real card.
-        if let Some(higher) = space.open(HIGHER_BYTES, HIGHER_BYTES) {
-            space.give_back(higher + HIGHER_GAP.0, HIGHER_GAP.1 - HIGHER_GAP.0);
+impl<S: Source> Space<S> {
+    pub(crate) fn new(source: S, own: Own) -> Self {
+        let mut space = Self { source, arenas: Vec::new(), own, stacks: None };
+        // Where there are no addresses for these, requests will fail, and say so.
+        for (bytes, arena_bytes) in OWN_BYTES.into_iter().zip(OWN_ARENA_BYTES) {
+            space.open(bytes, arena_bytes);
         }
         space.stacks = space.take_for_stacks(own.stacks_bytes);
         space
@@ -79,7 +107,7 @@ impl Space {
 
     /// An address for `bytes`, a multiple of the page size.
     pub(crate) fn take(&mut self, bytes: u64) -> Option<u64> {
-        if let Some(address) = self.arenas.values_mut().find_map(|arena| arena.gaps.take_lowest(bytes)) {
+        if let Some(address) = self.arenas.iter_mut().rev().find_map(|arena| arena.gaps.take_lowest(bytes)) {
             return Some(address);
         }
         self.open(bytes, bytes.checked_next_multiple_of(CHUNK_BYTES)?)
@@ -87,29 +115,20 @@ impl Space {
 
     /// Opens an arena and takes `bytes` from its start.
     fn open(&mut self, bytes: u64, arena_bytes: u64) -> Option<u64> {
-        let start = if let Some(start) = self.holes.take_highest(arena_bytes, CHUNK_BYTES) {
-            start
-        } else {
-            self.floor = self.floor.checked_sub(arena_bytes).filter(|&floor| floor >= self.start)?;
-            self.floor
-        };
+        let start = self.source.reserve(arena_bytes, CHUNK_BYTES)?;
         let mut gaps = Gaps::new();
         gaps.add(start + bytes, arena_bytes - bytes);
-        self.arenas.insert(start, Arena { bytes: arena_bytes, gaps });
+        self.arenas.push(Arena { start, bytes: arena_bytes, gaps });
         Some(start)
     }
 
     pub(crate) fn give_back(&mut self, address: u64, bytes: u64) {
-        let Some((&start, arena)) = self.arenas.range_mut(..=address).next_back() else { return };
+        let Some(index) = self.arenas.iter().position(|arena| arena.holds(address)) else { return };
+        let arena = &mut self.arenas[index];
         arena.gaps.add(address, bytes);
-        let arena_bytes = arena.bytes;
-        if !arena.gaps.is_all(start, arena_bytes) {
-            return;
-        }
-        self.arenas.remove(&start);
-        self.holes.add(start, arena_bytes);
-        if let Some(hole_bytes) = self.holes.take_at(self.floor) {
-            self.floor += hole_bytes;
+        if arena.gaps.is_all(arena.start, arena.bytes) {
+            let empty = self.arenas.remove(index);
+            self.source.release(empty.start, empty.bytes);
         }
     }
 
@@ -117,28 +136,67 @@ impl Space {
         self.open(bytes, bytes.next_multiple_of(CHUNK_BYTES))
     }
 
-    /// Stacks grow, once: they move, and leave room where they were.
+    /// Stacks grow, once: they move, and leave room where they were. Beside them there is now a heap.
     pub(crate) fn grow_stacks(&mut self) {
         let Some(address) = self.stacks.take() else { return };
-        self.take_for_stacks(self.own.large_stacks_bytes);
         self.give_back(address, self.own.stacks_bytes);
+        self.take_for_stacks(self.own.large_stacks_bytes);
+        self.take(HEAP_BYTES);
     }
 
     pub(crate) fn holds(&self, address: u64) -> bool {
-        (self.start..self.end).contains(&address)
+        self.arenas.iter().any(|arena| arena.holds(address))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
 
+    /// Addresses given out from above, as the operating system does it.
+    struct TopDown {
+        end: u64,
+        taken: BTreeMap<u64, u64>,
+    }
+
+    impl TopDown {
+        fn of(end: u64) -> Self {
+            Self { end, taken: BTreeMap::new() }
+        }
+    }
+
+    impl Source for TopDown {
+        fn reserve(&mut self, bytes: u64, alignment_bytes: u64) -> Option<u64> {
+            let with_room = bytes.checked_add(alignment_bytes)? - 4096;
+            let ends = self.taken.iter().rev().map(|(&start, &bytes)| start + bytes).chain([0]);
+            let starts = [self.end].into_iter().chain(self.taken.keys().rev().copied());
+            let (hole, _) = starts.zip(ends).find(|(above, below)| above - below >= with_room)?;
+            let start = (hole - bytes) / alignment_bytes * alignment_bytes;
+            self.taken.insert(start, bytes);
+            Some(start)
+        }
+
+        fn release(&mut self, start: u64, bytes: u64) {
+            assert_eq!(self.taken.remove(&start), Some(bytes));
+        }
+    }
+
+    fn lowest(space: &Space<TopDown>) -> u64 {
+        space.arenas.iter().map(|arena| arena.start).min().unwrap()
+    }
+
+    fn fresh() -> Space<TopDown> {
+        Space::new(TopDown::of(1 << 40), Own::of_card(132))
+    }
+
     /// An H200 whose driver has no room left, and where its arenas begin.
-    fn full() -> (Space, u64) {
-        let mut space = Space::new(0, 1 << 40, Own::of_card(132));
+    fn full() -> (Space<TopDown>, u64) {
+        let mut space = fresh();
         space.take(2 * MIB).unwrap();
         space.take(24 * MIB).unwrap();
-        let base = space.floor;
+        let base = lowest(&space);
         (space, base)
     }
 
@@ -158,9 +216,9 @@ mod tests {
     /// From runs on an H200: a block beside what moves out keeps the arena, so that its room is filled from its start.
     #[test]
     fn the_driver_leaves_room_in_its_arenas() {
-        let mut space = Space::new(0, 1 << 40, Own::of_card(132));
-        let base = space.floor;
-        let at = |space: &mut Space, mib: u64| (space.take(mib * MIB).unwrap() as i64 - base as i64) / MIB as i64;
+        let mut space = fresh();
+        let base = lowest(&space);
+        let at = |space: &mut Space<TopDown>, mib: u64| (space.take(mib * MIB).unwrap() as i64 - base as i64) / MIB as i64;
         let before = [40, 20, 2, 2, 20, 2, 20].map(|mib| at(&mut space, mib));
         assert_eq!(before, [-64, -24, -4, -2, 488, 414, -96]);
         space.grow_stacks();
@@ -171,9 +229,9 @@ mod tests {
     /// From runs on an H200: else the arena goes back whole, and new ones are opened in its place, from its end.
     #[test]
     fn what_the_driver_leaves_can_go_back_whole() {
-        let mut space = Space::new(0, 1 << 40, Own::of_card(132));
-        let base = space.floor;
-        let at = |space: &mut Space, mib: u64| (space.take(mib * MIB).unwrap() as i64 - base as i64) / MIB as i64;
+        let mut space = fresh();
+        let base = lowest(&space);
+        let at = |space: &mut Space<TopDown>, mib: u64| (space.take(mib * MIB).unwrap() as i64 - base as i64) / MIB as i64;
         let before = [148, 20, 2].map(|mib| at(&mut space, mib));
         assert_eq!(before, [-160, 488, -12]);
         space.grow_stacks();
@@ -192,9 +250,25 @@ mod tests {
         assert_eq!(space.take(70 * MIB), Some(base - 96 * MIB));
     }
 
+    /// From runs on an H200: weights that the host gave up leave a hole above the first arenas. What is opened there is
+    /// used before older arenas that lie lower.
+    #[test]
+    fn what_the_host_frees_is_filled_from_above_and_used_first() {
+        let weights = (1 << 40) - 512 * MIB;
+        let mut source = TopDown::of(1 << 40);
+        source.taken.insert(weights, 512 * MIB);
+        let mut space = Space::new(source, Own::of_card(132));
+        let base = lowest(&space);
+        let at = |space: &mut Space<TopDown>, mib: u64| (space.take(mib * MIB).unwrap() as i64 - base as i64) / MIB as i64;
+        assert_eq!([1002, 16, 20].map(|mib| at(&mut space, mib)), [-1024, -22, 488]);
+        space.source.release(weights, 512 * MIB);
+        let above = 416 + 128 + 512;
+        assert_eq!([16, 64, 2].map(|mib| at(&mut space, mib)), [above - 32, above - 96, above - 16]);
+    }
+
     #[test]
     fn a_space_ends() {
-        let mut space = Space::new(0, 64 * MIB, Own::of_card(132));
+        let mut space = Space::new(TopDown::of(640 * MIB), Own::of_card(132));
         assert!(space.take(40 * MIB).is_some());
         assert_eq!(space.take(40 * MIB), None);
         assert_eq!(space.take(u64::MAX), None);

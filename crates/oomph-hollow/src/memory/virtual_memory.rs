@@ -128,7 +128,7 @@ pub(crate) fn reserve_addresses(bytes: u64) -> Outcome<u64> {
     if bytes == 0 || !bytes.is_multiple_of(PAGE_BYTES) {
         return Err(Fault::INVALID_VALUE);
     }
-    let address = host::reserve(bytes).ok_or(Fault::OUT_OF_MEMORY)?;
+    let address = host::reserve(bytes, PAGE_BYTES).ok_or(Fault::OUT_OF_MEMORY)?;
     ledger().virtual_memory.reservations.insert(address, bytes);
     Ok(address)
 }
