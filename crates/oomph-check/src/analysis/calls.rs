@@ -502,6 +502,7 @@ impl<'a> Walker<'a, '_> {
             Gives::NewTensor => {
                 let mut value = Value::data();
                 value.device = given.device();
+                self.f.summary.moves_to_cuda |= value.device == Device::Cuda;
                 if given.is_true("requires_grad") {
                     value = value.flagged(Flags::LEAF);
                 }

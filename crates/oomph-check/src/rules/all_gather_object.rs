@@ -1,7 +1,7 @@
 //! `all-gather-object`: every rank gets everybody's predictions.
 
 use crate::analysis::events::{Call, LoopKind};
-use crate::analysis::value::{Flags, Value};
+use crate::analysis::value::{Device, Flags, Kind, Value};
 use crate::facts::Facts;
 use crate::finding::Level;
 use crate::python::Ranged;
@@ -77,8 +77,34 @@ def collect(model, loader, world):
     return everybody
 ",
         },
+        Example {
+            bad: "\
+import torch.distributed as dist
+
+def merge(features, world):
+    everybody = [None] * world
+    dist.all_gather_object(everybody, features.cuda())
+    return everybody
+",
+            good: "\
+import torch.distributed as dist
+
+def merge(features, world):
+    everybody = [None] * world
+    dist.all_gather_object(everybody, features.cpu())
+    return everybody
+",
+        },
     ],
     silent_on: &[
+        "\
+import torch.distributed as dist
+
+def merge(loss, world):
+    everybody = [None] * world
+    dist.all_gather_object(everybody, loss.cuda().mean().item())
+    return everybody
+",
         "\
 import torch.distributed as dist
 
@@ -111,7 +137,10 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
     for call in facts.calls_under("torch.distributed.") {
         let Some(value) = call.args.get(1) else { continue };
         let gathered = match call.name {
-            "all_gather_object" => is_output(value) || value.parts.iter().any(|parts| parts.iter().any(is_output)),
+            "all_gather_object" => {
+                let heavy = |value: &Value| is_output(value) || is_on_gpu(value);
+                heavy(value) || value.parts.iter().any(|parts| parts.iter().any(heavy))
+            }
             "all_gather" | "all_gather_into_tensor" => is_output(value) && in_evaluation(facts, call),
             _ => false,
         };
@@ -119,10 +148,17 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             continue;
         }
         let name = call.arg(1).map_or("the output", |expr| facts.written(expr));
-        report
-            .add(call, format!("Every GPU gets every rank's `{name}`: one copy a rank"))
-            .because(&value.made_at.range(), "the output of a model");
+        report.add(call, format!("Every GPU gets every rank's `{name}`: one copy a rank")).because(
+            &value.made_at.range(),
+            if is_output(value) { "the output of a model" } else { "tensors on the GPU" },
+        );
     }
+}
+
+/// Whether it is a tensor on the GPU, and more than one number.
+fn is_on_gpu(value: &Value) -> bool {
+    let tensor = matches!(value.kind, Kind::Tensor | Kind::Unknown);
+    tensor && value.device == Device::Cuda && !value.has(Flags::SCALAR) && !value.has(Flags::LOSS)
 }
 
 /// Whether it is what a model gave, as it came, with no graph: nothing is trained on it.

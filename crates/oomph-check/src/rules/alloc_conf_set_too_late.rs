@@ -4,6 +4,7 @@ use crate::analysis::events::{At, Call, StoreKind};
 use crate::analysis::value::{Device, Kind};
 use crate::facts::Facts;
 use crate::finding::{Edit, Level, Safety};
+use crate::python::ast::Keyword;
 use crate::python::{Expr, Ranged, Stmt, TextRange};
 use crate::questions::string_literal;
 use crate::report::Report;
@@ -187,7 +188,11 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
 
 /// Every place that sets the variable.
 pub(super) fn settings<'f, 'a>(facts: &'f Facts<'a>) -> Vec<Setting<'f, 'a>> {
-    let is_variable = |expr: &Expr| string_literal(expr).is_some_and(|name| VARIABLES.contains(&name));
+    let is_named = |expr: &Expr| string_literal(expr).is_some_and(|name| VARIABLES.contains(&name));
+    let is_variable = |expr: &Expr| match expr {
+        Expr::Name(name) => facts.given_to(name.id.as_str()).any(is_named),
+        _ => is_named(expr),
+    };
     let mut found = Vec::new();
     for store in facts.stores().iter().filter(|store| store.kind == StoreKind::Item) {
         let environment = facts.source.slice(store.target.range()).ends_with("environ");
@@ -204,6 +209,10 @@ pub(super) fn settings<'f, 'a>(facts: &'f Facts<'a>) -> Vec<Setting<'f, 'a>> {
         found.push(Setting { range: call.range(), value, at: &call.at });
     }
     for call in facts.calls_to("os.environ.update") {
+        let named = |keyword: &&Keyword| keyword.arg.as_ref().is_some_and(|name| VARIABLES.contains(&name.as_str()));
+        if let Some(keyword) = call.node.arguments.keywords.iter().find(named) {
+            found.push(Setting { range: call.range(), value: &keyword.value, at: &call.at });
+        }
         let Some(Expr::Dict(dict)) = call.arg(0) else { continue };
         for item in dict.items.iter().filter(|item| item.key.as_ref().is_some_and(is_variable)) {
             found.push(Setting { range: call.range(), value: &item.value, at: &call.at });
@@ -263,7 +272,7 @@ fn starts_cuda(facts: &Facts<'_>, call: &Call<'_>) -> bool {
     let moved = matches!(kind, Some(Kind::Tensor | Kind::Module));
     // A pipeline, or whatever else goes to the GPU by name.
     let of_library = matches!(kind, Some(Kind::Unknown | Kind::Made(_) | Kind::Instance(_)));
-    let by_name = call.arg(0).is_some_and(|device| string_literal(device).is_some_and(|name| name.starts_with("cuda")));
+    let by_name = call.arg(0).is_some_and(|device| is_always_cuda(facts, device));
     match call.name {
         "cuda" => moved || of_library && call.node.arguments.is_empty(),
         "to" => {
@@ -276,11 +285,18 @@ fn starts_cuda(facts: &Facts<'_>, call: &Call<'_>) -> bool {
     }
 }
 
+/// Whether a device is nothing but CUDA: `"cuda:0"`, or a name that is only given such.
+fn is_always_cuda(facts: &Facts<'_>, device: &Expr) -> bool {
+    let is_cuda = |expr: &Expr| string_literal(expr).is_some_and(|text| text.starts_with("cuda"));
+    let Expr::Name(name) = device else { return is_cuda(device) };
+    let mut given = facts.given_to(name.id.as_str()).peekable();
+    given.peek().is_some() && given.all(is_cuda)
+}
+
 /// Whether a name stands for a device that is `cuda` where there is one.
 fn names_cuda(facts: &Facts<'_>, device: &Expr) -> bool {
     let Expr::Name(name) = device else { return false };
-    let mut binds = facts.binds_of(name.id.as_str());
-    binds.any(|bind| bind.value_expr.is_some_and(|expr| facts.source.slice(expr.range()).contains("cuda")))
+    facts.given_to(name.id.as_str()).any(|expr| facts.written(expr).contains("cuda"))
 }
 
 /// The import of torch before a setting of the backend, which is read at that import.

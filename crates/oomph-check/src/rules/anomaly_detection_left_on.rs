@@ -1,7 +1,8 @@
 //! `anomaly-detection-left-on`: a debugging aid that stays in the finished program.
 
 use crate::analysis::events::{At, BlockKind, Call};
-use crate::facts::Facts;
+use crate::analysis::value::BlockId;
+use crate::facts::{Effect, Facts};
 use crate::finding::Level;
 use crate::python::{Expr, Ranged, Stmt};
 use crate::report::Report;
@@ -73,8 +74,37 @@ def train(model, loader, optimizer, criterion):
         optimizer.zero_grad()
 ",
         },
+        Example {
+            bad: "\
+import torch
+
+def train(model, loader, optimizer):
+    with torch.autograd.detect_anomaly():
+        for x in loader:
+            model(x).sum().backward()
+            optimizer.step()
+            optimizer.zero_grad()
+",
+            good: "\
+import torch
+
+def train(model, loader, optimizer):
+    for x in loader:
+        model(x).sum().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+",
+        },
     ],
     silent_on: &[
+        "\
+import torch
+
+def check_gradients(model, batches):
+    with torch.autograd.detect_anomaly():
+        for x in batches:
+            print(model(x).sum())
+",
         "\
 import torch
 
@@ -135,11 +165,22 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             )
         );
         let literal = node.arguments.args.first().is_none_or(|arg| is_true(Some(arg)));
-        let Some(batches) = facts.batch_loop(&item.at) else { continue };
+        // Around the loop or in it: either way every step is watched.
+        let around = || {
+            let inside = |id: &BlockId| {
+                facts.is_inside(*id, item.body) && facts.effects_in(Effect::Backward, *id).next().is_some()
+            };
+            let mut loops = facts.blocks().filter(|(_, block)| block.kind.loop_kind().is_some());
+            loops.find(|(id, _)| inside(id)).map(|(_, block)| block.range)
+        };
+        if !detects {
+            continue;
+        }
+        let Some(turns) = facts.batch_loop(&item.at).map(|batches| batches.head()).or_else(around) else { continue };
         if detects && literal && node.arguments.keywords.is_empty() && is_unconditional(facts, &item.at) {
             report
                 .add(item.expr, "Anomaly detection is on in every step: every operation records its Python stack")
-                .because(&batches.head(), "once a batch, without a condition");
+                .because(&turns, "once a batch, without a condition");
         }
     }
     let trainers = facts

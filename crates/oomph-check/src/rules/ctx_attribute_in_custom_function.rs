@@ -5,7 +5,7 @@ use crate::analysis::tables::ClassKind;
 use crate::analysis::value::Kind;
 use crate::facts::{Facts, FunctionKind};
 use crate::finding::Level;
-use crate::python::{Expr, Ranged};
+use crate::python::{Expr, Ranged, Stmt};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
 
@@ -135,6 +135,29 @@ class Sigmoid(torch.autograd.Function):
         ctx.save_for_backward(output)
 ",
         },
+        Example {
+            bad: "\
+import torch
+
+class Exp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.kept = []
+        y = x.exp()
+        ctx.kept.append(y)
+        return y
+",
+            good: "\
+import torch
+
+class Exp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        y = x.exp()
+        ctx.save_for_backward(y)
+        return y
+",
+        },
     ],
     silent_on: &[
         "\
@@ -184,7 +207,8 @@ class Tracker:
 
 fn check(facts: &Facts<'_>, report: &mut Report) {
     for store in facts.stores() {
-        if store.kind != StoreKind::Attribute || !is_in_forward(facts, store) || !is_on_ctx(facts, store) {
+        let kept = matches!(store.kind, StoreKind::Attribute | StoreKind::Append | StoreKind::Item);
+        if !kept || !is_in_forward(facts, store) || !is_on_ctx(facts, store) {
             continue;
         }
         let held = matches!(store.value.kind, Kind::Tensor | Kind::Unknown)
@@ -231,7 +255,11 @@ fn output_kept<'f>(facts: &'f Facts<'_>, store: &Store<'_>) -> Option<(&'f str, 
             .find(kept)
             .map(|item| (facts.source.slice(item.range()), output.range()));
     }
-    let kept = items_of(store.value_expr);
+    let mut kept = items_of(store.value_expr);
+    if let Some(Stmt::Assign(assign)) = facts.statement(store.at.stmt).map(|statement| statement.node) {
+        // `y = ctx.y = x.exp()`: both are the output.
+        kept.extend(assign.targets.iter().filter(|target| target.is_name_expr() && assign.targets.len() > 1));
+    }
     let target = facts.source.slice(store.target.range());
     let returns = facts.returns().iter().filter(|found| found.at.function == store.at.function);
     returns.filter(|found| found.at.order > store.at.order).find_map(|found| {

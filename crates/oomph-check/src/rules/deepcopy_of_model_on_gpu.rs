@@ -1,10 +1,10 @@
 //! `deepcopy-of-model-on-gpu`: the best weights so far are kept as a second model on the GPU.
 
-use crate::analysis::events::{Call, LoopKind};
+use crate::analysis::events::{Call, LoopKind, StoreKind};
 use crate::analysis::value::{Device, Kind};
 use crate::facts::{Effect, Facts, FunctionKind, Loop};
 use crate::finding::{Edit, Level, Safety};
-use crate::python::{Expr, Ranged, Stmt, count_reads, root_name};
+use crate::python::{Expr, Ranged, Stmt, TextRange, count_reads, root_name};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
 
@@ -116,8 +116,52 @@ def fit(net, loader, optimizer, validate, stopper: Stopper):
         stopper.step(validate(net), net)
 ",
         },
+        Example {
+            bad: "\
+import torch
+
+def fit(model, loader, optimizer, epochs, score):
+    model.cuda()
+    best = 0
+    for epoch in range(epochs):
+        for x in loader:
+            model(x.cuda()).sum().backward()
+            optimizer.step()
+            optimizer.zero_grad()
+        if score(model) > best:
+            best, weights = score(model), {k: v.clone() for k, v in model.state_dict().items()}
+    return weights
+",
+            good: "\
+import torch
+
+def fit(model, loader, optimizer, epochs, score):
+    model.cuda()
+    best = 0
+    for epoch in range(epochs):
+        for x in loader:
+            model(x.cuda()).sum().backward()
+            optimizer.step()
+            optimizer.zero_grad()
+        if score(model) > best:
+            best, weights = score(model), {k: v.to('cpu', copy=True) for k, v in model.state_dict().items()}
+    return weights
+",
+        },
     ],
     silent_on: &[
+        "\
+import copy
+import torch
+
+def rounds(model, clients, epochs):
+    model.cuda()
+    for epoch in range(epochs):
+        locals = []
+        for client in clients:
+            locals.append(copy.deepcopy(model))
+        model.load_state_dict(average(locals))
+",
         "\
 import copy
 
@@ -188,23 +232,63 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
     for call in facts.calls_to("copy.deepcopy") {
         let Some(copied) = call.arg(0) else { continue };
         kept_by_object(facts, report, call, copied);
-        let trains = |turns: &Loop<'_>| facts.effects_in(Effect::Step, turns.block).next().is_some();
-        let epochs = facts.loops(&call.at).find(|turns| turns.kind == LoopKind::Epochs || trains(turns));
-        let Some(turns) = epochs.or_else(|| facts.batch_loop(&call.at)) else { continue };
         let Some((module, is_state)) = module_copied(facts, call, copied) else { continue };
-        let Some(target) = only_kept(facts, call, &turns, is_state) else { continue };
-        let Some(moved) = moves_to_gpu(facts, module) else { continue };
-        let name = facts.source.slice(target.range());
-        let text = facts.source.slice(module.range());
-        report
-            .add(
-                call,
-                format!("`{name}` is a second copy of `{text}` on the GPU, kept through the rest of the training"),
-            )
-            .because(&turns.head(), "this loop trains on, with the copy beside it")
-            .because(&moved, "the model is moved to the GPU")
-            .unsafe_fix("Copy to main memory", copy_to_cpu(call, copied, text, is_state));
+        let edits = copy_to_cpu(call, copied, facts.written(module), is_state);
+        kept_by_loop(facts, report, &Copied { call, whole: call.node.range(), module, is_state }, edits);
     }
+    // The same by hand: `{k: v.clone() for k, v in model.state_dict().items()}`.
+    for call in facts.calls_named("state_dict") {
+        let around = facts.around(call);
+        let Some(whole) = around.iter().find(|outer| clones(facts, outer)).map(Ranged::range) else { continue };
+        let Some((module, true)) = module_of_state(facts, call) else { continue };
+        kept_by_loop(facts, report, &Copied { call, whole, module, is_state: true }, Vec::new());
+    }
+}
+
+/// A copy of a model's weights.
+struct Copied<'f, 'a> {
+    /// The call that copies, or that gives what is copied.
+    call: &'f Call<'a>,
+    /// The whole expression that is the copy.
+    whole: TextRange,
+    module: &'a Expr,
+    is_state: bool,
+}
+
+/// A copy that a loop makes and keeps while it trains on.
+fn kept_by_loop<'a>(facts: &Facts<'a>, report: &mut Report, copied: &Copied<'_, 'a>, edits: Vec<Edit>) {
+    let call = copied.call;
+    let trains = |turns: &Loop<'_>| facts.effects_in(Effect::Step, turns.block).next().is_some();
+    let epochs = facts.loops(&call.at).find(|turns| turns.kind == LoopKind::Epochs || trains(turns));
+    let Some(turns) = epochs.or_else(|| facts.batch_loop(&call.at)) else { return };
+    let Some(target) = only_kept(facts, copied, &turns).or_else(|| gathered(facts, copied, &turns)) else { return };
+    let Some(moved) = moves_to_gpu(facts, copied.module) else { return };
+    let (name, text) = (facts.written(target), facts.written(copied.module));
+    report
+        .add(
+            &copied.whole,
+            format!("`{name}` is a second copy of `{text}` on the GPU, kept through the rest of the training"),
+        )
+        .because(&turns.head(), "this loop trains on, with the copy beside it")
+        .because(&moved, "the model is moved to the GPU")
+        .unsafe_fix("Copy to main memory", edits);
+}
+
+/// Whether a comprehension clones every value where it is.
+fn clones(facts: &Facts<'_>, outer: &Expr) -> bool {
+    let Expr::DictComp(dict) = outer else { return false };
+    let text = facts.written(&*dict.value);
+    text.ends_with(".clone()") && !text.contains("cpu")
+}
+
+/// The list that collects a copy on every turn of a loop that trains.
+fn gathered<'a>(facts: &Facts<'a>, copied: &Copied<'_, 'a>, turns: &Loop<'a>) -> Option<&'a Expr> {
+    let store = facts.stores().iter().find(|store| {
+        store.kind == StoreKind::Append && store.value_expr.range() == copied.whole && store.via.is_none()
+    })?;
+    let trains = facts.effects_in(Effect::Step, turns.block).next().is_some();
+    let stays = facts.outlives(&store.holder, turns) && !facts.is_emptied_in(store.target, turns.block, store.at.stmt);
+    (trains && stays).then_some(store.target)
 }
 
 /// A copy of the weights in an attribute of a helper that training calls: early stopping, the best model so far.
@@ -239,22 +323,36 @@ fn kept_by_object<'a>(facts: &Facts<'a>, report: &mut Report, call: &Call<'a>, c
 
 /// The module whose weights are copied, and whether it is its `state_dict()`.
 fn module_copied<'a>(facts: &Facts<'a>, call: &Call<'a>, copied: &'a Expr) -> Option<(&'a Expr, bool)> {
-    if let Some(state) =
-        facts.call_at(copied).filter(|state| state.name == "state_dict" && state.node.arguments.is_empty())
-    {
-        let text = facts.source.slice(copied.range()).to_ascii_lowercase();
-        let other = ["opt", "sched", "scaler", "ema"].iter().any(|word| text.contains(word));
-        let module = state.receiver.as_ref().is_some_and(|value| matches!(value.kind, Kind::Module | Kind::Unknown));
-        return state.receiver_expr().filter(|_| module && !other).map(|expr| (expr, true));
+    let state = facts.call_at(copied).filter(|state| state.name == "state_dict");
+    if let Some(state) = state {
+        return module_of_state(facts, state);
     }
     let module = call.args.first().is_some_and(crate::analysis::value::Value::is_module);
     (module && matches!(copied, Expr::Name(_) | Expr::Attribute(_))).then_some((copied, false))
 }
 
+/// The module a `state_dict()` is of.
+fn module_of_state<'a>(facts: &Facts<'a>, state: &Call<'a>) -> Option<(&'a Expr, bool)> {
+    let text = facts.written(state).to_ascii_lowercase();
+    let other = ["opt", "sched", "scaler", "ema"].iter().any(|word| text.contains(word));
+    let module = state.receiver.as_ref().is_some_and(|value| matches!(value.kind, Kind::Module | Kind::Unknown));
+    let plain = module && !other && state.node.arguments.is_empty();
+    state.receiver_expr().filter(|_| plain).map(|expr| (expr, true))
+}
+
 /// What the copy is bound to, if the loop only keeps it there.
-fn only_kept<'a>(facts: &Facts<'a>, call: &Call<'_>, turns: &Loop<'a>, is_state: bool) -> Option<&'a Expr> {
-    let Some(Stmt::Assign(assign)) = facts.statement(call.at.stmt).map(|statement| statement.node) else { return None };
-    let target = assign.targets.first().filter(|_| assign.value.range() == call.node.range())?;
+fn only_kept<'a>(facts: &Facts<'a>, copied: &Copied<'_, 'a>, turns: &Loop<'a>) -> Option<&'a Expr> {
+    let at = &copied.call.at;
+    let Some(Stmt::Assign(assign)) = facts.statement(at.stmt).map(|statement| statement.node) else { return None };
+    let target = match (assign.targets.first()?, &*assign.value) {
+        (target, value) if value.range() == copied.whole => target,
+        // `best, weights = accuracy, deepcopy(...)`.
+        (Expr::Tuple(targets), Expr::Tuple(values)) => {
+            let index = values.elts.iter().position(|value| value.range() == copied.whole)?;
+            targets.elts.get(index)?
+        }
+        _ => return None,
+    };
     let name = match target {
         Expr::Name(name) => name.id.as_str(),
         Expr::Attribute(attribute) => attribute.attr.as_str(),
@@ -262,15 +360,15 @@ fn only_kept<'a>(facts: &Facts<'a>, call: &Call<'_>, turns: &Loop<'a>, is_state:
     };
     let body = facts.body_of(turns);
     let used = match target {
-        Expr::Name(_) => count_reads(body, name) > usize::from(is_state),
+        Expr::Name(_) => count_reads(body, name) > usize::from(copied.is_state),
         _ => false,
     };
-    let conditional = !facts.is_unconditional_in(&call.at, turns.block);
+    let conditional = !facts.is_unconditional_in(at, turns.block);
     (!used && conditional).then_some(target)
 }
 
 /// Where the file moves a module to the GPU, or to a device that may be one.
-fn moves_to_gpu(facts: &Facts<'_>, copied: &Expr) -> Option<crate::python::TextRange> {
+fn moves_to_gpu(facts: &Facts<'_>, copied: &Expr) -> Option<TextRange> {
     let text = facts.source.slice(copied.range());
     let module = |call: &&Call<'_>| {
         let same = call.receiver_expr().is_some_and(|expr| facts.source.slice(expr.range()) == text);

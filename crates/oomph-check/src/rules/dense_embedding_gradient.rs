@@ -2,9 +2,10 @@
 
 use crate::facts::Facts;
 use crate::finding::Level;
+use crate::python::Expr;
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
-use crate::uses::whole_number;
+use crate::uses::{last_name, whole_number};
 
 pub(super) static RULE: Rule = Rule {
     name: "dense-embedding-gradient",
@@ -16,18 +17,38 @@ pub(super) static RULE: Rule = Rule {
     cost: "Three more tables with Adam: 50 million rows of 64 floats are 12.8 GB, and 51.2 GB in all.",
     instead: "`sparse=True` with `torch.optim.SparseAdam` or `SGD`, `nn.EmbeddingBag`, or a sharded table.",
     when_not: "The weight is tied to an output layer, or the optimizer knows no sparse gradients.",
-    examples: &[Example {
-        bad: "\
+    examples: &[
+        Example {
+            bad: "\
 from torch import nn
 
 users = nn.Embedding(50_000_000, 64)
 ",
-        good: "\
+            good: "\
 from torch import nn
 
 users = nn.Embedding(50_000_000, 64, sparse=True)
 ",
-    }],
+        },
+        Example {
+            bad: "\
+from torch import nn
+
+class Items(nn.Module):
+    def __init__(self, items=20_000_000, width=64):
+        super().__init__()
+        self.table = nn.Embedding(items, width)
+",
+            good: "\
+from torch import nn
+
+class Items(nn.Module):
+    def __init__(self, items=20_000_000, width=64):
+        super().__init__()
+        self.table = nn.Embedding(items, width, sparse=True)
+",
+        },
+    ],
     silent_on: &["\
 from torch import nn
 
@@ -42,8 +63,11 @@ const MANY_ROWS: u64 = 1_000_000;
 fn check(facts: &Facts<'_>, report: &mut Report) {
     for call in ["torch.nn.Embedding", "torch.nn.EmbeddingBag"].iter().flat_map(|name| facts.calls_to(name)) {
         let Some(rows) = call.arg(0).or_else(|| call.keyword("num_embeddings")) else { continue };
-        let many = whole_number(rows).is_some_and(|rows| rows >= MANY_ROWS);
-        if !many || call.keyword("sparse").is_some() || call.has_star() {
+        let large = |rows: &Expr| whole_number(rows).is_some_and(|rows| rows >= MANY_ROWS);
+        let named = |name: &str| facts.given_at(name, &call.at).into_iter().any(large);
+        let many = large(rows) || last_name(rows).is_some_and(named);
+        let chosen = call.keyword("sparse").is_some() && !call.keyword_is("sparse", false);
+        if !many || chosen || call.has_star() {
             continue;
         }
         let text = facts.written(rows);

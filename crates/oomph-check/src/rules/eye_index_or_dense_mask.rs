@@ -6,7 +6,7 @@ use crate::finding::Level;
 use crate::python::{Expr, Ranged};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
-use crate::uses::whole_number;
+use crate::uses::{last_name, whole_number};
 
 pub(super) static RULE: Rule = Rule {
     name: "eye-index-or-dense-mask",
@@ -19,8 +19,27 @@ pub(super) static RULE: Rule = Rule {
     cost: "4 bytes x length^2, twice: 8 GB at 32,768 tokens; 1 GB as truth values.",
     instead: "`scaled_dot_product_attention(..., is_causal=True)`, or a boolean buffer registered once.",
     when_not: "The length is small.",
-    examples: &[Example {
-        bad: "\
+    examples: &[
+        Example {
+            bad: "\
+import torch
+
+VOCABULARY = 50_257
+
+def one_hot(tokens):
+    return torch.eye(VOCABULARY)[tokens]
+",
+            good: "\
+import torch
+
+table = torch.nn.Embedding(50_257, 64)
+
+def embed(tokens):
+    return table(tokens)
+",
+        },
+        Example {
+            bad: "\
 import torch
 from torch import nn
 
@@ -31,7 +50,7 @@ class Attention(nn.Module):
         scores = (q @ k.transpose(-2, -1)).masked_fill(mask == 0, float('-inf'))
         return scores.softmax(-1), v
 ",
-        good: "\
+            good: "\
 import torch.nn.functional as F
 from torch import nn
 
@@ -39,8 +58,15 @@ class Attention(nn.Module):
     def forward(self, q, k, v):
         return F.scaled_dot_product_attention(q, k, v, is_causal=True), v
 ",
-    }],
+        },
+    ],
     silent_on: &[
+        "\
+import torch
+
+def one_hot(labels, classes=10):
+    return torch.eye(classes)[labels]
+",
         "\
 import torch
 from torch import nn
@@ -72,6 +98,7 @@ class Attention(nn.Module):
 };
 
 fn check(facts: &Facts<'_>, report: &mut Report) {
+    indexed_eye(facts, report);
     for call in ["tril", "triu"].iter().flat_map(|name| facts.calls_named(name)) {
         let by_torch = facts.full_name(call).is_some_and(|name| matches!(name, "torch.tril" | "torch.triu"));
         let inner = if by_torch { call.arg(0) } else { call.receiver_expr() };
@@ -91,6 +118,26 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             )
             .because(square, "32 bits or more each, and as many as there are scores")
             .because(&call.node.func.range(), "the same at every call");
+    }
+}
+
+/// `torch.eye(n)[index]` with a large `n`: a table of n x n to pick rows of zeros from.
+fn indexed_eye(facts: &Facts<'_>, report: &mut Report) {
+    for call in facts.calls_to("torch.eye") {
+        let Some(size) = call.arg(0) else { continue };
+        let large = |value: &Expr| whole_number(value).is_some_and(|number| number >= 4096);
+        let many = large(size)
+            || last_name(size)
+                .is_some_and(|name| name == "vocab_size" || facts.given_at(name, &call.at).into_iter().any(large));
+        let around = facts.around(call);
+        let picked = around.iter().find(|outer| !matches!(outer, Expr::Attribute(_) | Expr::Call(_)));
+        let Some(Expr::Subscript(picked)) = picked else { continue };
+        if many && picked.value.range().contains_range(call.node.range()) {
+            let size = facts.written(size);
+            report
+                .add(call, format!("A table of {size} x {size} numbers is made to pick rows of zeros from"))
+                .because(&picked.slice.range(), "each index takes one row");
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::facts::Facts;
 use crate::finding::{Level, Safety};
+use crate::python::Ranged;
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
 
@@ -16,8 +17,9 @@ pub(super) static RULE: Rule = Rule {
     cost: "Tens of milliseconds a step, which the GPU waits for.",
     instead: "Find the cycle: a module that stores a bound method, an exception that is kept, a hook over its own output.",
     when_not: "A library's cycle cannot be mended, or the collector is off and this is its schedule.",
-    examples: &[Example {
-        bad: "\
+    examples: &[
+        Example {
+            bad: "\
 import gc
 import torch
 
@@ -25,7 +27,7 @@ for x, y in train_loader:
     step(x, y)
     gc.collect()
 ",
-        good: "\
+            good: "\
 import gc
 import torch
 
@@ -33,7 +35,28 @@ for x, y in train_loader:
     step(x, y)
 gc.collect()
 ",
-    }],
+        },
+        Example {
+            bad: "\
+import gc
+import torch
+from transformers import TrainerCallback
+
+class Tidy(TrainerCallback):
+    def on_step_end(self, args, state, control, **kwargs):
+        gc.collect()
+",
+            good: "\
+import gc
+import torch
+from transformers import TrainerCallback
+
+class Tidy(TrainerCallback):
+    def on_epoch_end(self, args, state, control, **kwargs):
+        gc.collect()
+",
+        },
+    ],
     silent_on: &[
         "\
 import gc
@@ -68,13 +91,18 @@ for epoch in range(10):
 fn check(facts: &Facts<'_>, report: &mut Report) {
     let scheduled = facts.calls_to("gc.disable").next().is_some();
     for call in facts.calls_to("gc.collect").filter(|_| !scheduled) {
-        let Some(batches) = facts.batch_loop(&call.at) else { continue };
-        if facts.handler(&call.at).is_some() || !facts.is_unconditional_in(&call.at, batches.block) {
+        let by_loop = facts.batch_loop(&call.at).map(|batches| (batches.block, batches.head()));
+        let by_framework = || {
+            let function = facts.function(&call.at).filter(|_| facts.runs_per_batch(&call.at))?;
+            Some((facts.function_block(&call.at), function.node.name.range()))
+        };
+        let Some((outer, place)) = by_loop.or_else(by_framework) else { continue };
+        if facts.handler(&call.at).is_some() || !facts.is_unconditional_in(&call.at, outer) {
             continue;
         }
         report
             .add(call, "The collector runs once a batch: the GPU waits, and a cycle that holds tensors stays hidden")
-            .because(&batches.head(), "this loop runs once a batch")
+            .because(&place, "this runs once a batch")
             .unsafe_fix("Remove the call", facts.delete_statement(call.at.stmt));
     }
 }

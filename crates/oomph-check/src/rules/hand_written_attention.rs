@@ -1,6 +1,6 @@
 //! `hand-written-attention`: the table of scores is written out and kept.
 
-use crate::analysis::events::{Call, Callee, StoreKind};
+use crate::analysis::events::{At, Call, Callee, StoreKind};
 use crate::facts::Facts;
 use crate::finding::Level;
 use crate::python::ast::Operator;
@@ -195,7 +195,10 @@ fn softmax_of<'a>(facts: &Facts<'a>, call: &Call<'a>) -> Option<&'a Expr> {
         let dimension = call.keyword("dim").or_else(|| call.node.arguments.args.last());
         return scores.filter(|_| dimension.is_some_and(|dim| is_number(dim, -1) || is_number(dim, 3)));
     }
-    let name = last_name(&call.node.func).filter(|name| name.to_ascii_lowercase().contains("softmax"))?;
+    if call.callee != Callee::Module || facts.calls_to("torch.nn.Softmax").next().is_none() {
+        return None;
+    }
+    let name = last_name(&call.node.func)?;
     let over_last = |made: &Expr| {
         let Some(made) = facts.call_at(made) else { return false };
         let dimension = made.keyword("dim").or_else(|| made.arg(0));
@@ -220,31 +223,32 @@ enum Origin<'e> {
     Name(&'e str),
 }
 
-fn origin<'e>(facts: &Facts<'_>, scores: &'e Expr) -> Option<Origin<'e>> {
+fn origin<'e>(facts: &Facts<'_>, at: &At, scores: &'e Expr) -> Option<Origin<'e>> {
     match scores {
         Expr::Name(name) => Some(Origin::Name(name.id.as_str())),
         Expr::BinOp(node) if node.op == Operator::MatMult => {
-            is_transposed(facts, &node.right).then(|| Origin::Product(node.range()))
+            is_transposed(facts, at, &node.right).then(|| Origin::Product(node.range()))
         }
-        Expr::BinOp(node) if matches!(node.op, Operator::Mult | Operator::Div) => match origin(facts, &node.left) {
+        Expr::BinOp(node) if matches!(node.op, Operator::Mult | Operator::Div) => match origin(facts, at, &node.left) {
             Some(Origin::Name(_)) | None if node.op == Operator::Mult && node.right.is_bin_op_expr() => {
-                origin(facts, &node.right)
+                origin(facts, at, &node.right)
             }
             found => found,
         },
         // Masks are added; other biases are a reason to write it out.
-        Expr::BinOp(node) if node.op == Operator::Add && facts.written(&*node.right).contains("mask") => {
-            origin(facts, &node.left)
-        }
+        Expr::BinOp(node) if node.op == Operator::Add && is_mask(facts, &node.right) => origin(facts, at, &node.left),
         Expr::Call(call) => {
             let args = &call.arguments.args;
             let Expr::Attribute(method) = &*call.func else { return None };
             match method.attr.as_str() {
-                "matmul" | "bmm" => {
-                    args.last().is_some_and(|right| is_transposed(facts, right)).then(|| Origin::Product(call.range()))
+                "matmul" | "bmm" => args
+                    .last()
+                    .is_some_and(|right| is_transposed(facts, at, right))
+                    .then(|| Origin::Product(call.range())),
+                "masked_fill" | "masked_fill_" | "float" | "mul" | "div" | "type_as" => {
+                    origin(facts, at, &method.value)
                 }
-                "masked_fill" | "masked_fill_" | "float" | "mul" | "div" | "type_as" => origin(facts, &method.value),
-                "where" => origin(facts, args.get(1)?),
+                "where" => origin(facts, at, args.get(1)?),
                 "einsum" => is_score_einsum(args).then(|| Origin::Product(call.range())),
                 _ => None,
             }
@@ -266,9 +270,14 @@ fn is_score_einsum(args: &[Expr]) -> bool {
     summed == 1 && apart && (3..=4).contains(&left.len()) && left.len() == right.len() && left.len() == output.len()
 }
 
+fn is_mask(facts: &Facts<'_>, added: &Expr) -> bool {
+    let text = facts.written(added);
+    text.contains("mask") || text.contains("causal")
+}
+
 /// The product that scores come from, when every step between it and the softmax is a scaling or a mask.
 fn product_of(facts: &Facts<'_>, call: &Call<'_>, scores: &Expr, hops: u32) -> Option<TextRange> {
-    let name = match origin(facts, scores)? {
+    let name = match origin(facts, &call.at, scores)? {
         Origin::Product(range) => return Some(range),
         Origin::Name(name) => name,
     };
@@ -276,7 +285,8 @@ fn product_of(facts: &Facts<'_>, call: &Call<'_>, scores: &Expr, hops: u32) -> O
     let changed = facts.stores().iter().any(|store| {
         let target = facts.written(store.target);
         let own = target == name || target.starts_with(&format!("{name}["));
-        own && store.at.function == call.at.function && store.kind != StoreKind::Rebind
+        let masks = store.kind == StoreKind::AugAssign && is_mask(facts, store.value_expr);
+        own && store.at.function == call.at.function && store.kind != StoreKind::Rebind && !masks
     });
     if changed {
         return None;
@@ -287,7 +297,7 @@ fn product_of(facts: &Facts<'_>, call: &Call<'_>, scores: &Expr, hops: u32) -> O
     let mut product = None;
     for step in steps {
         let value = step.value_expr?;
-        match origin(facts, value)? {
+        match origin(facts, &call.at, value)? {
             Origin::Product(range) => product = product.or(Some(range)),
             Origin::Name(other) if other == name => {}
             Origin::Name(_) => product = product.or(product_of(facts, call, value, next)),
@@ -297,7 +307,7 @@ fn product_of(facts: &Facts<'_>, call: &Call<'_>, scores: &Expr, hops: u32) -> O
 }
 
 /// Whether an operand has its last two axes swapped: `k.transpose(-2, -1)`, `k.mT`, a name bound to such.
-fn is_transposed(facts: &Facts<'_>, operand: &Expr) -> bool {
+fn is_transposed(facts: &Facts<'_>, at: &At, operand: &Expr) -> bool {
     match operand {
         Expr::Call(call) => match &*call.func {
             Expr::Attribute(method) => match (method.attr.as_str(), &*call.arguments.args) {
@@ -317,13 +327,23 @@ fn is_transposed(facts: &Facts<'_>, operand: &Expr) -> bool {
             text.starts_with("k_t")
                 || text.starts_with("key_t")
                 || text == "kt"
-                || facts.binds_of(name.id.as_str()).count() == 1
-                    && facts
-                        .binds_of(name.id.as_str())
-                        .filter_map(|bind| bind.value_expr)
-                        .any(|expr| matches!(expr, Expr::Call(_)) && is_transposed(facts, expr))
+                || last_bound(facts, at, name.id.as_str())
+                    .is_some_and(|expr| matches!(expr, Expr::Call(_)) && is_transposed(facts, at, expr))
         }
         _ => false,
+    }
+}
+
+/// What a name was bound to last before a point of its function, or anywhere in the file if only once.
+fn last_bound<'a>(facts: &Facts<'a>, at: &At, name: &str) -> Option<&'a Expr> {
+    let here = facts.binds_of(name).filter(|bind| bind.at.function == at.function && bind.at.order < at.order);
+    if let Some(last) = here.max_by_key(|bind| bind.at.order) {
+        return last.value_expr;
+    }
+    let mut anywhere = facts.binds_of(name);
+    match (anywhere.next(), anywhere.next()) {
+        (Some(only), None) => only.value_expr,
+        _ => None,
     }
 }
 

@@ -19,8 +19,9 @@ pub(super) static RULE: Rule = Rule {
     cost: "Layers x batch x tokens x width numbers; with attentions, layers x batch x heads x tokens^2.",
     instead: "Leave the flag out.",
     when_not: "The states are read through an index, `out[2]`.",
-    examples: &[Example {
-        bad: "\
+    examples: &[
+        Example {
+            bad: "\
 import torch
 from transformers import AutoModel
 
@@ -28,7 +29,7 @@ model = AutoModel.from_pretrained('bert-base-cased')
 with torch.no_grad():
     pooled = model(**batch, output_hidden_states=True).pooler_output
 ",
-        good: "\
+            good: "\
 import torch
 from transformers import AutoModel
 
@@ -36,7 +37,26 @@ model = AutoModel.from_pretrained('bert-base-cased')
 with torch.no_grad():
     pooled = model(**batch).pooler_output
 ",
-    }],
+        },
+        Example {
+            bad: "\
+from transformers import AutoModel
+
+model = AutoModel.from_pretrained('bert-base-uncased', output_hidden_states=True)
+
+def encode(ids):
+    return model(ids).last_hidden_state.mean(1)
+",
+            good: "\
+from transformers import AutoModel
+
+model = AutoModel.from_pretrained('bert-base-uncased')
+
+def encode(ids):
+    return model(ids).last_hidden_state.mean(1)
+",
+        },
+    ],
     silent_on: &[
         "\
 from transformers import AutoModel
@@ -60,6 +80,7 @@ print(out[0], out[-1])
 const PLAIN_FIELDS: &[&str] = &["logits", "loss", "pooler_output", "last_hidden_state", "start_logits", "end_logits"];
 
 fn check(facts: &Facts<'_>, report: &mut Report) {
+    on_for_all(facts, report);
     for call in facts.calls() {
         for flag in ["output_hidden_states", "output_attentions"] {
             if !call.keyword_is(flag, true)
@@ -83,6 +104,28 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
                 .because(&read, "all that is read of the output")
                 .safe_fix("Leave the flag out", facts.remove_argument(call, keyword.range()));
         }
+    }
+}
+
+/// The flag given once for all forward passes, in a program that never reads what it keeps.
+fn on_for_all(facts: &Facts<'_>, report: &mut Report) {
+    const FLAG: &str = "output_hidden_states";
+    let text = &facts.source.text;
+    let by_place = ["[1]", "[2]", "[-1]", "[\"hidden_states\"]", "['hidden_states']", ".hidden_states"];
+    let plain = PLAIN_FIELDS.iter().any(|field| facts.outline().attribute_reads.contains_key(field));
+    if !plain || facts.attribute_reads("hidden_states") > 0 || by_place.iter().any(|way| text.contains(way)) {
+        return;
+    }
+    let made = facts.calls().iter().filter(|call| call.name == "from_pretrained" && call.keyword_is(FLAG, true));
+    let set = facts.binds_of(FLAG).filter(|bind| {
+        bind.target.is_attribute_expr()
+            && matches!(bind.value_expr, Some(Expr::BooleanLiteral(literal)) if literal.value)
+    });
+    let places = made.filter_map(|call| call.keyword(FLAG)).chain(set.filter_map(|bind| bind.value_expr));
+    for place in places {
+        report
+            .add(place, format!("`{FLAG}` keeps the result of every layer, and nothing reads it"))
+            .because(place, "on for every forward pass");
     }
 }
 

@@ -106,6 +106,38 @@ def run(model, loader):
         print(activations(model, x).mean())
 ",
         },
+        Example {
+            bad: "\
+import torch
+from torch import nn
+
+class Features:
+    def __init__(self):
+        self.model = nn.Sequential(nn.Linear(8, 8), nn.Linear(8, 2))
+
+    def extract(self, x):
+        self.model[0].register_forward_hook(self.keep)
+        return self.model(x)
+
+    def keep(self, module, args, out):
+        self.out = out.detach()
+",
+            good: "\
+import torch
+from torch import nn
+
+class Features:
+    def __init__(self):
+        self.model = nn.Sequential(nn.Linear(8, 8), nn.Linear(8, 2))
+        self.model[0].register_forward_hook(self.keep)
+
+    def extract(self, x):
+        return self.model(x)
+
+    def keep(self, module, args, out):
+        self.out = out.detach()
+",
+        },
     ],
     silent_on: &[
         "\
@@ -220,6 +252,21 @@ fn is_repeating(facts: &Facts<'_>, found: &Loop<'_>) -> bool {
     facts.is_per_batch(found) || found.kind == LoopKind::Epochs
 }
 
+/// Whether a method of what is computed again and again puts a hook on the object's model and then runs it.
+fn is_run_here(facts: &Facts<'_>, call: &Call<'_>) -> bool {
+    const AGAIN: &[&str] =
+        &["extract", "feature", "embed", "predict", "encode", "infer", "saliency", "cam", "heatmap", "activation"];
+    let name = facts.function_name(&call.at).to_ascii_lowercase();
+    let again = name == "__call__" || AGAIN.iter().any(|word| name.contains(word));
+    let kept = call.receiver_expr().and_then(root_name) == Some("self");
+    let runs = |other: &Call<'_>| {
+        other.at.function == call.at.function && other.at.order > call.at.order && other.callee == Callee::Module
+    };
+    let registers =
+        ["register", "add", "attach", "init", "setup"].iter().any(|word| name.contains(word) && name != "__call__");
+    again && kept && !registers && facts.calls().iter().any(runs)
+}
+
 /// Why the registration runs many times: a loop, a `forward`, or a function called once a batch.
 fn repeated(facts: &Facts<'_>, call: &Call<'_>) -> Option<(TextRange, &'static str)> {
     if let Some(turns) = facts.loops(&call.at).find(|found| is_repeating(facts, found)) {
@@ -234,6 +281,9 @@ fn repeated(facts: &Facts<'_>, call: &Call<'_>) -> Option<(TextRange, &'static s
     }
     if facts.kind_at(&call.at) == FunctionKind::Forward {
         return Some((function.node.name.range(), "once a forward pass"));
+    }
+    if is_run_here(facts, call) {
+        return Some((function.node.name.range(), "once a call, before the model runs"));
     }
     let index = call.at.function?;
     let mut calls = facts

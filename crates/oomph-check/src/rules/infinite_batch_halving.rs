@@ -77,6 +77,31 @@ def fit(trainer):
             trainer.batch_size = int(trainer.batch_size / 2)
 ",
         },
+        Example {
+            bad: "\
+import torch
+
+def predict(model, x):
+    batch_size = 512
+    while True:
+        try:
+            return torch.cat([model(part) for part in x.split(batch_size)])
+        except RuntimeError:
+            batch_size //= 2
+",
+            good: "\
+import torch
+
+def predict(model, x):
+    batch_size = 512
+    while batch_size >= 1:
+        try:
+            return torch.cat([model(part) for part in x.split(batch_size)])
+        except torch.OutOfMemoryError:
+            batch_size //= 2
+    raise MemoryError('one row does not fit')
+",
+        },
     ],
     silent_on: &[
         "\
@@ -122,8 +147,8 @@ def largest(run, low, high):
 
 fn check(facts: &Facts<'_>, report: &mut Report) {
     for (block, handler) in facts.handlers() {
-        let Some(caught) = facts.oom_caught(handler) else { continue };
         let Some((place, size)) = shrinks(facts, handler) else { continue };
+        let Some(caught) = facts.oom_caught(handler).or_else(|| any_error(facts, handler, &size)) else { continue };
         let Some((turns, test)) = endless_loop(facts, block) else { continue };
         let name = size.rsplit('.').next().unwrap_or(&size).to_owned();
         let bounded = test.contains(&name) || compares(facts.body_of_block(turns), facts, &name);
@@ -135,6 +160,15 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             .because(&caught, "on every out-of-memory error")
             .because(&head(facts, turns), "the loop tries again and checks no least size");
     }
+}
+
+/// The head of a handler of whatever goes wrong, when it makes batches smaller: memory is what it has in mind.
+fn any_error(facts: &Facts<'_>, handler: &ExceptHandlerExceptHandler, size: &str) -> Option<TextRange> {
+    let kind = handler.type_.as_deref()?;
+    let broad = matches!(facts.source.slice(kind.range()), "RuntimeError" | "Exception" | "(RuntimeError,)");
+    let name = size.to_ascii_lowercase();
+    let of_batches = name.contains("batch") || matches!(name.rsplit('.').next(), Some("bs" | "bsz" | "chunk_size"));
+    (broad && of_batches).then(|| kind.range())
 }
 
 /// The assignment in a handler that makes something smaller, and what.

@@ -165,7 +165,9 @@ fn used_once(facts: &Facts<'_>, call: &Call<'_>) -> Option<crate::python::TextRa
     let uses = uses_in(facts.body_around(&call.at), bound);
     let [only] = uses.as_slice() else { return None };
     let called = facts.calls().iter().find(|other| other.node.func.range() == only.name.range())?;
-    let returned = matches!(only.stmt, Stmt::Return(_));
+    let in_return =
+        |name: &str| uses_in(facts.body_around(&call.at), name).iter().any(|found| found.stmt.is_return_stmt());
+    let returned = matches!(only.stmt, Stmt::Return(_)) || facts.bound_name(called).is_some_and(in_return);
     let in_loop = facts.loops(&called.at).next().is_some();
     (!made_here && returned && !in_loop).then(|| called.range())
 }

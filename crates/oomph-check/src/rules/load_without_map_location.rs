@@ -1,7 +1,8 @@
 //! `load-without-map-location`: a checkpoint comes back to the card it was saved from.
 
-use crate::analysis::events::{BlockKind, Call};
+use crate::analysis::events::{BlockKind, Call, Callee, Return};
 use crate::analysis::tables::ClassKind;
+use crate::analysis::value::FunctionId;
 use crate::facts::Facts;
 use crate::finding::{Level, Safety};
 use crate::python::{Expr, ExprCall, Ranged, TextRange};
@@ -100,6 +101,28 @@ def serve(requests):
     net.eval()
     for x in requests:
         yield net(x.cuda()).argmax().item()
+",
+        },
+        Example {
+            bad: "\
+import torch
+
+def read(path):
+    return torch.load(path)
+
+def start(model, path):
+    model.load_state_dict(read(path))
+    return model.cuda()
+",
+            good: "\
+import torch
+
+def read(path):
+    return torch.load(path, map_location='cpu')
+
+def start(model, path):
+    model.load_state_dict(read(path))
+    return model.cuda()
 ",
         },
     ],
@@ -243,6 +266,9 @@ fn goes_into_state<'a>(facts: &Facts<'a>, call: &Call<'a>) -> Option<(&'a ExprCa
     if let Some(load) = facts.around(call).into_iter().find_map(|outer| load_state_dict(facts, outer)) {
         return Some((load, copies(load)));
     }
+    if let Some(found) = given_back(facts, call) {
+        return Some((found, false));
+    }
     let name = facts.bound_name(call)?;
     let body = facts.body_around(&call.at);
     let uses = uses_in(body, name);
@@ -254,6 +280,19 @@ fn goes_into_state<'a>(facts: &Facts<'a>, call: &Call<'a>) -> Option<(&'a ExprCa
     let load = calls.find(|call| is_load_state_dict(facts, call)).or_else(through_part)?;
     let everywhere = uses.iter().all(|found| found.calls().any(|call| is_load_state_dict(facts, call) && copies(call)));
     Some((load, everywhere && call.at.function.is_some()))
+}
+
+/// The `load_state_dict` that takes what a function of this file loads and returns as it is.
+fn given_back<'a>(facts: &Facts<'a>, call: &Call<'a>) -> Option<&'a ExprCall> {
+    let function = call.at.function?;
+    let returns = |found: &&Return<'_>| found.at.function == Some(function) && found.expr.range() == call.node.range();
+    facts.returns().iter().find(returns)?;
+    let id = FunctionId { file: facts.file_index(), index: function };
+    let mut callers = facts
+        .calls()
+        .iter()
+        .filter(|caller| caller.callee == Callee::Project(id) && caller.at.function != Some(function));
+    callers.find_map(|caller| goes_into_state(facts, caller)).map(|(load, _)| load)
 }
 
 fn load_state_dict<'e>(facts: &Facts<'_>, expr: &'e Expr) -> Option<&'e ExprCall> {

@@ -1,9 +1,10 @@
 //! `log-of-softmax`: two tensors where one would do.
 
-use crate::analysis::events::Call;
+use crate::analysis::events::{Bind, Call};
 use crate::facts::Facts;
 use crate::finding::{Edit, Level, Safety};
-use crate::python::{Expr, Ranged, TextRange};
+use crate::python::ast::Operator;
+use crate::python::{Expr, Ranged, TextRange, count_reads};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
 
@@ -55,6 +56,21 @@ def other(logits):
     return torch.log_softmax(logits, -1)
 ",
         },
+        Example {
+            bad: "\
+import torch
+
+def entropy(logits):
+    p = torch.softmax(logits, -1)
+    return torch.log(p + 1e-9).mean()
+",
+            good: "\
+import torch
+
+def entropy(logits):
+    return torch.log_softmax(logits, -1).mean()
+",
+        },
     ],
     silent_on: &["\
 import torch
@@ -70,14 +86,40 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
     for call in facts.calls_named("log") {
         let by_function = facts.full_name(call) == Some("torch.log");
         let inner = if by_function { call.arg(0) } else { call.receiver_expr() };
-        let Some(softmax) = inner.and_then(|inner| facts.call_at(inner)) else { continue };
-        if !is_softmax(facts, softmax) || !call.node.arguments.is_empty() && !by_function {
+        let Some(inner) = inner else { continue };
+        let Some(softmax) = probabilities(facts, call, inner, 4) else { continue };
+        if !call.node.arguments.is_empty() && !by_function {
             continue;
         }
+        let direct = inner.range() == softmax.node.range();
         report
             .add(call, "`log` of `softmax` keeps two tensors of the logits' size for backward")
             .because(softmax, "made here, and used for nothing else")
-            .unsafe_fix("Use `log_softmax`", edits(call, softmax));
+            .unsafe_fix("Use `log_softmax`", if direct { edits(call, softmax) } else { Vec::new() });
+    }
+}
+
+/// The softmax an expression is, seen through bounds, a small number added and a name that nothing else reads.
+fn probabilities<'f, 'a>(facts: &'f Facts<'a>, log: &Call<'a>, expr: &'a Expr, hops: u32) -> Option<&'f Call<'a>> {
+    let hops = hops.checked_sub(1)?;
+    match expr {
+        Expr::BinOp(node) if node.op == Operator::Add => probabilities(facts, log, &node.left, hops),
+        Expr::Name(name) => {
+            let own = |bind: &&Bind<'_>| bind.at.function == log.at.function;
+            let mut binds = facts.binds_of(name.id.as_str()).filter(own);
+            let (Some(only), None) = (binds.next(), binds.next()) else { return None };
+            let reads = count_reads(facts.body_around(&log.at), name.id.as_str());
+            probabilities(facts, log, only.value_expr.filter(|_| reads == 1 && log.at.function.is_some())?, hops)
+        }
+        Expr::Call(_) => {
+            let call = facts.call_at(expr)?;
+            if is_softmax(facts, call) {
+                return Some(call);
+            }
+            let bounds = matches!(call.name, "clamp" | "clamp_min" | "clip") && facts.full_name(call).is_none();
+            probabilities(facts, log, call.receiver_expr().filter(|_| bounds)?, hops)
+        }
+        _ => None,
     }
 }
 

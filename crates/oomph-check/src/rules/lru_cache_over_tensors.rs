@@ -1,10 +1,11 @@
 //! `lru-cache-over-tensors`: a memo that keeps a tensor for every size ever seen.
 
 use crate::analysis::events::{Call, Decorator};
+use crate::analysis::outline::FunctionDef;
 use crate::analysis::value::{FunctionId, Kind, Value};
 use crate::facts::Facts;
 use crate::finding::Level;
-use crate::python::{Expr, Ranged};
+use crate::python::{Expr, Ranged, TextRange};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
 
@@ -59,6 +60,23 @@ class Encoder(nn.Module):
         return torch.arange(n, device=device)
 ",
         },
+        Example {
+            bad: "\
+import functools
+import torch
+
+@functools.lru_cache(maxsize=None)
+def rotated(t: torch.Tensor):
+    return t.cos()
+",
+            good: "\
+import functools
+import torch
+
+def rotated(t: torch.Tensor):
+    return t.cos()
+",
+        },
     ],
     silent_on: &[
         "\
@@ -105,6 +123,18 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         }
         let id = FunctionId { file: facts.file_index(), index: decorator.function };
         let function = facts.function_def(id);
+        if let Some(parameter) = tensor_parameter(facts, function) {
+            report
+                .add(
+                    decorator.expr,
+                    format!(
+                        "The cache of `{}` keeps every tensor it was ever given: no two tensors are the same key",
+                        function.node.name.as_str()
+                    ),
+                )
+                .because(&parameter, "a tensor, and part of the key");
+            continue;
+        }
         let Some(returned) = facts.summary(id).map(|summary| &summary.returns) else { continue };
         if !holds_tensor(returned) {
             continue;
@@ -121,6 +151,14 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             .because(made, "the tensor's size comes from the key, so every new size is a new entry")
             .because(decorator.expr, "nothing takes entries out before there are very many");
     }
+}
+
+/// A parameter that is a tensor, by its annotation.
+fn tensor_parameter(facts: &Facts<'_>, function: &FunctionDef<'_>) -> Option<TextRange> {
+    let parameters = function.node.parameters.iter_non_variadic_params();
+    let is_tensor = |annotation: &&Expr| matches!(facts.written(*annotation), "torch.Tensor" | "Tensor" | "th.Tensor");
+    let annotated = parameters.filter_map(|own| own.parameter.annotation.as_deref());
+    annotated.filter(is_tensor).map(Ranged::range).next()
 }
 
 /// Whether the cache is bounded to a handful of entries.

@@ -301,7 +301,10 @@ fn kept_within<'a>(facts: &Facts<'a>, result: &'a Expr, tensor: &str, hops: u32)
                 Callee::Project(id) => keeps_argument(facts, id, index, node).then_some(kept),
                 Callee::External(_) => HOLDERS.contains(&facts.full_name(call)?).then_some(kept),
                 // A dataclass or a named tuple has no constructor to read.
-                _ => call.result.class.is_some_and(|class| is_record(facts, class)).then_some(kept),
+                _ => {
+                    let record = call.result.class.is_some_and(|class| is_record(facts, class));
+                    (record || is_named_tuple(facts, &node.func)).then_some(kept)
+                }
             }
         }
         _ => None,
@@ -310,6 +313,13 @@ fn kept_within<'a>(facts: &Facts<'a>, result: &'a Expr, tensor: &str, hops: u32)
 
 /// Makers of things that hold what they are given.
 const HOLDERS: &[&str] = &["tuple", "list", "dict", "types.SimpleNamespace", "functools.partial"];
+
+/// Whether a name is bound to `namedtuple(...)`.
+fn is_named_tuple(facts: &Facts<'_>, func: &Expr) -> bool {
+    let Some(name) = last_name(func) else { return false };
+    let makes = |value: &Expr| facts.call_at(value).is_some_and(|made| made.name == "namedtuple");
+    facts.binds_of(name).any(|bind| bind.value_expr.is_some_and(makes))
+}
 
 /// Whether a class keeps whatever it is made from: a dataclass, a named tuple.
 fn is_record(facts: &Facts<'_>, class: ClassId) -> bool {

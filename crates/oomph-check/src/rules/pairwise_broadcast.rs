@@ -1,9 +1,10 @@
 //! `pairwise-broadcast`: all differences are written out to sum them up.
 
+use crate::analysis::events::Call;
 use crate::facts::Facts;
 use crate::finding::Level;
 use crate::python::ast::Operator;
-use crate::python::{Expr, Ranged};
+use crate::python::{Expr, Ranged, count_reads};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
 use crate::uses::is_number;
@@ -55,8 +56,31 @@ def nearest(x, y):
     return torch.cdist(x, y).argmin(1)
 ",
         },
+        Example {
+            bad: "\
+import torch
+
+def distances(a, b):
+    apart = a[:, None] - b[None]
+    return apart.norm(dim=-1)
+",
+            good: "\
+import torch
+
+def distances(a, b):
+    return torch.cdist(a, b)
+",
+        },
     ],
     silent_on: &[
+        "\
+import torch
+
+def forces(a, b):
+    apart = a[:, None] - b[None]
+    length = apart.norm(dim=-1)
+    return apart / length.unsqueeze(-1)
+",
         "\
 import torch
 
@@ -105,7 +129,8 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             "sum" => squared(reduced),
             _ => Some(reduced),
         };
-        let Some(pair) = differences.and_then(all_pairs) else { continue };
+        let named = differences.and_then(|expr| only_reduced(facts, call, expr));
+        let Some(pair) = named.or(differences).and_then(all_pairs) else { continue };
         if !last || is_small(facts, pair) || is_numpy(facts, call) {
             continue;
         }
@@ -131,6 +156,15 @@ fn squared(expr: &Expr) -> Option<&Expr> {
         },
         _ => None,
     }
+}
+
+/// What a name was bound to in the same function, when nothing but this reduction reads it.
+fn only_reduced<'a>(facts: &Facts<'a>, call: &Call<'a>, expr: &Expr) -> Option<&'a Expr> {
+    let Expr::Name(name) = expr else { return None };
+    let mut binds = facts.binds_of(name.id.as_str()).filter(|bind| bind.at.function == call.at.function);
+    let (Some(only), None) = (binds.next(), binds.next()) else { return None };
+    let reads = count_reads(facts.body_around(&call.at), name.id.as_str());
+    only.value_expr.filter(|_| reads == 1)
 }
 
 /// The subtraction of two tensors with a new axis each, at different places.
@@ -177,7 +211,7 @@ fn is_small(facts: &Facts<'_>, pair: &Expr) -> bool {
     ["xy", "[:2]", ":2]", "box", "cent", "anchor", "corner", "offset"].iter().any(|word| text.contains(word))
 }
 
-fn is_numpy(facts: &Facts<'_>, call: &crate::analysis::events::Call<'_>) -> bool {
+fn is_numpy(facts: &Facts<'_>, call: &Call<'_>) -> bool {
     let array = |value: &crate::analysis::value::Value| value.kind == crate::analysis::value::Kind::Array;
     let numpy_only = facts.written(call).contains("np.");
     numpy_only || call.receiver.as_ref().is_some_and(array) || call.args.first().is_some_and(array)

@@ -7,7 +7,7 @@ use crate::python::ast::Operator;
 use crate::python::{Expr, Ranged, TextRange};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
-use crate::uses::{is_number, last_name, uses_in, whole_number};
+use crate::uses::{is_number, last_name, string_of, uses_in, whole_number};
 
 pub(super) static RULE: Rule = Rule {
     name: "repeat-instead-of-expand",
@@ -190,6 +190,9 @@ fn has_one(facts: &Facts<'_>, tensor: &Expr, index: usize, rank: usize, hops: u3
                 maker && size_at(&made.arguments.args, index, rank).is_some_and(|size| is_number(size, 1))
             }
         },
+        Expr::BinOp(node) if matches!(&*node.right, Expr::NumberLiteral(_)) => {
+            has_one(facts, &node.left, index, rank, hops)
+        }
         // `x[None]`, `x[:, None]`.
         Expr::Subscript(node) => {
             let items = match &*node.slice {
@@ -202,11 +205,24 @@ fn has_one(facts: &Facts<'_>, tensor: &Expr, index: usize, rank: usize, hops: u3
         // An attribute or a name that is only ever bound to such: a learnt token, a table of positions.
         Expr::Attribute(_) | Expr::Name(_) => {
             let (Some(name), Some(hops)) = (last_name(tensor), hops.checked_sub(1)) else { return false };
+            let one = |value: &Expr| has_one(facts, value, index, rank, hops);
             let mut values = facts.binds_of(name).peekable();
-            values.peek().is_some()
-                && values.all(|bind| bind.value_expr.is_some_and(|value| has_one(facts, value, index, rank, hops)))
+            if values.peek().is_none() {
+                return registered(facts, name).is_some_and(one);
+            }
+            values.all(|bind| bind.value_expr.is_some_and(one))
         }
         _ => false,
+    }
+}
+
+/// What a module registers under a name: `self.register_buffer("grid", torch.zeros(1, n, d))`.
+fn registered<'a>(facts: &Facts<'a>, name: &str) -> Option<&'a Expr> {
+    let calls = ["register_buffer", "register_parameter"].into_iter().flat_map(|method| facts.calls_named(method));
+    let mut own = calls.filter(|call| call.arg(0).and_then(string_of) == Some(name));
+    match (own.next(), own.next()) {
+        (Some(only), None) => only.arg(1),
+        _ => None,
     }
 }
 

@@ -210,7 +210,9 @@ fn misspelt_attribute(facts: &Facts<'_>, report: &mut Report, misspelt: &str, bi
     let on_self = matches!(&*target.value, Expr::Name(name) if name.id.as_str() == "self");
     let literal = matches!(bind.value_expr, Some(Expr::BooleanLiteral(_)));
     let of_parameter = bind.owner.as_ref().is_some_and(|owner| owner.has(Flags::LEAF));
-    if is_read || on_self || !(literal || of_parameter) {
+    // A parameter gets gradients anyway.
+    let asks_for_more = of_parameter && matches!(bind.value_expr, Some(Expr::BooleanLiteral(literal)) if literal.value);
+    if is_read || on_self || asks_for_more || !(literal || of_parameter) {
         return;
     }
     // Data needs no gradients anyway: a slip of the pen, but nothing is lost.
