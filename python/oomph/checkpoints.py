@@ -57,8 +57,6 @@ class Checkpoints:
         torch.Tensor.__reduce_ex__ = self._pickling(torch.Tensor.__reduce_ex__)
         base = torch.storage._StorageBase
         base.cpu = self._to_host(base.cpu)
-        scripted = torch.jit._script.RecursiveScriptModule
-        scripted.save = self._announcing(scripted.save)
         torch.UntypedStorage.from_file = staticmethod(self._mapping(torch.UntypedStorage.from_file))
 
     def install_safetensors(self, module: ModuleType) -> None:
@@ -86,16 +84,6 @@ class Checkpoints:
             kwargs.pop("_use_new_zipfile_serialization", None)
             with self._saving():
                 original(obj, f, *args[:2], **kwargs)
-
-        return save
-
-    def _announcing(self, original: Callable[..., None]) -> Callable[..., None]:
-        """TorchScript keeps to itself what it writes."""
-
-        @functools.wraps(original)
-        def save(module: Any, f: Any, **kwargs: Any) -> None:
-            self.announce(os.fspath(f))
-            original(module, f, **kwargs)
 
         return save
 

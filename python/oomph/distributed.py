@@ -34,6 +34,8 @@ def install(note: Note, forget: Forget) -> None:
     imports.after_import("torch.distributed", lambda module: _stand_in(module, note, forget))
     imports.after_import("torch.multiprocessing.spawn", lambda module: _spawn_one(module, note))
     imports.after_import("torch.nn.parallel.distributed", lambda module: _trust_parameters(module, note))
+    imports.after_import("torch.distributed.checkpoint.utils", _checkpoint_alone)
+    imports.after_import("torch.distributed.checkpoint.default_planner", _trust_plans)
 
 
 def _stand_in(distributed: ModuleType, note: Note, forget: Forget) -> None:
@@ -59,6 +61,7 @@ def _stand_in(distributed: ModuleType, note: Note, forget: Forget) -> None:
     _replace("all_gather_object", core.all_gather_object, _all_gather_object)
     _replace("gather_object", core.gather_object, _gather_object)
     _replace("broadcast_object_list", core.broadcast_object_list, lambda *_args, **_kwargs: None)
+    _replace("scatter_object_list", core.scatter_object_list, functools.partial(_scatter_object_list, core))
     new_group = core.new_group
 
     @functools.wraps(new_group)
@@ -133,10 +136,35 @@ def _gather_object(obj: Any, object_gather_list: list[Any] | None = None, *_args
         _all_gather_object(object_gather_list, obj)
 
 
+def _scatter_object_list(
+    core: ModuleType, scatter_object_output_list: list[Any], scatter_object_input_list: list[Any] | None = None,
+    src: int | None = None, group: Any = None, *_args: Any, **_kwargs: Any,
+) -> None:  # fmt: skip
+    """Who has nothing to scatter gets nothing: the process that would send it is not there."""
+    if scatter_object_input_list:
+        scatter_object_output_list[0] = scatter_object_input_list[core.get_rank(group)]
+
+
 def _trust_parameters(module: ModuleType, note: Note) -> None:
     """DDP compares shapes with other processes by values, of which there are none."""
     module._verify_param_shape_across_processes = lambda *_args, **_kwargs: True
     module.dist.Reducer._rebuild_buckets = _rebuilding(module.dist.Reducer._rebuild_buckets, note)
+
+
+def _checkpoint_alone(module: ModuleType) -> None:
+    """A sharded checkpoint has the part of this process only: it would look for the others' in files that are not there."""
+    original = module._DistWrapper.__init__
+
+    @functools.wraps(original)
+    def __init__(wrapper: Any, group: Any, use_dist: bool, coordinator_rank: int) -> None:
+        original(wrapper, group, False, coordinator_rank)
+
+    module._DistWrapper.__init__ = __init__
+
+
+def _trust_plans(module: ModuleType) -> None:
+    """The parts of a tensor do not make up the whole, since most are stand-ins'."""
+    module._validate_global_plan = lambda *_args, **_kwargs: True
 
 
 def _rebuilding(rebuild: Callable[[Any], bool], note: Note) -> Callable[[Any], bool]:

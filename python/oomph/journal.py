@@ -8,6 +8,7 @@ libraries in C do by themselves is not seen. Caches and temporary files are nobo
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import shutil
@@ -16,6 +17,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 #: Larger files are not copied where the script writes them anew: they are set aside as they are.
@@ -67,6 +69,22 @@ class Journal:
             pass
         finally:
             self._busy.now = False
+
+    def install_torch(self, torch: ModuleType) -> None:
+        """TorchScript and the profiler write from C++."""
+        for owner, name in (
+            (torch.jit._script.RecursiveScriptModule, "save"),
+            (torch.autograd.profiler.profile, "export_chrome_trace"),
+        ):
+            setattr(owner, name, self._announcing(getattr(owner, name)))
+
+    def _announcing(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(original)
+        def save(owner: Any, path: Any, *args: Any, **kwargs: Any) -> Any:
+            self.announce(os.fspath(path))
+            return original(owner, path, *args, **kwargs)
+
+        return save
 
     def announce(self, path: str) -> None:
         """A file will be written by somebody whom Python does not hear. Weights are nobody's to lose, wherever they lie."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import pickle
 import time
+from collections.abc import Callable
 from types import FrameType, ModuleType
 from typing import Any
 
@@ -24,6 +25,8 @@ class Recorder:
 
     def __init__(self) -> None:
         self.recording = False
+        #: Called when a request is about to be refused.
+        self.on_shortage: Callable[[], None] = lambda: None
         #: Moments: time, device, name, and whether a stretch starts or ends there.
         self.marks: list[tuple[int, int, str, str]] = []
         #: Blocks: time, device, address, and what the block that lies there at that time is for.
@@ -40,6 +43,8 @@ class Recorder:
     def _start(self, torch: ModuleType) -> None:
         # Not the stacks of frees: they happen while exceptions pass by, which looking at the stack can swallow.
         torch.cuda.memory._record_memory_history(context="alloc", stacks="python", max_entries=MAX_ENTRIES)
+        # A script that goes on has let go of everything by the time somebody could ask what it was for.
+        torch._C._cuda_attach_out_of_memory_observer(lambda *_request: self.on_shortage())
         self.recording = True
 
     def mark(self, name: str, stage: str, device: int = 0) -> None:

@@ -97,6 +97,7 @@ class Session:
     def install(self, journal: Journal) -> None:
         """Waits for torch."""
         journal.install()
+        self.journal = journal
         self.checkpoints = checkpoints.Checkpoints(journal.announce, self.recorder, self.note)
         imports.after_import("torch", self._on_torch)
         imports.after_import("safetensors.torch", self.checkpoints.install_safetensors)
@@ -115,6 +116,7 @@ class Session:
     def _on_torch(self, torch: ModuleType) -> None:
         check(torch)
         self.recorder.install(torch)
+        self.recorder.on_shortage = lambda: self.steps.tag_everything(torch)
         self.steps.install(torch)
         self.scaling.install(torch)
         self.watch.install()
@@ -123,6 +125,7 @@ class Session:
         self.draws.install(torch)
         short = hostcost.install(torch, self.draws)
         self.checkpoints.install(torch, self.following.values, short)
+        self.journal.install_torch(torch)
         distributed.install(self.note, self.following.forget_arguments)
 
     def outcome_of_endless(self) -> Outcome:

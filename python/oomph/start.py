@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from . import endless, errors, journal, launch, session
+from . import endless, errors, journal, launch, session, smi
 from .settings import Settings
 
 
@@ -17,6 +17,7 @@ def main() -> int:
     sys.path.pop(0)
     watch = session.Session(settings)
     tree = [os.getcwd(), os.path.dirname(os.path.abspath(settings.target))]
+    smi.Desk(settings.folder).install()
     try:
         watch.install(journal.Journal(settings.folder, tree, watch.note))
         launch.run(settings, arguments)

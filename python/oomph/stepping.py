@@ -124,12 +124,15 @@ class Steps:
             self.stop()
 
     def _tag_gradients(self, optimizer: Any, time_us: int) -> None:
-        tag = self.recorder.tag
         for group in optimizer.param_groups:
             for parameter in group["params"]:
-                tag(parameter, "parameter", time_us)
-                if parameter.grad is not None:
-                    tag(parameter.grad, "gradient", time_us)
+                self._tag_parameter(parameter, time_us)
+
+    def _tag_parameter(self, parameter: Any, time_us: int) -> None:
+        self.recorder.tag(parameter, "parameter", time_us)
+        # PyTorch warns whoever asks results of operators for a gradient.
+        if parameter.is_leaf and parameter.grad is not None:
+            self.recorder.tag(parameter.grad, "gradient", time_us)
 
     def _tag_state(self, optimizer: Any, time_us: int) -> None:
         pending = list(optimizer.state.values())
@@ -152,9 +155,7 @@ class Steps:
                 if issubclass(kind, torch.nn.Module):
                     for parameter in thing._parameters.values():
                         if parameter is not None:
-                            tag(parameter, "parameter", time_us)
-                            if parameter.grad is not None:
-                                tag(parameter.grad, "gradient", time_us)
+                            self._tag_parameter(parameter, time_us)
                     for buffer in thing._buffers.values():
                         if buffer is not None:
                             tag(buffer, "buffer", time_us)

@@ -33,6 +33,9 @@ CASES = {
     "trainer_resumed": (["--steps", "0", "trainer_resumed.py"], 4),
     "lightning_best": (["--steps", "0", "lightning_best.py"], 2),
     "accelerate_state": (["--steps", "0", "accelerate_state.py"], 4),
+    "fsdp_checkpoint": (["--steps", "0", "torchrun", "--nproc-per-node", "4", "fsdp_checkpoint.py"], 2),
+    "batch_finders": (["--steps", "0", "--memory", "6GiB", "batch_finders.py"], 1),
+    "by_hand": (["--steps", "0", "--gpus", "2", "by_hand.py"], 3),
 }
 
 

@@ -131,8 +131,9 @@ fn is_data_movement(file: &str, name: &str) -> bool {
 
 /// The cuBLAS workspaces met so far.
 ///
-/// PyTorch gives cuBLAS one workspace a stream and thread (forward and backward run on different ones) and never
-/// frees it: the first block of exactly that size which an operator takes and keeps.
+/// Up to 2.14 PyTorch gives cuBLAS one workspace a stream and thread (forward and backward run on different ones) and
+/// never frees it: the first block of exactly that size which an operator takes and keeps. From 2.15 on every product
+/// has its own, and frees it before anything else happens.
 #[derive(Default)]
 struct Workspaces(FxHashSet<(u64, bool)>);
 
@@ -140,10 +141,11 @@ impl Workspaces {
     fn is_one(&mut self, block: &LiveSpan, kind: Kind) -> bool {
         let inside_an_operator = matches!(kind, Kind::Forward | Kind::Backward);
         let size = matches!(block.requested_bytes, CUBLAS_WORKSPACE_BYTES | CUBLAS_WORKSPACE_HOPPER_BYTES);
-        size && inside_an_operator
-            && block.alloc.is_some()
-            && block.free_requested.is_none()
-            && self.0.insert((block.stream, kind == Kind::Backward))
+        let Some(alloc) = block.alloc.filter(|_| size && inside_an_operator) else { return false };
+        match block.free_requested {
+            Some(free) => free == alloc + 1,
+            None => self.0.insert((block.stream, kind == Kind::Backward)),
+        }
     }
 }
 
@@ -179,5 +181,43 @@ impl FirstForward {
 
     fn is_past(&self, iteration: Option<usize>) -> bool {
         iteration.is_some() && self.0 == iteration
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use oomph_trace::{Category, Origin, TraceBuilder};
+
+    use super::CUBLAS_WORKSPACE_HOPPER_BYTES;
+    use crate::{Options, explain};
+
+    const LINEAR: [(&str, &str, u32); 3] = [
+        ("forward", "/x/site-packages/torch/nn/modules/linear.py", 134),
+        ("_call_impl", "/x/site-packages/torch/nn/modules/module.py", 1787),
+        ("<module>", "train.py", 3),
+    ];
+
+    /// A layer's output and what else was live with it at the peak.
+    fn check(is_freed_after: Option<u64>, expected: &[(Category, u64)]) {
+        let mut job = TraceBuilder::new(Origin::HollowRun);
+        job.at(10).alloc(0x1000_0000, 4096, &LINEAR).alloc(0x2000_0000, CUBLAS_WORKSPACE_HOPPER_BYTES, &LINEAR);
+        if let Some(bytes) = is_freed_after {
+            if bytes > 0 {
+                job.alloc(0x3000_0000, bytes, &LINEAR);
+            }
+            job.free(0x2000_0000, CUBLAS_WORKSPACE_HOPPER_BYTES, &LINEAR);
+        }
+        let trace = job.finish();
+        let report = explain(&trace, &Options::default()).unwrap();
+        let found: Vec<_> = report.holders.categories.iter().copied().filter(|&(_, bytes)| bytes > 0).collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn a_workspace_is_kept_for_ever_or_given_back_at_once() {
+        let apart = [(Category::Activation, 4096), (Category::Workspace, CUBLAS_WORKSPACE_HOPPER_BYTES)];
+        check(None, &apart);
+        check(Some(0), &apart);
+        check(Some(512), &[(Category::Activation, CUBLAS_WORKSPACE_HOPPER_BYTES + 4096 + 512)]);
     }
 }

@@ -1,6 +1,7 @@
 //! The Python that runs inside the user's process: carried in this binary, written where the interpreter finds it.
 
 use std::io;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 /// File name and text, from `python/`. One line a file.
@@ -22,6 +23,7 @@ const FILES: &[(&str, &str)] = &[
     ("oomph/scaling.py", include_str!("../../../python/oomph/scaling.py")),
     ("oomph/session.py", include_str!("../../../python/oomph/session.py")),
     ("oomph/settings.py", include_str!("../../../python/oomph/settings.py")),
+    ("oomph/smi.py", include_str!("../../../python/oomph/smi.py")),
     ("oomph/start.py", include_str!("../../../python/oomph/start.py")),
     ("oomph/stepping.py", include_str!("../../../python/oomph/stepping.py")),
     ("oomph/values.py", include_str!("../../../python/oomph/values.py")),
@@ -37,4 +39,19 @@ pub(crate) fn write(folder: &Path) -> io::Result<PathBuf> {
         std::fs::write(root.join(name), text)?;
     }
     Ok(root)
+}
+
+/// Writes an `nvidia-smi` that answers for the cards of the run, and returns the folder it lies in.
+///
+/// A real one, where there is one, would speak of other cards than the script sees.
+pub(crate) fn write_nvidia_smi(folder: &Path, package: &Path, python: &Path) -> io::Result<PathBuf> {
+    let commands = folder.join("bin");
+    std::fs::create_dir(&commands)?;
+    let quoted = |path: &Path| format!("'{}'", path.to_string_lossy().replace('\'', r"'\''"));
+    let program = package.join("oomph/smi.py");
+    let text = format!("#!/bin/sh\nexec {} -E -S {} \"$@\"\n", quoted(python), quoted(&program));
+    let path = commands.join("nvidia-smi");
+    std::fs::write(&path, text)?;
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755))?;
+    Ok(commands)
 }

@@ -182,8 +182,9 @@ impl Job {
         }
         let package = bootstrap::write(folder.path())?;
         let links = link_libraries(folder.path(), &library::hollow_library()?)?;
+        let commands = bootstrap::write_nvidia_smi(folder.path(), &package, &self.python)?;
         let mut command = Command::new(&self.python);
-        command.arg(&package).args(&self.arguments);
+        command.arg(&package).args(&self.arguments).env("PATH", before(commands, "PATH", ":"));
         self.set_environment(&mut command, cards, folder.path(), &package, &links)?;
         if self.show_output {
             command.stdout(Stdio::from(std::io::stderr())).stderr(Stdio::inherit());

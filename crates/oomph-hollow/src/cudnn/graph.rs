@@ -44,6 +44,7 @@ const CONFIG_KNOBS: c_int = 302;
 const CONFIG_WORKSPACE: c_int = 303;
 const PLAN_CONFIG: c_int = 401;
 const PLAN_WORKSPACE: c_int = 402;
+const PLAN_JSON: c_int = 405;
 const KNOB_KIND: c_int = 600;
 const KNOB_VALUE: c_int = 601;
 const GRAPH_OPERATIONS: c_int = 801;
@@ -252,6 +253,10 @@ unsafe extern "C" fn cudnnBackendGetAttribute(
 ) -> c_int {
     let Some(note) = note(descriptor) else { return BAD_PARAM };
     if let Known::Plan { workspace_bytes } = note.known {
+        if name == PLAN_JSON {
+            // SAFETY: the caller's variables.
+            return unsafe { describe_plan(wanted, count, values) };
+        }
         let workspace = (name == PLAN_WORKSPACE).then_some(workspace_bytes as i64);
         // SAFETY: the caller's variables.
         return unsafe { answer(workspace, wanted, count, values) };
@@ -290,6 +295,28 @@ unsafe fn answer(value: Option<i64>, wanted: i64, count: *mut i64, values: *mut 
     {
         // SAFETY: room for one number.
         unsafe { values.cast::<i64>().write_unaligned(value) };
+    }
+    SUCCESS
+}
+
+/// A plan in words. From torch 2.15 on PyTorch looks there for the generation of cards that a kernel was made for, to
+/// leave out some with known faults.
+///
+/// # Safety
+///
+/// `values` is null or has room for `wanted` characters.
+unsafe fn describe_plan(wanted: i64, count: *mut i64, values: *mut c_void) -> c_int {
+    let generation = device::current_card()
+        .map_or(0, |card| 100 * card.compute_capability.major + 10 * card.compute_capability.minor);
+    let text = format!(r#"{{"engine":{{"smVersion":{generation}}}}}"#);
+    // SAFETY: null or a variable of the caller's.
+    if let Some(count) = unsafe { count.as_mut() } {
+        *count = text.len() as i64;
+    }
+    let length = text.len().min(usize::try_from(wanted).unwrap_or(0));
+    if !values.is_null() {
+        // SAFETY: room for `wanted` characters, which are not fewer.
+        unsafe { values.cast::<u8>().copy_from_nonoverlapping(text.as_ptr(), length) };
     }
     SUCCESS
 }
