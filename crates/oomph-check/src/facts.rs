@@ -2,7 +2,9 @@
 //!
 //! See [`crate::rules`] for how a rule is written with it.
 
+mod evaluation;
 mod functions;
+mod keeping;
 mod places;
 mod training;
 
@@ -76,6 +78,15 @@ impl Loop<'_> {
             _ => self.range,
         }
     }
+}
+
+/// What runs once a batch: the body of a loop, or a function.
+#[derive(Debug, Clone, Copy)]
+pub struct Turn {
+    /// Its body.
+    pub block: BlockId,
+    /// The line that opens it.
+    pub head: TextRange,
 }
 
 /// Everything known about a file.

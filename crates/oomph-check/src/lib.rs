@@ -30,7 +30,7 @@ pub mod uses;
 
 pub use envelope::Envelope;
 pub use error::Error;
-pub use facts::{Effect, Facts, FunctionKind, Loop};
+pub use facts::{Effect, Facts, FunctionKind, Loop, Turn};
 pub use file_rules::{FILE_RULES, catalogue};
 pub use finding::{Edit, Evidence, Finding, Fix, Level, Safety};
 pub use lint::{Checked, Choices, lint};

@@ -96,6 +96,7 @@ mod eval_loop_without_no_grad;
 mod eval_mistaken_for_no_grad;
 mod exception_object_kept;
 mod eye_index_or_dense_mask;
+mod figure_or_logger_holds_tensor;
 mod flatten_all_parameters;
 mod float64_by_accident;
 mod foreach_peak;
@@ -176,6 +177,7 @@ pub static ALL: &[&Rule] = &[
     &bound_method_on_self::RULE,
     &create_graph_in_backward::RULE,
     &ctx_attribute_in_custom_function::RULE,
+    &figure_or_logger_holds_tensor::RULE,
     &forward_hook_stores_output::RULE,
     &frozen_or_teacher_forward_with_grad::RULE,
     &generator_output_not_detached::RULE,

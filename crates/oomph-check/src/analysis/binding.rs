@@ -39,7 +39,8 @@ impl<'a> Walker<'a, '_> {
                 self.switch_requires_grad(&node.value, name, expr);
                 if let Some(expr) = expr {
                     let holder = self.quietly(|walker| walker.eval(target));
-                    self.store(StoreKind::Attribute, target, &holder, &value, expr, range);
+                    let kind = if self.sums_onto(expr, target) { StoreKind::Rebind } else { StoreKind::Attribute };
+                    self.store(kind, target, &holder, &value, expr, range);
                 }
                 let value = self.guessed(name, value);
                 self.note_bind(name, target, &value, expr, Some(base));
@@ -51,7 +52,10 @@ impl<'a> Walker<'a, '_> {
             Expr::Subscript(node) => {
                 let holder = self.eval(&node.value);
                 self.eval(&node.slice);
-                if let Some(expr) = expr {
+                if let Some(expr) = expr.filter(|expr| self.sums_onto(expr, target)) {
+                    let sum = self.quietly(|walker| walker.eval(target));
+                    self.store(StoreKind::Rebind, target, &sum, &value, expr, range);
+                } else if let Some(expr) = expr {
                     self.store(StoreKind::Item, &node.value, &holder, &value, expr, range);
                 }
                 if matches!(holder.kind, Kind::List | Kind::Dict | Kind::Ring) {
@@ -65,6 +69,17 @@ impl<'a> Walker<'a, '_> {
                 self.assign(&node.value, value, None, range);
             }
             _ => {}
+        }
+    }
+
+    /// `self.total = self.total + v`: a sum with the target itself in it.
+    fn sums_onto(&self, expr: &Expr, target: &Expr) -> bool {
+        let is_it = |side: &Expr| self.source.slice(side.range()) == self.source.slice(target.range());
+        match expr {
+            Expr::BinOp(node) => {
+                [&node.left, &node.right].into_iter().any(|side| is_it(side) || self.sums_onto(side, target))
+            }
+            _ => false,
         }
     }
 
@@ -108,7 +123,10 @@ impl<'a> Walker<'a, '_> {
     fn guessed(&self, name: &str, value: Value) -> Value {
         let made = match value.kind {
             Kind::Unknown => None,
-            Kind::Made(sym) if !self.names.text(sym).starts_with("torch.") => Some(sym),
+            // A whole model may have been pickled.
+            Kind::Made(sym) if !self.names.text(sym).starts_with("torch.") || self.names.text(sym) == "torch.load" => {
+                Some(sym)
+            }
             _ => return value,
         };
         let guess = guesses::guess(name, self.outline.usage(name));
@@ -163,9 +181,13 @@ impl<'a> Walker<'a, '_> {
         if value.kind == Kind::Number || value.has(Flags::DETACHED) || self.f.summary.keeps.len() >= 16 {
             return;
         }
-        let grows = !matches!(kind, StoreKind::Attribute | StoreKind::Global);
+        let kind = match kind {
+            StoreKind::AugAssign | StoreKind::Rebind => StoreKind::AugAssign,
+            StoreKind::Attribute | StoreKind::Global => StoreKind::Attribute,
+            _ => StoreKind::Append,
+        };
         for parameter in value.sources.parameters() {
-            let kept = Kept { parameter, grows, place: place.to_owned() };
+            let kept = Kept { parameter, kind, place: place.to_owned() };
             if !self.f.summary.keeps.contains(&kept) {
                 self.f.summary.keeps.push(kept);
             }
@@ -257,15 +279,20 @@ impl<'a> Walker<'a, '_> {
             _ => return false,
         };
         let name = name.to_ascii_lowercase();
-        let batches = ["batches", "data_iter", "dataiter", "loader", "dataset", "minibatch"]
-            .iter()
-            .any(|word| name.contains(word))
-            || ["_data", "_set", "testset", "trainset", "valset", "_iter", "_iterator", "iterator"]
+        // `for name in args.datasets` goes over several of them.
+        if name.ends_with("datasets") {
+            return false;
+        }
+        let batches =
+            ["batches", "batched", "data_iter", "dataiter", "loader", "dataset", "minibatch", "chunks", "chunked"]
                 .iter()
-                .any(|word| name.ends_with(word))
-            || name == "data";
+                .any(|word| name.contains(word))
+                || ["_data", "_set", "testset", "trainset", "valset", "_iter", "_iterator", "iterator"]
+                    .iter()
+                    .any(|word| name.ends_with(word))
+                || name == "data";
         let target = self.source.slice(target.range()).to_ascii_lowercase();
-        let items = ["batch", "data", "image", "img", "input", "sample", "x", "feat", "src"];
+        let items = ["batch", "chunk", "data", "image", "img", "input", "sample", "x", "feat", "src"];
         let first = target.trim_start_matches(['(', '[']).split(',').next().unwrap_or_default().trim();
         batches && (target.contains(',') || items.iter().any(|word| first.contains(word)))
     }
@@ -291,6 +318,9 @@ impl<'a> Walker<'a, '_> {
         let is_range = is_name(&call.func, "range") || is_name(&call.func, "trange");
         if !is_range {
             return LoopKind::Items;
+        }
+        if goes_in_chunks(&call.arguments.args, |expr| self.source.slice(expr.range())) {
+            return LoopKind::Chunks;
         }
         let argument =
             call.arguments.args.last().map_or("", |argument| self.source.slice(argument.range())).to_ascii_lowercase();
@@ -352,6 +382,15 @@ fn raw_part(value: &Value, target: &Expr) -> Value {
         part = part.flagged(Flags::LOSS);
     }
     part
+}
+
+/// Whether a `range` counts whole batches: `range(0, len(texts), 32)`, `range(0, n, batch_size)`.
+fn goes_in_chunks<'s>(arguments: &[Expr], written: impl Fn(&Expr) -> &'s str) -> bool {
+    let [Expr::NumberLiteral(_), end, step] = arguments else { return false };
+    let (end, step) = (written(end), written(step).to_ascii_lowercase());
+    let counts_data = ["len(", ".shape", ".size("].iter().any(|word| end.contains(word));
+    let counts_batches = ["batch", "chunk"].iter().any(|word| step.contains(word)) || step == "bs";
+    counts_batches || counts_data && !step.starts_with('-')
 }
 
 /// The iterable inside `tqdm(...)` and the like.

@@ -78,7 +78,9 @@ impl<'a> Walker<'a, '_> {
     pub(super) fn for_statement(&mut self, node: &'a StmtFor, stmt: &'a Stmt) {
         let iterated = self.eval(&node.iter);
         let kind = match self.loop_kind(&node.target, &node.iter, &iterated) {
-            LoopKind::Range | LoopKind::Steps if batches::are_drawn_in(&node.body) => LoopKind::Loader,
+            LoopKind::Range | LoopKind::Steps | LoopKind::Chunks if batches::are_drawn_in(&node.body) => {
+                LoopKind::Loader
+            }
             LoopKind::Items if batches::are_moved_in(&node.target, &node.iter, &node.body) => LoopKind::Loader,
             kind => kind,
         };

@@ -1,7 +1,7 @@
 //! The walk over calls: what is called, what comes back, what changes.
 
 use super::branches::mode_of_switch;
-use super::events::{BlockKind, Call, Callee, GradMode, Store, StoreKind};
+use super::events::{BlockKind, Call, Callee, GradMode, Store};
 use super::guesses;
 use super::known::{self, Gives};
 use super::names::Sym;
@@ -43,9 +43,12 @@ impl<'a> Given<'a> {
     }
 
     /// Whether something given was moved to a device.
-    fn takes_moved(&self) -> bool {
-        self.all().any(|value| {
+    pub(super) fn takes_moved(&self) -> bool {
+        let moved = |value: &Value| {
             !value.is_module() && (value.has(Flags::MOVED) || value.is_tensor() && value.device == Device::Cuda)
+        };
+        self.all().any(|value| {
+            moved(value) || value.kind == Kind::List && value.parts.iter().any(|parts| parts.iter().any(moved))
         })
     }
 
@@ -180,6 +183,9 @@ impl<'a> Walker<'a, '_> {
         if is_named && self.outline.imports_torch && given.takes_moved() && !guesses::is_helper_name(given.name) {
             return self.forward(&Value::of(Kind::Module).flagged(Flags::GUESSED), given);
         }
+        if guesses::makes_criterion(given.name) {
+            return Outcome::other(Value::of(Kind::Module).flagged(Flags::CRITERION.with(Flags::GUESSED)));
+        }
         if guesses::makes_model(given.name) {
             let module = Value { graph: Graph::Likely, ..Value::of(Kind::Module) };
             return Outcome::other(module.flagged(Flags::GUESSED));
@@ -269,7 +275,9 @@ impl<'a> Walker<'a, '_> {
             return outcome(value.flagged(flags), Sources::default());
         }
         let site = if self.f.grad.is_off() { Sources::default() } else { self.site(range) };
-        self.f.summary.forwards |= self.f.grad == GradMode::On;
+        // A module of the project that only drives others records what they record.
+        let records = summary.as_ref().is_none_or(|summary| summary.forwards || summary.returns.graph >= Graph::Likely);
+        self.f.summary.forwards |= records && self.f.grad == GradMode::On;
         if let Some(summary) =
             summary.filter(|summary| summary.returns.kind != Kind::Unknown && summary.returns.kind != Kind::None)
         {
@@ -315,7 +323,7 @@ impl<'a> Walker<'a, '_> {
         mine.steps |= summary.steps;
         mine.steps_batch |= summary.steps_batch && once;
         mine.zeroes_grad |= summary.zeroes_grad;
-        mine.forwards |= summary.forwards;
+        mine.forwards |= summary.forwards && self.f.grad == GradMode::On;
         mine.moves_to_cuda |= summary.moves_to_cuda;
         if summary.empties_cache {
             self.empties_cache();
@@ -334,7 +342,7 @@ impl<'a> Walker<'a, '_> {
             let (Some(value_expr), target) = (self.argument_expr(id, kept.parameter, given), &*given.node.func) else {
                 continue;
             };
-            let kind = if kept.grows { StoreKind::Append } else { StoreKind::Attribute };
+            let kind = kept.kind;
             let root = match target {
                 Expr::Attribute(attribute) => self.root(&attribute.value),
                 _ => super::events::Root::Other,
@@ -530,6 +538,9 @@ impl<'a> Walker<'a, '_> {
                 let last = full.rsplit('.').next().unwrap_or(full);
                 if last.ends_with("loss") {
                     return self.of_args(given).flagged(Flags::LOSS);
+                }
+                if guesses::makes_criterion(last) {
+                    return Value::of(Kind::Module).flagged(Flags::CRITERION.with(Flags::GUESSED));
                 }
                 if guesses::makes_model(last) && !full.starts_with("torch.") {
                     let module = Value { graph: Graph::Likely, ..Value::of(Kind::Module) };

@@ -37,7 +37,9 @@ pub enum LoopKind {
     Steps,
     /// Parameters or layers of a module.
     Parameters,
-    /// Some other `range`: time steps, layers, chunks.
+    /// Chunks of something that is there as a whole: `range(0, len(texts), 32)`.
+    Chunks,
+    /// Some other `range`: time steps, layers.
     Range,
     /// Items of something else.
     Items,
@@ -266,6 +268,8 @@ pub enum StoreKind {
     Append,
     /// `x.extend(v)`, `x.update(v)`, `x += [v]`.
     Extend,
+    /// `[v for ...]`, `{k: v for ...}`: a holder made whole, one item a turn.
+    Collect,
     /// `x[k] = v`.
     Item,
     /// `x.a = v`.

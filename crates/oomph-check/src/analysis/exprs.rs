@@ -1,6 +1,6 @@
 //! The walk over expressions: what each one is.
 
-use super::events::{BlockKind, GradMode, LoopKind, Return};
+use super::events::{BlockKind, GradMode, LoopKind, Return, StoreKind};
 use super::known;
 use super::value::{Device, Flags, Graph, Kind, Sources, Value};
 use super::walk::Walker;
@@ -322,7 +322,8 @@ impl<'a> Walker<'a, '_> {
         whole: &'a Expr,
     ) -> Value {
         let mark = self.f.env.mark();
-        let value = self.generator(generators, key, element, whole);
+        let made = self.new_holder(kind, None, whole.range());
+        let value = self.generator(generators, key, element, whole, &made);
         self.f.env.undo(mark);
         self.new_holder(kind, Some(value), whole.range())
     }
@@ -333,12 +334,17 @@ impl<'a> Walker<'a, '_> {
         key: Option<&'a Expr>,
         element: &'a Expr,
         whole: &'a Expr,
+        made: &Value,
     ) -> Value {
         let Some((first, rest)) = generators.split_first() else {
             if let Some(key) = key {
                 self.eval(key);
             }
-            return self.eval(element);
+            let value = self.eval(element);
+            if made.is_growing_holder() {
+                self.store(StoreKind::Collect, whole, made, &value, element, whole.range());
+            }
+            return value;
         };
         let iterated = self.eval(&first.iter);
         let kind: LoopKind = self.loop_kind(&first.target, &first.iter, &iterated);
@@ -349,7 +355,7 @@ impl<'a> Walker<'a, '_> {
             for test in &first.ifs {
                 walker.eval(test);
             }
-            walker.generator(rest, key, element, whole)
+            walker.generator(rest, key, element, whole, made)
         })
     }
 }

@@ -31,13 +31,26 @@ pub(crate) fn guess(name: &str, usage: Usage) -> Value {
     if matches!(lower.as_str(), "accelerator" | "fabric") {
         return guessed(Kind::Engine);
     }
-    if usage.is_like_module() {
+    if usage.is_like_module() || usage.any(Usage::EVAL) && !is_actor_name(&lower) {
         return Value { graph: Graph::Likely, ..guessed(Kind::Module) };
     }
-    if let (true, Some(graph)) = (usage.any(Usage::CALLED), model_name(&lower)) {
+    // The two networks of a GAN.
+    if usage.any(Usage::CALLED) && matches!(name, "G" | "D") {
+        return Value { graph: Graph::Possible, ..guessed(Kind::Module) };
+    }
+    // `Generator()` makes a module and is none.
+    let is_class = name.starts_with(|first: char| first.is_ascii_uppercase());
+    if let (true, Some(graph)) = (usage.any(Usage::CALLED) && !is_class, model_name(&lower)) {
         return Value { graph, ..guessed(Kind::Module) };
     }
     Value::unknown()
+}
+
+/// Whether a name is of something that has modules and is none, but may have an `eval` of its own.
+fn is_actor_name(lower: &str) -> bool {
+    const WORDS: &[&str] =
+        &["train", "env", "agent", "runner", "solver", "learner", "algo", "engine", "expr", "tensor", "pipe", "self"];
+    WORDS.iter().any(|word| lower.contains(word))
 }
 
 /// Whether a function's name says that it works on tensors without weights of its own.
@@ -125,7 +138,14 @@ fn is_criterion_name(lower: &str, usage: Usage) -> bool {
 
 /// Whether a name says that it is a data loader.
 pub(crate) fn is_loader_name(lower: &str) -> bool {
+    // `loader_u`, `train_loader_b`, but not `loader_kwargs`.
+    let told_apart = |suffix: &str| {
+        suffix.len() <= 2
+            || ["train", "val", "test", "unlabeled", "unlabelled", "labeled", "labelled", "source", "target"]
+                .contains(&suffix)
+    };
     lower.ends_with("loader")
+        || lower.rsplit_once("loader_").is_some_and(|(_, suffix)| told_apart(suffix))
         || lower.ends_with("_dl")
         || lower == "dl"
         || lower.ends_with("dataiter")
@@ -245,6 +265,12 @@ pub(crate) fn usual_alias(name: &str) -> Option<&'static str> {
         "tqdm" => "tqdm.tqdm",
         _ => return None,
     })
+}
+
+/// Whether a class by this name makes a criterion: `DiceLoss`.
+pub(crate) fn makes_criterion(name: &str) -> bool {
+    let is_class = name.starts_with(|first: char| first.is_ascii_uppercase());
+    is_class && (name.ends_with("Loss") || name.ends_with("Criterion"))
 }
 
 /// Whether a function or class by this name makes a model: `build_model`, `MyNet`.

@@ -283,6 +283,8 @@ fn gives_torch(rest: &str, last: &str) -> Gives {
         "nn.functional" | "linalg" | "fft" | "special" | "nn.utils.rnn" | "sparse" | "autograd.functional" => {
             Gives::TensorOfArgs
         }
+        // A distribution refers to its parameters, and so to their graph.
+        _ if package.starts_with("distributions") => Gives::TensorOfArgs,
         "nn" if last == "Parameter" => Gives::Parameter,
         "nn" if last.ends_with("Loss") => Gives::Criterion,
         "nn" | "nn.quantized" | "ao.nn" if starts_upper(last) => Gives::Module,
@@ -370,9 +372,8 @@ pub(crate) fn tensor_method(name: &str) -> Method {
         "argmax" | "argmin" | "argsort" | "bool" | "long" | "int" | "byte" | "eq" | "ne" | "gt" | "ge" | "lt"
         | "le" | "nonzero" | "equal" | "any" | "all" | "isnan" | "isinf" | "isfinite" | "logical_not"
         | "logical_and" | "logical_or" | "sign" | "new_zeros" | "new_ones" | "new_empty" | "new_full"
-        | "new_tensor" | "new" | "count_nonzero" | "multinomial" | "bincount" | "unique" | "short" | "tile_indices" => {
-            Method::Plain
-        }
+        | "new_tensor" | "new" | "sample" | "count_nonzero" | "multinomial" | "bincount" | "unique" | "short"
+        | "tile_indices" => Method::Plain,
         _ => Method::Same,
     }
 }

@@ -1,7 +1,7 @@
 //! The walk over calls of methods and builtins: tensors, modules, lists, optimizers, `enumerate`, `sum`.
 
 use super::calls::{Given, Outcome};
-use super::events::{Callee, StoreKind};
+use super::events::{Callee, GradMode, StoreKind};
 use super::exprs::mixed;
 use super::known::{self, Method};
 use super::names::Sym;
@@ -11,6 +11,9 @@ use crate::python::{Expr, Ranged};
 
 /// Stands for parameters and modules that a class registers by name.
 const REGISTERED: &str = "(registered)";
+
+/// How many items a `deque` may hold and still count as one that forgets.
+const RING_ITEMS: u64 = 100;
 
 impl<'a> Walker<'a, '_> {
     /// Whether a method is called on a name that the function being walked binds itself, by more than a parameter.
@@ -96,8 +99,25 @@ impl<'a> Walker<'a, '_> {
         let range = given.node.range();
         let same = |value: Value| Value { made_at: range, ..value };
         match given.name {
-            "items" => return pairs(receiver.clone()),
-            "values" | "keys" => return Value::holder(Kind::Iterator, receiver.clone()),
+            // `total.add_(loss)` is `total += loss`.
+            "add_" => {
+                if let (Expr::Attribute(method), Some(value)) = (&*given.node.func, given.args.first()) {
+                    let sum = self.combined(&[receiver, value], range);
+                    self.store(
+                        StoreKind::AugAssign,
+                        &method.value,
+                        receiver,
+                        value,
+                        &given.node.arguments.args[0],
+                        range,
+                    );
+                    self.assign_quietly(&method.value, sum.clone());
+                    return sum;
+                }
+            }
+            // A module's output, or a batch, that is a dict after all; its parts are no batches themselves.
+            "items" => return pairs(receiver.clone().flagged(Flags::VIEW)),
+            "values" | "keys" => return Value::holder(Kind::Iterator, receiver.clone().flagged(Flags::VIEW)),
             "get" | "pop" => return receiver.clone(),
             "max" | "min" | "sort" | "topk" | "median" | "mode" | "cummax"
                 if given.args.len() == 1 || !given.keywords.is_empty() =>
@@ -206,15 +226,19 @@ impl<'a> Walker<'a, '_> {
             _ => {
                 // A method of a module nobody wrote here: a tensor with a graph, perhaps.
                 let inputs: Vec<&Value> = given.all().collect();
-                if inputs.iter().any(|value| value.is_tensor()) && receiver.class.is_none() {
-                    let site = if self.f.grad.is_off() { Sources::default() } else { self.site(given.node.range()) };
-                    let mut value = self.combined(&inputs, given.node.range());
-                    value.graph = value.graph.max(Graph::Possible);
-                    value.sources = value.sources.with(site);
-                    self.under_mode(value, given.node.range()).flagged(Flags::RAW)
-                } else {
-                    Value::unknown()
+                let fed = inputs.iter().any(|value| value.is_tensor()) || given.takes_moved();
+                if !fed || receiver.class.is_some() {
+                    return Outcome::other(Value::unknown());
                 }
+                let runs = !runs_without_grad(given.name);
+                self.f.summary.forwards |= runs && self.f.grad == GradMode::On;
+                let site = if self.f.grad.is_off() { Sources::default() } else { self.site(given.node.range()) };
+                let mut value = self.combined(&inputs, given.node.range());
+                let least = if given.takes_moved() && runs { Graph::Likely } else { Graph::Possible };
+                value.graph = value.graph.max(least);
+                value.sources = value.sources.with(site);
+                let value = self.under_mode(value, given.node.range()).flagged(Flags::RAW);
+                return Outcome { site, ..Outcome::other(value) };
             }
         };
         Outcome::other(value)
@@ -298,6 +322,11 @@ impl<'a> Walker<'a, '_> {
             | "mean" | "sum" | "clone" | "permute" | "transpose" | "flatten" => receiver.clone(),
             "items" => pairs(receiver.element()),
             "values" => Value::holder(Kind::Iterator, receiver.element()),
+            // Nothing but a module has an `eval` without arguments that gives itself back.
+            "eval" if given.node.arguments.is_empty() && self.outline.imports_torch => {
+                Value { graph: Graph::Likely, device: receiver.device, ..Value::of(Kind::Module) }
+                    .flagged(Flags::GUESSED)
+            }
             name if name.ends_with("loss") => {
                 let inputs: Vec<&Value> = given.all().collect();
                 let value = self.combined(&inputs, given.node.range()).flagged(Flags::LOSS);
@@ -333,8 +362,11 @@ impl<'a> Walker<'a, '_> {
                 self.new_holder(Kind::Dict, element, range)
             }
             "collections.deque" => {
-                let bounded = given.keyword("maxlen").is_some() || given.args.len() == 2;
-                self.new_holder(if bounded { Kind::Ring } else { Kind::List }, None, range)
+                let bound = given.keyword("maxlen").map(|(expr, _)| expr).or_else(|| given.node.arguments.args.get(1));
+                // A bound of hundreds is one that memory meets first.
+                let few = |bound: &Expr| crate::uses::whole_number(bound).is_none_or(|most| most <= RING_ITEMS);
+                let kind = if bound.is_some_and(few) { Kind::Ring } else { Kind::List };
+                Value { maker: Some(sym), ..self.new_holder(kind, None, range) }
             }
             "range" => Value::holder(Kind::Iterator, Value::of(Kind::Number)),
             "enumerate" => Value::holder(Kind::Iterator, Value::tuple(vec![Value::of(Kind::Number), element()])),
@@ -375,6 +407,13 @@ impl<'a> Walker<'a, '_> {
         let bases = &self.tables.class_bases[self.file as usize][index as usize];
         bases.first().map_or_else(Value::unknown, |base| self.instance_of(*base))
     }
+}
+
+/// Whether a model's method by this name is likely to switch gradients off itself: `predict`, `sample`.
+fn runs_without_grad(name: &str) -> bool {
+    const WORDS: &[&str] = &["predict", "infer", "generate", "sampl", "embed", "get_", "prepare", "process", "stat"];
+    let by_verb = ["encode", "decode"].iter().any(|verb| name == *verb || name.starts_with(&format!("{verb}_")));
+    by_verb || WORDS.iter().any(|word| name.contains(word))
 }
 
 /// What `items()` of a holder of this gives.

@@ -113,6 +113,8 @@ pub struct Outline<'a> {
     pub stars: Vec<String>,
     /// How often an attribute of each name is read: `x.name`, whatever `x` is.
     pub attribute_reads: FxHashMap<&'a str, u32>,
+    /// How often an attribute of each name is bound: `x.name = ...`.
+    pub attribute_writes: FxHashMap<&'a str, u32>,
     /// Module-level functions by name.
     pub top_functions: FxHashMap<&'a str, u32>,
     /// Module-level classes by name.
@@ -330,7 +332,11 @@ impl<'a> SourceOrderVisitor<'a> for Look<'a> {
         match expr {
             Expr::Call(call) => match &*call.func {
                 Expr::Attribute(attribute) => {
-                    self.used(&attribute.value, Usage::of_method(&attribute.attr));
+                    // `frame.eval("a + b")` is a table's.
+                    let of_table = attribute.attr.as_str() == "eval" && !call.arguments.is_empty();
+                    if !of_table {
+                        self.used(&attribute.value, Usage::of_method(&attribute.attr));
+                    }
                     self.used(&call.func, Usage::CALLED);
                 }
                 Expr::Name(name) => {
@@ -349,6 +355,8 @@ impl<'a> SourceOrderVisitor<'a> for Look<'a> {
                 }
                 if attribute.ctx.is_load() {
                     *self.outline.attribute_reads.entry(attribute.attr.as_str()).or_default() += 1;
+                } else {
+                    *self.outline.attribute_writes.entry(attribute.attr.as_str()).or_default() += 1;
                 }
             }
             Expr::Yield(_) | Expr::YieldFrom(_) => {

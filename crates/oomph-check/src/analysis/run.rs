@@ -65,9 +65,9 @@ fn stem(path: &str) -> &str {
     path.rsplit(['/', '\\']).next().unwrap_or(path)
 }
 
-/// Whether a file can have anything to do with torch.
+/// Whether a file can have anything to do with torch: it names it, or does what only models are made to do.
 fn is_relevant(text: &str) -> bool {
-    ["torch", "lightning", "transformers", "accelerate", "PYTORCH", "cuda"]
+    ["torch", "lightning", "transformers", "accelerate", "PYTORCH", "cuda", "zero_grad", ".backward(", ".eval()"]
         .iter()
         .any(|word| memchr::memmem::find(text.as_bytes(), word.as_bytes()).is_some())
 }

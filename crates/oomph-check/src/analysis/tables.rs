@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use rustc_hash::FxHashMap;
 
-use super::events::GradMode;
+use super::events::{GradMode, StoreKind};
 use super::outline::Outline;
 use super::value::{ClassId, Flags, FunctionId, Kind, Value};
 
@@ -63,8 +63,8 @@ impl ClassKind {
 pub struct Kept {
     /// Which parameter.
     pub parameter: usize,
-    /// Whether it is added to what is there (a list, a sum) or takes its place.
-    pub grows: bool,
+    /// How: it is put into a holder, added to a sum, or takes the place of what was there.
+    pub kind: StoreKind,
     /// The attribute of `self` it is kept in, or a global's name.
     pub place: String,
 }
@@ -337,6 +337,12 @@ impl<'a> Tables<'a> {
         self.outlines.iter().filter_map(|outline| outline.attribute_reads.get(name)).sum()
     }
 
+    /// How often the project binds an attribute of this name.
+    #[must_use]
+    pub fn attribute_writes(&self, name: &str) -> u32 {
+        self.outlines.iter().filter_map(|outline| outline.attribute_writes.get(name)).sum()
+    }
+
     /// The kind of a class.
     #[must_use]
     pub fn kind(&self, id: ClassId) -> ClassKind {
@@ -456,6 +462,7 @@ impl<'a> Tables<'a> {
             }
             let mut changed = self.method_modes != method_modes;
             self.method_modes = method_modes;
+            changed |= self.spread_turns(&edges);
             #[expect(clippy::iter_over_hash_type, reason = "each entry goes to its own function")]
             for (id, modes) in modes {
                 let sites = self.call_sites.entry(id).or_default();
@@ -472,10 +479,27 @@ impl<'a> Tables<'a> {
     pub(crate) fn modes_of(&self, id: FunctionId) -> Modes {
         let mut modes = self.call_sites.get(&id).map(|sites| sites.modes).unwrap_or_default();
         let function = &self.outlines[id.file as usize].functions[id.index as usize];
-        if function.class.is_some() {
-            modes.add(self.method_modes.get(function.node.name.as_str()).copied().unwrap_or_default());
+        let name = function.node.name.as_str();
+        // Half of all objects have an `update`: calls of others say nothing about this one.
+        let common =
+            matches!(name, "update" | "add" | "append" | "log" | "record" | "push" | "put" | "reset" | "write");
+        if function.class.is_some() && !(common && modes != Modes::default()) {
+            modes.add(self.method_modes.get(name).copied().unwrap_or_default());
         }
         modes
+    }
+
+    /// What a function that runs once a batch calls runs as often.
+    fn spread_turns(&mut self, edges: &[Edge]) -> bool {
+        let mut changed = false;
+        for edge in edges {
+            let runs = |id: FunctionId| self.call_sites.get(&id).is_some_and(|sites| sites.per_batch);
+            if edge.caller.is_some_and(runs) && !runs(edge.callee) {
+                self.call_sites.entry(edge.callee).or_default().per_batch = true;
+                changed = true;
+            }
+        }
+        changed
     }
 
     /// The mode a function's body begins in: what it declares, or what its callers give it.

@@ -285,7 +285,7 @@ impl<'a, 't> Walker<'a, 't> {
         if kind == Kind::Module {
             let name = self.tables.outlines[id.file as usize].classes[id.index as usize].node.name.as_str();
             value.graph = Graph::Certain;
-            if name.ends_with("Loss") || name.ends_with("Criterion") {
+            if super::guesses::makes_criterion(name) {
                 value = value.flagged(Flags::CRITERION);
             }
         }

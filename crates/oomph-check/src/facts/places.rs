@@ -1,6 +1,6 @@
 //! Where something is: blocks, loops, handlers, what comes before what.
 
-use super::{Effect, Facts, Loop};
+use super::{Effect, Facts, Loop, Turn};
 use crate::analysis::events::{At, Bind, Block, BlockKind, Call, Delete, LoopKind, Root, Statement, StmtId, StoreKind};
 use crate::analysis::value::{BlockId, Value};
 use crate::python::{Expr, Ranged, count_reads_in};
@@ -62,6 +62,28 @@ impl<'a> Facts<'a> {
     #[must_use]
     pub fn innermost_batch_loop(&self, at: &At) -> Option<Loop<'a>> {
         self.loops(at).next().filter(|found| self.is_per_batch(found))
+    }
+
+    /// What runs once a batch around a point: a loop, or the function where a loop over batches calls it or where it
+    /// takes a step of training itself.
+    #[must_use]
+    pub fn turn(&self, at: &At) -> Option<Turn> {
+        if let Some(batches) = self.batch_loop(at) {
+            return Some(Turn { block: batches.block, head: batches.head() });
+        }
+        let function = self.function(at)?;
+        (self.is_called_per_batch(at) || self.is_training_step(at))
+            .then(|| Turn { block: self.function_block(at), head: function.node.name.range() })
+    }
+
+    /// Whether the function a point is in goes back and steps once a call, outside of loops.
+    #[must_use]
+    pub fn is_training_step(&self, at: &At) -> bool {
+        let own = |effect| {
+            let mut calls = self.effects(effect).filter(|call| call.at.function == at.function);
+            calls.any(|call| self.loops(&call.at).next().is_none())
+        };
+        at.function.is_some() && own(Effect::Step) && own(Effect::Backward)
     }
 
     /// Whether a loop runs once a batch: over a loader, or one that steps an optimizer itself.

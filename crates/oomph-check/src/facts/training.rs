@@ -76,34 +76,6 @@ impl<'a> Facts<'a> {
         value.sources.sites().0 & at.maybe_freed.0 != 0
     }
 
-    /// Whether the function a point is in is evaluation, by its name or because it switches a module to `eval()`.
-    #[must_use]
-    pub fn looks_like_evaluation(&self, at: &At) -> bool {
-        let name = self.function_name(at).to_ascii_lowercase();
-        let words = ["eval", "valid", "predict", "infer", "extract_feat", "get_feat"];
-        let whole_words =
-            |word: &str| matches!(word, "val" | "dev" | "calibrate" | "estimate" | "perplexity" | "score");
-        // `test_dataloader` is a test of a loader; `test`, `test_epoch` and `run_test` are evaluation.
-        let tests = name == "test" || name.ends_with("_test") || name.starts_with("test_") && name.contains("epoch");
-        let by_name = (tests || words.iter().any(|word| name.contains(word)) || name.split('_').any(whole_words))
-            && !name.contains("train");
-        by_name || self.eval_call(at).is_some()
-    }
-
-    /// The call that switches a module to evaluation before a point of the same function.
-    #[must_use]
-    pub fn eval_call(&self, at: &At) -> Option<&Call<'a>> {
-        let before = |call: &&Call<'a>| call.at.function == at.function && call.at.order < at.order;
-        let module = |call: &&Call<'a>| {
-            let kind = call.receiver.as_ref().map(|value| value.kind);
-            call.node.arguments.is_empty() && matches!(kind, Some(Kind::Module | Kind::Unknown | Kind::Instance(_)))
-        };
-        let evals = self.calls_named("eval").filter(before).filter(module).last()?;
-        let back = |call: &Call<'a>| call.at.order > evals.at.order && self.is_always_before(&call.at, at);
-        let trains = self.calls_named("train").filter(before).any(back);
-        (!trains).then_some(evals)
-    }
-
     /// What `torch` is called in this file.
     #[must_use]
     pub fn torch_name(&self) -> Option<&'a str> {

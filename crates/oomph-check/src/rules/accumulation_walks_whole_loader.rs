@@ -1,9 +1,10 @@
 //! `accumulation-walks-whole-loader`: every accumulation step runs a whole epoch.
 
-use crate::analysis::events::{BlockKind, LoopKind};
+use crate::analysis::events::{BlockKind, Call, Callee, LoopKind};
 use crate::analysis::value::BlockId;
 use crate::facts::{Effect, Facts, Loop};
 use crate::finding::Level;
+use crate::python::ast::CmpOp;
 use crate::python::{Expr, Ranged, Stmt};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
@@ -121,13 +122,8 @@ for i in range(10):
 fn check(facts: &Facts<'_>, report: &mut Report) {
     let mut seen = Vec::new();
     for backward in facts.effects(Effect::Backward) {
-        let mut loops = facts.loops(&backward.at);
-        let Some(inner) = loops.find(|turns| turns.kind == LoopKind::Loader) else { continue };
-        let Some(outer) = loops.next() else { continue };
-        if seen.contains(&outer.block)
-            || leaves_early(facts, &inner)
-            || !facts.is_unconditional_in(&backward.at, inner.block)
-        {
+        let Some((inner, outer)) = nested_loops(facts, backward) else { continue };
+        if seen.contains(&outer.block) || leaves_early(facts, &inner) {
             continue;
         }
         let Some(why) = accumulates(facts, &outer, &inner) else { continue };
@@ -139,16 +135,39 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
     }
 }
 
+/// The loop over the loader around a backward pass, and the loop around that, if only through a function of this file.
+fn nested_loops<'a>(facts: &Facts<'a>, backward: &Call<'a>) -> Option<(Loop<'a>, Loop<'a>)> {
+    let mut loops = facts.loops(&backward.at);
+    if let Callee::Project(id) = backward.callee {
+        let outer = loops.next().filter(|turns| turns.kind != LoopKind::Loader && facts.is_own(id))?;
+        let mut passes = facts.effects(Effect::Backward).filter(|call| call.at.function == Some(id.index));
+        return passes.find_map(|call| {
+            let mut around = facts.loops(&call.at);
+            let inner = around.next().filter(|turns| turns.kind == LoopKind::Loader && around.next().is_none())?;
+            facts.is_unconditional_in(&call.at, inner.block).then_some((inner, outer))
+        });
+    }
+    let inner = loops.find(|turns| turns.kind == LoopKind::Loader)?;
+    let outer = loops.next()?;
+    facts.is_unconditional_in(&backward.at, inner.block).then_some((inner, outer))
+}
+
 /// What shows that the outer loop counts accumulation steps.
 fn accumulates(facts: &Facts<'_>, outer: &Loop<'_>, inner: &Loop<'_>) -> Option<&'static str> {
-    let BlockKind::Loop(_, Stmt::For(node)) = outer.node else { return None };
+    let bound = match outer.node {
+        BlockKind::Loop(_, Stmt::For(node)) => range_bound(&node.iter)?,
+        BlockKind::Loop(_, Stmt::While(node)) => counter_bound(&node.test)?,
+        _ => return None,
+    };
     let steps_inside = facts.effects_in(Effect::Step, inner.block).next().is_some();
-    let bound = range_bound(&node.iter)?;
     let head = facts.source.slice(outer.head()).to_ascii_lowercase();
     if head.contains("epoch") || steps_inside {
         return None;
     }
-    if ["accum", "micro"].iter().any(|word| head.contains(word)) {
+    let words = || head.split(|c: char| !c.is_alphanumeric() && c != '_');
+    let by_name = ["accum", "micro", "grad_acc"].iter().any(|word| head.contains(word))
+        || words().any(|word| word.ends_with("_acc") || word.starts_with("acc_"));
+    if by_name {
         return Some("this loop counts accumulation steps");
     }
     let divided = divides_by(facts, inner.block, facts.source.slice(bound.range()));
@@ -156,6 +175,9 @@ fn accumulates(facts: &Facts<'_>, outer: &Loop<'_>, inner: &Loop<'_>) -> Option<
         return Some("this loop runs as often as the loss is divided: it counts accumulation steps");
     }
     let function = facts.block(outer.block).function;
+    if facts.block(inner.block).function != function {
+        return None;
+    }
     let end = outer.range.end();
     let steps = |block: BlockId| facts.effects_in(Effect::Step, block).next().is_some();
     let after = facts.effects_of(Effect::Step, function).any(|call| {
@@ -174,6 +196,13 @@ fn range_bound(iter: &Expr) -> Option<&Expr> {
         "tqdm" => range_bound(call.arguments.args.first()?),
         _ => None,
     }
+}
+
+/// `n` of `while count < n`.
+fn counter_bound(test: &Expr) -> Option<&Expr> {
+    let Expr::Compare(compare) = test else { return None };
+    let counts = matches!(compare.ops.first(), Some(CmpOp::Lt | CmpOp::LtE | CmpOp::NotEq));
+    compare.comparators.first().filter(|_| counts && matches!(&*compare.left, Expr::Name(_) | Expr::Attribute(_)))
 }
 
 /// Whether a loop is left after its first batches.

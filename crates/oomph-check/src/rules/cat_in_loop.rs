@@ -62,14 +62,16 @@ const CATS: &[&str] = &["torch.cat", "torch.concat", "torch.concatenate", "torch
 fn check(facts: &Facts<'_>, report: &mut Report) {
     for call in CATS.iter().flat_map(|name| facts.calls_to(name)) {
         let Some(target) = grown(facts, call) else { continue };
-        let Some(turns) = facts.loops(&call.at).find(|found| found.kind == LoopKind::Loader) else { continue };
-        let BlockKind::Loop(_, Stmt::For(node)) = turns.node else { continue };
+        let Some(turns) = facts.loops(&call.at).find(|found| matches!(found.kind, LoopKind::Loader | LoopKind::Chunks))
+        else {
+            continue;
+        };
         if facts.kind_at(&call.at) == FunctionKind::Forward || is_rebound(facts, call, target, turns.block) {
             continue;
         }
         // Read only by the concatenation itself and by a first test: nothing needs it whole on every turn.
         if let Expr::Name(name) = target {
-            let reads = count_reads(&node.body, name.id.as_str());
+            let reads = count_reads(facts.body_of(&turns), name.id.as_str());
             if reads > 1 + reads_in_test(facts, call, name.id.as_str()) {
                 continue;
             }

@@ -1,7 +1,7 @@
 //! `del-of-one-alias`: a name is deleted, what it named lives on.
 
 use crate::analysis::events::{Bind, Delete, Root, Store, StoreKind};
-use crate::analysis::value::Kind;
+use crate::analysis::value::{Flags, Kind};
 use crate::facts::Facts;
 use crate::finding::Level;
 use crate::python::{Expr, Ranged, Stmt, TextRange};
@@ -416,13 +416,16 @@ fn is_plain(expr: &Expr) -> bool {
 
 /// `state = hidden; del hidden`, and `state` is read later.
 fn held_by_name(facts: &Facts<'_>, delete: &Delete<'_>, name: &str) -> Option<Held> {
-    if !matches!(delete.value.kind, Kind::Tensor | Kind::Module) {
+    if !matches!(delete.value.kind, Kind::Tensor | Kind::Module | Kind::Dict | Kind::List) {
         return None;
     }
+    let holder = matches!(delete.value.kind, Kind::Dict | Kind::List);
     let alias = facts.binds().iter().find(|bind| {
         matches!(bind.target, Expr::Name(_))
             && bind.name != name
-            && bind.value_expr.is_some_and(|expr| is_same_storage(expr, name))
+            && bind
+                .value_expr
+                .is_some_and(|expr| !holder && is_same_storage(expr, name) || is_item(facts, delete, bind, name))
             && facts.is_always_before(&bind.at, &delete.at)
             && is_same_turn(facts, &bind.at, &delete.at)
     })?;
@@ -435,9 +438,33 @@ fn held_by_name(facts: &Facts<'_>, delete: &Delete<'_>, name: &str) -> Option<He
         return None;
     }
     let other = alias.name;
+    if alias.value_expr.is_some_and(Expr::is_subscript_expr) {
+        let message = format!("This frees nothing of what `{other}` has: it is an item of `{name}`, and is used later");
+        return Some((alias.target.range(), message, format!("`{other}` names a part of `{name}`")));
+    }
     let message = format!("This frees nothing: `{other}` is the same tensor, and is used later");
     let message = if delete.value.is_module() { message.replace("tensor", "module") } else { message };
     Some((alias.target.range(), message, format!("`{other}` names what `{name}` names")))
+}
+
+/// `name[:8]` of a tensor is a view of it; `name["ids"]` and `name["mask"]` of a dict made here are most of it.
+fn is_item(facts: &Facts<'_>, delete: &Delete<'_>, bind: &Bind<'_>, name: &str) -> bool {
+    let item = |bind: &Bind<'_>| match bind.value_expr {
+        Some(Expr::Subscript(item)) if is_name(&item.value, name) && bind.value.is_tensor() => match &*item.slice {
+            Expr::Slice(_) => Some(true),
+            Expr::StringLiteral(_) | Expr::NumberLiteral(_) => Some(false),
+            _ => None,
+        },
+        _ => None,
+    };
+    let taken =
+        || facts.binds().iter().filter(|other| other.at.function == bind.at.function && item(other).is_some()).count();
+    match item(bind) {
+        Some(true) => delete.value.is_tensor() && !delete.value.has(Flags::RAW),
+        // A single item may be all that is wanted: the rest goes.
+        Some(false) => !delete.value.is_tensor() && taken() > 1,
+        None => false,
+    }
 }
 
 /// `name`, `name.detach()`, `name.view(...)`: the same storage.

@@ -1,6 +1,7 @@
 //! `eval-loop-without-no-grad`: evaluation records graphs nobody uses.
 
-use crate::analysis::events::{BlockKind, Call, Callee, GradMode, LoopKind};
+use crate::analysis::events::{At, BlockKind, Call, Callee, GradMode, LoopKind};
+use crate::analysis::tables::Summary;
 use crate::analysis::value::Graph;
 use crate::facts::{Effect, Facts, FunctionKind, Loop};
 use crate::finding::{Edit, Level, Safety};
@@ -93,7 +94,7 @@ class Lit(L.LightningModule):
 fn check(facts: &Facts<'_>, report: &mut Report) {
     let mut seen = Vec::new();
     for call in facts.calls() {
-        if !is_forward_with_graph(call) || facts.kind_at(&call.at) == FunctionKind::Forward {
+        if !is_forward_with_graph(facts, call) || facts.kind_at(&call.at) == FunctionKind::Forward {
             continue;
         }
         let Some(batches) = evaluation_loop(facts, call) else { continue };
@@ -111,7 +112,9 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
                 .because(&batches.head(), "all phases run this loop, and nothing switches gradients off");
             continue;
         }
-        if !facts.looks_like_evaluation(&call.at) || needs_gradients(facts, call) {
+        let lasting = facts.lasting_eval(call);
+        let evaluates = facts.looks_like_evaluation(&call.at) || lasting.is_some();
+        if !evaluates || needs_gradients(facts, call, &batches) || facts.fails_with_gradients(call) {
             continue;
         }
         seen.push(batches.block);
@@ -119,7 +122,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         let finding = report
             .add(&batches.head(), "This evaluation loop records gradients: every forward pass keeps its activations");
         finding.because(call, "this forward pass runs with gradients recorded");
-        match facts.eval_call(&call.at) {
+        match facts.eval_call(&call.at).or(lasting) {
             Some(eval) => {
                 finding.because(eval, "the module is switched to evaluation, which does not switch gradients off")
             }
@@ -156,31 +159,56 @@ fn asks_for_phase(test: &str) -> bool {
 }
 
 /// The loop over batches around a call, or over other items where a module was switched to evaluation before.
-fn evaluation_loop<'a>(facts: &Facts<'a>, call: &Call<'_>) -> Option<Loop<'a>> {
-    let loader = facts.loops(&call.at).find(|found| found.kind == LoopKind::Loader);
-    loader.or_else(|| {
-        let items = facts.loops(&call.at).find(|found| found.kind == LoopKind::Items)?;
-        if !matches!(items.node, BlockKind::Loop(..)) {
-            return None;
-        }
-        let switched = facts.eval_call(&call.at)?;
-        (!facts.is_inside(switched.at.block, items.block)).then_some(items)
-    })
+fn evaluation_loop<'a>(facts: &Facts<'a>, call: &Call<'a>) -> Option<Loop<'a>> {
+    let loader = facts.loops(&call.at).find(|found| matches!(found.kind, LoopKind::Loader | LoopKind::Chunks));
+    if loader.is_some() || call.callee != Callee::Module {
+        return loader;
+    }
+    let items = facts.loops(&call.at).find(|found| found.kind == LoopKind::Items)?;
+    // `[layer(x) for layer in layers]` is one pass; `[net(x) for x in texts]` is one a text.
+    let over_data = !facts.varies_in(&call.node.func, items.block)
+        && call.node.arguments.args.iter().any(|arg| facts.varies_in(arg, items.block));
+    if !matches!(items.node, BlockKind::Loop(..)) && !over_data {
+        return None;
+    }
+    let switched = facts.eval_call(&call.at).or_else(|| facts.lasting_eval(call).filter(|_| over_data))?;
+    (!facts.is_inside(switched.at.block, items.block)).then_some(items)
 }
 
-fn is_forward_with_graph(call: &Call<'_>) -> bool {
-    call.callee == Callee::Module
-        && call.at.grad == GradMode::On
+/// A forward pass that leaves a graph: of a module, or in a function of the project.
+fn is_forward_with_graph(facts: &Facts<'_>, call: &Call<'_>) -> bool {
+    let module = call.callee == Callee::Module
         && !call.site.is_empty()
         && call.result.holds_graph()
-        && call.result.graph >= Graph::Likely
+        && call.result.graph >= Graph::Likely;
+    let helper = matches!(call.callee, Callee::Project(id) if {
+        let name = facts.function_def(id).node.name.as_str();
+        // What a function of another file runs inside is told by what comes back.
+        let seen = facts.is_own(id) || call.result.holds_graph();
+        name != "__init__" && seen && !facts.class_kind(&call.at).is_module()
+    });
+    let runs = |summary: &Summary| summary.forwards && !summary.calls_backward && !summary.steps;
+    call.at.grad == GradMode::On && (module || helper && facts.callee_summary(call).is_some_and(runs))
 }
 
-/// Whether the function, or one it calls, uses gradients.
-fn needs_gradients(facts: &Facts<'_>, call: &Call<'_>) -> bool {
+/// Whether gradients are used: by the loop where a module is switched to evaluation before it, else by the function.
+fn needs_gradients(facts: &Facts<'_>, call: &Call<'_>, batches: &Loop<'_>) -> bool {
+    const NAMES: &[&str] = &["vjp", "attack", "perturb"];
     let here = call.at.function;
-    let keeps = facts.returns().iter().any(|ret| ret.at.function == here && ret.value.holds_graph());
-    facts.uses_gradients(here, &["vjp", "attack", "perturb"]) || keeps && facts.eval_call(&call.at).is_none()
+    if facts.eval_call(&call.at).is_none() {
+        let keeps = facts.returns().iter().any(|ret| ret.at.function == here && ret.value.holds_graph());
+        return facts.uses_gradients(here, NAMES) || keeps;
+    }
+    // Training in the same function is no use of these passes.
+    let inside = |at: &At| facts.is_inside(at.block, batches.block);
+    let goes_back = facts
+        .effects_of(Effect::Backward, here)
+        .any(|back| inside(&back.at) || facts.backward_sources(back).overlap(call.result.sources.sites()));
+    let asks = ["requires_grad_", "enable_grad", "set_grad_enabled", "grad", "jacobian", "train"].iter().chain(NAMES);
+    goes_back
+        || facts.effects_in(Effect::Step, batches.block).next().is_some()
+        || facts.binds_of("requires_grad").any(|bind| inside(&bind.at))
+        || asks.into_iter().any(|name| facts.calls_named(name).any(|found| inside(&found.at)))
 }
 
 fn wrapped(facts: &Facts<'_>, batches: &Loop<'_>) -> Vec<Edit> {

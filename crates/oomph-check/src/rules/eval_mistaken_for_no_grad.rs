@@ -1,7 +1,7 @@
 //! `eval-mistaken-for-no-grad`: inference after `eval()`, with gradients recorded.
 
 use crate::analysis::events::{BlockKind, Call, Callee, GradMode, LoopKind};
-use crate::analysis::value::{ClassId, Graph};
+use crate::analysis::value::{ClassId, Graph, Value};
 use crate::facts::{Facts, FunctionKind};
 use crate::finding::Level;
 use crate::python::{Expr, Ranged, Stmt};
@@ -143,7 +143,10 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         if in_loader || needs_gradients(facts, call) || facts.function_name(&call.at).starts_with("test") {
             continue;
         }
-        let Some(eval) = switched(facts, call).filter(|_| !is_self_test(facts, call)) else { continue };
+        let eval = switched(facts, call).or_else(|| facts.lasting_eval(call).filter(|_| facts.takes_data_out(call)));
+        let Some(eval) = eval.filter(|_| !is_self_test(facts, call) && !facts.fails_with_gradients(call)) else {
+            continue;
+        };
         seen.push(call.at.function);
         let module = facts.source.slice(call.node.func.range());
         report
@@ -154,7 +157,9 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
 }
 
 fn is_recorded_forward(facts: &Facts<'_>, call: &Call<'_>) -> bool {
-    call.callee == Callee::Module
+    // `model.head(x)` runs a part of the model, or a method of it nobody wrote here.
+    let of_module = call.callee == Callee::Other && call.receiver.as_ref().is_some_and(Value::is_module);
+    (call.callee == Callee::Module || of_module)
         && call.at.grad == GradMode::On
         && !call.site.is_empty()
         && call.result.graph >= Graph::Likely

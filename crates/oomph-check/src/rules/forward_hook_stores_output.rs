@@ -139,8 +139,8 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         let Some((hook, value)) = call.arg(0).zip(call.args.first()) else { continue };
         let Some(callback) = facts.callback(hook, value) else { continue };
         let passed: Vec<&str> = callback.parameters.iter().skip(1).copied().collect();
-        let Some(run) = repeated_forward(facts, call) else { continue };
         for store in facts.stores_of(&callback) {
+            let Some(run) = repeated_forward(facts, call, made_in(facts, store)) else { continue };
             let Some(name) = appended(store, &passed) else { continue };
             if is_emptied_somewhere(facts, store) || is_made_by_turn(facts, call, store) {
                 continue;
@@ -184,7 +184,11 @@ fn appended<'e>(store: &Store<'e>, passed: &[&str]) -> Option<&'e str> {
 
 /// Whether the list is cleared, popped from, deleted or made anew a second time anywhere in the file.
 fn is_emptied_somewhere(facts: &Facts<'_>, store: &Store<'_>) -> bool {
-    let name = match store.target {
+    let holder = match store.target {
+        Expr::Subscript(item) => &*item.value,
+        other => other,
+    };
+    let name = match holder {
         Expr::Name(node) => node.id.as_str(),
         Expr::Attribute(node) => node.attr.as_str(),
         _ => return true,
@@ -203,19 +207,26 @@ fn is_emptied_somewhere(facts: &Facts<'_>, store: &Store<'_>) -> bool {
 
 /// Whether the list is made in the same loop as the hook is registered in: it lives one turn.
 fn is_made_by_turn(facts: &Facts<'_>, call: &Call<'_>, store: &Store<'_>) -> bool {
-    facts.loops(&call.at).next().is_some()
+    facts.batch_loop(&call.at).is_some()
         || facts.function(&store.at).is_some_and(|function| function.parent.is_some())
             && facts.loops(&store.at).next().is_some()
 }
 
-/// A forward pass in a loop over batches, once the hook is there.
-fn repeated_forward(facts: &Facts<'_>, registered: &Call<'_>) -> Option<TextRange> {
+/// The function whose local the list is: it lives as long as one call of that.
+fn made_in(facts: &Facts<'_>, store: &Store<'_>) -> Option<u32> {
+    let Expr::Name(name) = store.target else { return None };
+    facts.binds_of(name.id.as_str()).next().and_then(|bind| bind.at.function)
+}
+
+/// A forward pass in a loop over batches, once the hook is there and within the life of the list.
+fn repeated_forward(facts: &Facts<'_>, registered: &Call<'_>, within: Option<u32>) -> Option<TextRange> {
     // A notebook runs from top to bottom: training is over when a later cell looks into the model.
     let is_over = |call: &Call<'_>| {
         !facts.source.cells.is_empty()
             && registered.at.function.is_none()
             && call.range().end() < registered.range().start()
     };
-    let mut calls = facts.calls().iter().filter(|call| call.callee == Callee::Module && !is_over(call));
+    let lives = |call: &&Call<'_>| within.is_none() || call.at.function == within;
+    let mut calls = facts.calls().iter().filter(|call| call.callee == Callee::Module && !is_over(call)).filter(lives);
     calls.find(|call| facts.batch_loop(&call.at).is_some()).map(Ranged::range)
 }

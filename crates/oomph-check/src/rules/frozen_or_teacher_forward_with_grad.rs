@@ -224,33 +224,69 @@ def distill(teacher, student, loader, optimizer):
 
 fn check(facts: &Facts<'_>, report: &mut Report) {
     for call in facts.calls() {
-        if call.callee != Callee::Module || call.at.grad != GradMode::On || call.result.graph < Graph::Likely {
-            continue;
-        }
-        let Some(module) = module_text(facts, call) else { continue };
+        let Some(module) = recorded_pass(facts, call) else { continue };
         let Some(training) = trained_around(facts, call) else { continue };
-        if call.values().any(takes_gradient) || is_handled(facts, call, module) {
+        let inputs = call.values().filter(|value| !value.is_module());
+        if inputs.into_iter().any(takes_gradient) || is_handled(facts, call, module) {
             continue;
         }
-        let Some(eval) = evaluated(facts, module) else { continue };
-        if !is_reference_name(module) && !others_are_trained(facts, module) {
+        let eval = evaluated(facts, module);
+        if !is_reference_name(module) && (eval.is_none() || !others_are_trained(facts, module)) {
             continue;
         }
         report
             .add(call, format!("`{module}` runs with gradients recorded, though nothing trains it: its activations are kept for the backward pass"))
-            .because(&eval, format!("`{module}` is switched to evaluation, which does not switch gradients off"))
+            .because_if(eval, format!("`{module}` is switched to evaluation, which does not switch gradients off"))
             .because(&training, "the backward pass walks through it, and no optimizer here has its parameters")
             .unsafe_fix("Run it under `no_grad`", under_no_grad(facts, call));
     }
 }
 
-/// What trains after this forward pass: a backward pass in the same loop, or a framework that runs one.
-fn trained_around(facts: &Facts<'_>, call: &Call<'_>) -> Option<TextRange> {
+/// The module that runs with its graph: what is called, or a reference model that a function of the project is given.
+fn recorded_pass<'f>(facts: &'f Facts<'_>, call: &Call<'_>) -> Option<&'f str> {
+    if call.at.grad != GradMode::On {
+        return None;
+    }
+    if call.callee == Callee::Module {
+        return module_text(facts, call).filter(|_| call.result.graph >= Graph::Likely);
+    }
+    // `clip.encode_image(x)`: a method that runs a part of the model.
+    if call.callee == Callee::Other && call.receiver.as_ref().is_some_and(|value| value.has(Flags::PRETRAINED)) {
+        let module = call.receiver_expr().filter(|expr| matches!(expr, Expr::Name(_) | Expr::Attribute(_)));
+        return module.map(|expr| facts.source.slice(expr.range())).filter(|_| !call.site.is_empty());
+    }
+    let runs = facts.callee_summary(call).is_some_and(|summary| summary.forwards && !summary.calls_backward);
+    let given = call
+        .node
+        .arguments
+        .args
+        .iter()
+        .zip(&call.args)
+        .filter(|(_, value)| matches!(value.kind, Kind::Module | Kind::Unknown));
+    let given = given.filter(|(expr, _)| is_reference_name(facts.source.slice(expr.range())));
+    let mut given = given.map(|(expr, _)| facts.source.slice(expr.range()));
+    match (given.next(), given.next()) {
+        (Some(only), None) => {
+            let holds = call.result.holds_graph() || call.result.graph >= Graph::Possible;
+            Some(only).filter(|_| runs && holds)
+        }
+        _ => None,
+    }
+}
+
+/// What trains after this forward pass: a backward pass in the same turn, or a framework that runs one.
+fn trained_around<'a>(facts: &Facts<'a>, call: &Call<'a>) -> Option<TextRange> {
+    let after = |block| {
+        let mut backwards = facts.effects_in(Effect::Backward, block);
+        backwards.find(|found| found.at.order > call.at.order).map(Ranged::range)
+    };
     if let Some(batches) = facts.batch_loop(&call.at) {
-        let mut backwards = facts.effects_in(Effect::Backward, batches.block);
-        return backwards.find(|found| found.at.order > call.at.order).map(Ranged::range);
+        return after(batches.block);
     }
     let name = facts.function(&call.at)?.node.name.range();
+    if facts.is_training_step(&call.at) {
+        return after(facts.function_block(&call.at));
+    }
     let by_framework = facts.kind_at(&call.at) == FunctionKind::TrainingStep
         || facts.class_kind(&call.at) == ClassKind::Framework && facts.function_name(&call.at) == "compute_loss";
     by_framework.then_some(name)

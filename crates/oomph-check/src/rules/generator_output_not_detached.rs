@@ -186,14 +186,17 @@ for real, _ in loader:
     check,
 };
 
-/// An optimizer: what it is called, and the text it was given.
+/// An optimizer: what it is called, and the module whose parameters it has.
 struct Trained<'f> {
     optimizer: &'f str,
     parameters: &'f str,
 }
 
 fn check(facts: &Facts<'_>, report: &mut Report) {
-    let optimizers = optimizers(facts);
+    let mut optimizers = optimizers(facts);
+    if optimizers.is_empty() {
+        optimizers = optimizers_by_name(facts);
+    }
     if optimizers.len() < 2 {
         return;
     }
@@ -237,6 +240,34 @@ fn optimizers<'f>(facts: &'f Facts<'_>) -> Vec<Trained<'f>> {
         })
     });
     found.collect()
+}
+
+/// Optimizers the file is given, paired with modules by what both names end in: `opt_g` and `netG`.
+fn optimizers_by_name<'f>(facts: &'f Facts<'_>) -> Vec<Trained<'f>> {
+    let mut found: Vec<Trained<'f>> = Vec::new();
+    let modules = facts.calls().iter().filter(|call| call.callee == Callee::Module);
+    let modules: Vec<&str> = modules.map(|call| facts.source.slice(call.node.func.range())).collect();
+    for step in facts.effects(Effect::Step).filter(|call| call.name == "step") {
+        let Some(optimizer) = facts.stepped(step) else { continue };
+        let part = part_of_pair(optimizer);
+        let module = modules.iter().find(|module| part.is_some() && part_of_pair(module) == part);
+        if let (Some(&parameters), false) = (module, found.iter().any(|known| known.optimizer == optimizer)) {
+            found.push(Trained { optimizer, parameters });
+        }
+    }
+    found
+}
+
+/// Which of the two a name belongs to: `g` for `optimizerG`, `netG` and `generator`, `d` for `opt_disc`.
+fn part_of_pair(name: &str) -> Option<char> {
+    let last = name.rsplit('.').next().unwrap_or(name);
+    let lower = last.to_ascii_lowercase();
+    let whole = |word: &str| lower.split('_').any(|part| part == word);
+    if lower.contains("gen") || whole("g") || last.ends_with('G') || lower == "gnet" {
+        return Some('g');
+    }
+    let judges = lower.contains("disc") || lower.contains("critic") || whole("d") || last.ends_with('D');
+    judges.then_some('d')
 }
 
 /// The optimizer of the first step after a backward pass.

@@ -1,6 +1,6 @@
 //! `global-or-class-level-tensor-store`: tensors collected where nothing ever dies.
 
-use crate::analysis::events::{Root, Store, StoreKind};
+use crate::analysis::events::{Bind, BlockKind, Root, Store, StoreKind};
 use crate::analysis::value::{Device, Flags, Kind, Value};
 use crate::facts::{Facts, FunctionKind};
 use crate::finding::Level;
@@ -143,6 +143,9 @@ fn lasting_holder<'a>(facts: &Facts<'a>, store: &Store<'a>) -> Option<(&'a str, 
     store.at.function?;
     let name = match (store.root, store.target) {
         (Root::Outer(name), Expr::Name(_)) => name,
+        // A list in the class's body is one for all instances.
+        (Root::SelfAttribute(name), Expr::Attribute(_)) if is_of_class(facts, name) => name,
+        (_, Expr::Attribute(node)) if is_cls(&node.value) => node.attr.as_str(),
         (_, Expr::Attribute(node)) if matches!(&*node.value, Expr::Name(base) if facts.outline().top_classes.contains_key(base.id.as_str())) => {
             node.attr.as_str()
         }
@@ -152,6 +155,19 @@ fn lasting_holder<'a>(facts: &Facts<'a>, store: &Store<'a>) -> Option<(&'a str, 
     let empty =
         matches!(makes.value.kind, Kind::List | Kind::Dict | Kind::Set) && facts.loops(&makes.at).next().is_none();
     empty.then(|| (name, makes.target.range()))
+}
+
+fn is_cls(expr: &Expr) -> bool {
+    matches!(expr, Expr::Name(name) if name.id.as_str() == "cls")
+}
+
+/// Whether an attribute is made in the body of a class, and nowhere else.
+fn is_of_class(facts: &Facts<'_>, name: &str) -> bool {
+    let mut binds = facts.binds_of(name);
+    let (first, more) = (binds.next(), binds.next());
+    let in_class =
+        |bind: &Bind<'_>| bind.at.function.is_none() && matches!(facts.block(bind.at.block).kind, BlockKind::Class(_));
+    more.is_none() && first.is_some_and(in_class)
 }
 
 fn grows(store: &Store<'_>) -> bool {
@@ -176,7 +192,9 @@ fn is_bounded(facts: &Facts<'_>, store: &Store<'_>, name: &str) -> bool {
     let emptied =
         ["clear", "pop", "popleft", "popitem", "remove"].into_iter().flat_map(|method| facts.calls_named(method));
     let literal_key = store.kind == StoreKind::Item && facts.source.slice(store.range).contains("['");
-    emptied.into_iter().any(|call| call.receiver_expr().is_some_and(is_it))
+    // A `deque` has a bound, if a high one.
+    facts.name_of(&store.holder) == Some("collections.deque")
+        || emptied.into_iter().any(|call| call.receiver_expr().is_some_and(is_it))
         || facts.deletes().iter().any(|delete| is_it(delete.target))
         || facts.binds_of(name).count() > 1
         || facts.calls_named("len").any(|call| call.arg(0).is_some_and(is_it))
@@ -186,7 +204,6 @@ fn is_bounded(facts: &Facts<'_>, store: &Store<'_>, name: &str) -> bool {
 
 /// Whether the store is under `if key not in holder`: a memo.
 fn is_memo(facts: &Facts<'_>, store: &Store<'_>, name: &str) -> bool {
-    use crate::analysis::events::BlockKind;
     facts.blocks_around(&store.at).any(|(_, block)| match block.kind {
         BlockKind::If(Some(test)) | BlockKind::Else(test) => facts.source.slice(test.range()).contains(name),
         _ => false,
@@ -202,6 +219,7 @@ fn repeated(facts: &Facts<'_>, store: &Store<'_>) -> Option<(TextRange, &'static
     match facts.kind_at(&store.at) {
         FunctionKind::Forward => Some((function.node.name.range(), "once a forward pass")),
         FunctionKind::TrainingStep => Some((function.node.name.range(), "once a training step")),
+        _ if facts.is_called_per_batch(&store.at) => Some((function.node.name.range(), "called once a batch")),
         _ => None,
     }
 }

@@ -1,10 +1,10 @@
 //! `hidden-state-carried-across-batches`: a state drags the graphs of all past batches along.
 
-use crate::analysis::events::{Call, Callee, LoopKind};
+use crate::analysis::events::{Bind, Call, Callee, LoopKind};
 use crate::analysis::value::Value;
 use crate::facts::{Facts, FunctionKind};
 use crate::finding::{Level, Safety};
-use crate::python::{Expr, Ranged};
+use crate::python::{Expr, Ranged, Stmt};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
 
@@ -89,15 +89,16 @@ for x, y in train_loader:
 fn check(facts: &Facts<'_>, report: &mut Report) {
     for call in facts.calls() {
         let forward = matches!(call.callee, Callee::Module | Callee::Project(_)) && !call.site.is_empty();
-        if !forward || facts.kind_at(&call.at) == FunctionKind::Forward {
+        if forward && facts.kind_at(&call.at) == FunctionKind::Forward {
+            check_module(facts, call, report);
+            continue;
+        }
+        if !forward {
             continue;
         }
         let Some(batches) = facts.loops(&call.at).find(|found| found.kind == LoopKind::Loader) else { continue };
         for (expr, value) in arguments(call) {
-            let states: Vec<&Expr> = match expr {
-                Expr::Tuple(tuple) => tuple.elts.iter().collect(),
-                other => vec![other],
-            };
+            let states = parts(expr);
             let named = states.iter().all(|state| matches!(state, Expr::Name(_) | Expr::Attribute(_)));
             let rebound = |state: &&Expr| facts.is_rebound_in(state, batches.block, call.at.stmt);
             let carried = |state: &&Expr| is_bound_in(facts, state, batches.block);
@@ -123,6 +124,41 @@ fn is_bound_in(facts: &Facts<'_>, state: &Expr, block: crate::analysis::value::B
         .binds()
         .iter()
         .any(|bind| facts.is_inside(bind.at.block, block) && facts.source.slice(bind.target.range()) == text)
+}
+
+/// `y, self.h = self.rnn(x, self.h)` in `forward`, with nothing in the project that ever sets `h` back or detaches it.
+fn check_module(facts: &Facts<'_>, call: &Call<'_>, report: &mut Report) {
+    let Some(Stmt::Assign(assign)) = facts.statement(call.at.stmt).map(|statement| statement.node) else { return };
+    let bound: Vec<&Expr> = assign.targets.iter().flat_map(parts).flat_map(parts).collect();
+    for state in call.node.arguments.args.iter().flat_map(parts) {
+        let Expr::Attribute(attribute) = state else { continue };
+        let of_self = matches!(&*attribute.value, Expr::Name(name) if name.id.as_str() == "self");
+        let text = facts.source.slice(state.range());
+        let comes_back = bound.iter().any(|target| facts.source.slice(target.range()) == text);
+        if !of_self || !comes_back || facts.loops(&call.at).next().is_some() {
+            continue;
+        }
+        let name = attribute.attr.as_str();
+        let own = |bind: &&Bind<'_>| bind.at.stmt == call.at.stmt || facts.function_name(&bind.at) == "__init__";
+        let all_own = facts.binds_of(name).filter(own).count();
+        let detached = facts.calls_named("detach_").any(|found| facts.mentions_word(found.range(), name));
+        if detached || all_own < 2 || facts.tables().attribute_writes(name) as usize > all_own {
+            continue;
+        }
+        report
+            .add(state, format!("`{text}` carries the graph of every past batch into this one"))
+            .because(call, format!("`{text}` goes in, and what comes out is the next call's `{text}`"))
+            .because(&assign.targets[0], "nothing in the project detaches it or sets it back");
+        return;
+    }
+}
+
+/// The items of a tuple, or the expression itself.
+fn parts(expr: &Expr) -> Vec<&Expr> {
+    match expr {
+        Expr::Tuple(tuple) => tuple.elts.iter().collect(),
+        other => vec![other],
+    }
 }
 
 fn arguments<'f, 'a>(call: &'f Call<'a>) -> impl Iterator<Item = (&'a Expr, &'f Value)> {

@@ -1,11 +1,12 @@
 //! `itertools-cycle-over-loader`: `cycle` keeps every batch of the first pass.
 
+use crate::analysis::events::Call;
 use crate::facts::Facts;
 use crate::finding::{Edit, Level, Safety};
 use crate::python::{Expr, Ranged};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
-use crate::uses::last_name;
+use crate::uses::{last_name, whole_number};
 
 pub(super) static RULE: Rule = Rule {
     name: "itertools-cycle-over-loader",
@@ -93,7 +94,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
     for call in facts.calls_to("itertools.cycle") {
         let Some(argument) = call.arg(0) else { continue };
         let plural = last_name(argument).is_some_and(|name| name.to_ascii_lowercase().ends_with("loaders"));
-        if !facts.goes_over_loader(argument, call) || plural {
+        if !facts.goes_over_loader(argument, call) || plural || is_cut_short(facts, call) {
             continue;
         }
         let text = facts.written(argument);
@@ -110,3 +111,14 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         }
     }
 }
+
+/// Whether only the first few items are taken at once: `islice(cycle(loader), 10)`.
+fn is_cut_short(facts: &Facts<'_>, call: &Call<'_>) -> bool {
+    facts.calls_to("itertools.islice").any(|cut| {
+        let few = cut.arg(1).and_then(whole_number).is_some_and(|count| count <= FEW_BATCHES);
+        few && cut.arg(0).is_some_and(|taken| taken.range() == call.node.range())
+    })
+}
+
+/// Batches that a warm-up or a look at the data takes.
+const FEW_BATCHES: u64 = 100;

@@ -207,9 +207,9 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         if seen.contains(&batches.block) {
             continue;
         }
-        let Some(test) = only_test(facts, step, &batches) else { continue };
-        let Some(modulo) = every_few(facts, test, step, &batches) else { continue };
-        let Some(backward) = accumulating_backward(facts, &batches) else { continue };
+        let guarded = only_test(facts, step, &batches).and_then(|test| every_few(facts, test, step, &batches));
+        let Some(modulo) = guarded.or_else(|| skipped_by(facts, step, &batches)) else { continue };
+        let Some(backward) = accumulating_backward(facts, step, &batches) else { continue };
         if steps_otherwise(facts, step, &batches) || leaves(facts, &batches) {
             continue;
         }
@@ -249,6 +249,28 @@ fn only_test<'a>(facts: &Facts<'a>, step: &Call<'_>, batches: &Loop<'_>) -> Opti
     let mut tests = facts.tests_within(&step.at, batches.block);
     let (first, more) = (tests.next()?, tests.next());
     if more.is_some() { None } else { first }
+}
+
+/// The `i % n` of `if i % n: continue` before a step that stands right in the loop.
+fn skipped_by<'a>(facts: &Facts<'a>, step: &Call<'_>, batches: &Loop<'a>) -> Option<&'a Expr> {
+    if facts.tests_within(&step.at, batches.block).next().is_some() {
+        return None;
+    }
+    let index = batch_index(batches);
+    let counts = |name: &str| index == Some(name) || counts_from_zero(facts, name, step, batches);
+    facts.body_of(batches).iter().find_map(|stmt| match stmt {
+        Stmt::If(node) if stmt.end() <= step.range().start() && node.elif_else_clauses.is_empty() => {
+            let skips = matches!(node.body.last(), Some(Stmt::Continue(_)));
+            let remains = match &*node.test {
+                Expr::Compare(compare) => {
+                    compare.ops.first() == Some(&CmpOp::NotEq) && is_remainder(&compare.left, &counts)
+                }
+                other => is_remainder(other, &counts),
+            };
+            (skips && remains).then_some(&*node.test)
+        }
+        _ => None,
+    })
 }
 
 /// The `(i + 1) % n == 0` that a test is, itself or by a name bound to it, or `count == n` of a counter set back.
@@ -319,9 +341,11 @@ fn is_remainder(expr: &Expr, counts: &dyn Fn(&str) -> bool) -> bool {
 }
 
 /// A backward pass on every batch, with no clearing on every batch.
-fn accumulating_backward<'f, 'a>(facts: &'f Facts<'a>, batches: &Loop<'_>) -> Option<&'f Call<'a>> {
+fn accumulating_backward<'f, 'a>(facts: &'f Facts<'a>, step: &Call<'_>, batches: &Loop<'_>) -> Option<&'f Call<'a>> {
     let always = |call: &&Call<'a>| facts.is_unconditional_in(&call.at, batches.block);
-    let clears = facts.effects_in(Effect::ZeroGrad, batches.block).any(|call| always(&call));
+    // What follows the step in its own block runs as seldom as the step.
+    let with_step = |call: &&Call<'a>| call.at.block == step.at.block && call.at.order > step.at.order;
+    let clears = facts.effects_in(Effect::ZeroGrad, batches.block).any(|call| always(&call) && !with_step(&call));
     let mut backwards = facts.effects_in(Effect::Backward, batches.block);
     let backward = backwards.find(always)?;
     let others = facts.effects_in(Effect::Backward, batches.block).any(|call| !always(&call));

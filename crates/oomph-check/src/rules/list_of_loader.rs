@@ -1,7 +1,9 @@
 //! `list-of-loader`: a whole epoch is held at once.
 
-use crate::analysis::events::{BlockKind, Call, LoopKind};
-use crate::facts::Facts;
+use crate::analysis::events::{BlockKind, Call, LoopKind, StoreKind};
+use crate::analysis::guesses::is_loader_name;
+use crate::analysis::value::Kind;
+use crate::facts::{Facts, Loop, Turn};
 use crate::finding::Level;
 use crate::python::ast::Comprehension;
 use crate::python::{Expr, Ranged, Stmt};
@@ -87,8 +89,8 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
     if facts.is_test_file() {
         return;
     }
-    for call in ["list", "tuple", "sorted"].iter().flat_map(|name| facts.calls_to(name)) {
-        let (Some(argument), 1) = (call.arg(0), call.args.len()) else { continue };
+    for call in ["list", "tuple", "sorted", "dict", "collections.deque"].iter().flat_map(|name| facts.calls_to(name)) {
+        let (Some(argument), 1) = (call.arg(0), call.node.arguments.len()) else { continue };
         if !facts.goes_over_loader(argument, call) || is_cut_short(facts, argument) || is_shown(facts, call) {
             continue;
         }
@@ -97,23 +99,100 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             .add(call, format!("`{}({text})` holds every batch of the epoch at once", call.name))
             .because(argument, "a data loader: it makes one batch at a time");
     }
+    for call in facts.calls_named("extend") {
+        let (Some(argument), Some(list)) = (call.arg(0), call.receiver_expr()) else { continue };
+        if facts.goes_over_loader(argument, call) && !is_cut_short(facts, argument) {
+            let list = facts.written(list);
+            report
+                .add(call, format!("`{list}` holds every batch of the epoch at once"))
+                .because(argument, "a data loader: it makes one batch at a time");
+        }
+    }
+    for bind in facts.binds() {
+        let Some(whole @ Expr::List(list)) = bind.value_expr else { continue };
+        let [Expr::Starred(star)] = &list.elts[..] else { continue };
+        if is_loader(facts, &star.value) && !is_cut_short(facts, &star.value) {
+            report
+                .add(whole, "This holds every batch of the epoch at once")
+                .because(&*star.value, "a data loader: it makes one batch at a time");
+        }
+    }
+    check_comprehensions(facts, report);
+    check_loops(facts, report);
+}
+
+/// `[batch for batch in loader]`, `{i: batch for i, batch in enumerate(loader)}`.
+fn check_comprehensions(facts: &Facts<'_>, report: &mut Report) {
     for (_, block) in facts.blocks() {
         let BlockKind::Comprehension(LoopKind::Loader, whole) = block.kind else { continue };
         let (generator, element) = match whole {
             Expr::ListComp(node) if node.generators.len() == 1 => (&node.generators[0], &node.elt),
+            Expr::DictComp(node) if node.generators.len() == 1 => (&node.generators[0], &node.value),
             _ => continue,
         };
-        if !keeps_batch(&generator.target, element) || is_cut_short(facts, &generator.iter) || !generator.ifs.is_empty()
-        {
+        let target = batch_target(&generator.target, &generator.iter);
+        if !keeps_batch(target, element) || is_cut_short(facts, &generator.iter) || !generator.ifs.is_empty() {
             continue;
         }
         if is_plural(generator) {
             continue;
         }
         report
-            .add(whole, "This list holds every batch of the epoch at once")
+            .add(whole, "This holds every batch of the epoch at once")
             .because(&generator.iter, "a data loader: it makes one batch at a time")
             .because(&**element, "each batch is kept");
+    }
+}
+
+/// `for batch in loader: batches.append(batch)`.
+fn check_loops(facts: &Facts<'_>, report: &mut Report) {
+    for store in facts.stores() {
+        let keeps = matches!(store.kind, StoreKind::Append | StoreKind::Item) && store.holder.is_growing_holder();
+        let Some(turns) = facts.loops(&store.at).next().filter(|turns| keeps && turns.kind == LoopKind::Loader) else {
+            continue;
+        };
+        let BlockKind::Loop(_, Stmt::For(node)) = turns.node else { continue };
+        let target = batch_target(&node.target, &node.iter);
+        let turn = Turn { block: turns.block, head: turns.head() };
+        let whole = keeps_batch(target, store.value_expr) && is_loader(facts, &node.iter);
+        let always = facts.is_unconditional_in(&store.at, turns.block) && !leaves(facts, &turns);
+        if !whole || !always || !facts.is_carried(store, &turn) || is_cut_short(facts, &node.iter) {
+            continue;
+        }
+        let list = facts.written(store.target);
+        report
+            .add(store, format!("`{list}` holds every batch of the epoch at once"))
+            .because(&turns.head(), "a data loader: it makes one batch at a time")
+            .because(store.value_expr, "each batch is kept");
+    }
+}
+
+/// Whether what is gone over is a loader by more than the shape of the loop.
+fn is_loader(facts: &Facts<'_>, iter: &Expr) -> bool {
+    let named = |expr: &Expr| {
+        last_name(expr).is_some_and(|name| {
+            facts.binds_of(name).any(|bind| bind.value.kind == Kind::Loader)
+                || is_loader_name(&name.to_ascii_lowercase())
+        })
+    };
+    match iter {
+        Expr::Call(call) => call.arguments.args.first().is_some_and(|inner| is_loader(facts, inner)),
+        other => named(other),
+    }
+}
+
+/// Whether a loop is left before its end.
+fn leaves(facts: &Facts<'_>, turns: &Loop<'_>) -> bool {
+    let mut inside = facts.statements().iter().filter(|statement| facts.is_inside(statement.block, turns.block));
+    inside.any(|statement| matches!(statement.node, Stmt::Break(_) | Stmt::Return(_)))
+}
+
+/// What stands for the batch in a loop's target: `batch` of `for i, batch in enumerate(loader)`.
+fn batch_target<'a>(target: &'a Expr, iter: &Expr) -> &'a Expr {
+    let counted = matches!(iter, Expr::Call(call) if last_name(&call.func) == Some("enumerate"));
+    match target {
+        Expr::Tuple(tuple) if counted && tuple.elts.len() == 2 => &tuple.elts[1],
+        other => other,
     }
 }
 
@@ -148,16 +227,40 @@ fn keeps_batch(target: &Expr, element: &Expr) -> bool {
     }
 }
 
-/// The name of `x`, `x.cuda()` and `x.to(device)`.
+/// The name of `x`, `x.cuda()` and `x.to(device)`, for a dict or list of tensors part by part.
 fn moved_name(expr: &Expr) -> Option<&str> {
     match expr {
         Expr::Name(node) => Some(node.id.as_str()),
         Expr::Call(call) => match &*call.func {
-            Expr::Attribute(method) if matches!(method.attr.as_str(), "cuda" | "to" | "clone") => {
+            Expr::Attribute(method)
+                if matches!(method.attr.as_str(), "cuda" | "to" | "clone") && !goes_to_cpu(call) =>
+            {
                 moved_name(&method.value)
+            }
+            _ => None,
+        },
+        // `{k: v.cuda() for k, v in batch.items()}`, `[part.cuda() for part in batch]`.
+        Expr::DictComp(node) => match &node.generators[..] {
+            [only] => match &only.iter {
+                Expr::Call(call) => match &*call.func {
+                    Expr::Attribute(items) if items.attr.as_str() == "items" => moved_name(&items.value),
+                    _ => None,
+                },
+                _ => None,
+            },
+            _ => None,
+        },
+        Expr::ListComp(node) => match &node.generators[..] {
+            [only] if moved_name(&node.elt).is_some() && moved_name(&node.elt) == last_name(&only.target) => {
+                last_name(&only.iter)
             }
             _ => None,
         },
         _ => None,
     }
+}
+
+/// `x.to("cpu")`: whoever keeps an epoch there means to.
+fn goes_to_cpu(call: &crate::python::ExprCall) -> bool {
+    call.arguments.args.first().and_then(crate::uses::string_of) == Some("cpu")
 }

@@ -87,6 +87,7 @@ class Net(torch.nn.Module):
             bad: "\
 import torch
 
+@torch.no_grad()
 def serve(requests):
     net = torch.load('net.pt', weights_only=False)
     net.eval()
@@ -96,6 +97,7 @@ def serve(requests):
             good: "\
 import torch
 
+@torch.no_grad()
 def serve(requests):
     net = torch.load('net.pt', weights_only=False, map_location='cpu').cuda()
     net.eval()

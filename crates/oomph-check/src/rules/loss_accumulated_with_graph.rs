@@ -1,9 +1,10 @@
 //! `loss-accumulated-with-graph`: a running sum of losses keeps every graph.
 
-use crate::analysis::events::{Callee, LoopKind, Root, Store, StoreKind};
-use crate::facts::{Effect, Facts, FunctionKind, Loop};
+use crate::analysis::events::{Call, Callee, LoopKind, Root, Store, StoreKind};
+use crate::analysis::value::Kind;
+use crate::facts::{Effect, Facts, FunctionKind, Loop, Turn};
 use crate::finding::{Level, Safety};
-use crate::python::Ranged;
+use crate::python::{Expr, Ranged, TextRange};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
 
@@ -123,48 +124,115 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         if !matches!(store.kind, StoreKind::AugAssign | StoreKind::Rebind) || !store.value.keeps_graph() {
             continue;
         }
-        let turns = facts.batch_loop(&store.at);
-        let backward_inside = match &turns {
-            Some(batches) if !outlives(facts, store, batches) => continue,
-            Some(batches) => facts.effects_in(Effect::Backward, batches.block).next().map(Ranged::range),
-            None if !is_lightning_sum(facts, store) => continue,
-            // The framework runs the backward pass.
-            None => facts.function(&store.at).map(|function| function.node.name.range()),
-        };
-        let frees = backward_inside.is_some();
-        if !frees && (facts.backward_of(&store.value, &store.at).is_some() || may_be_used_later(facts, store)) {
+        let Some(turn) = turn(facts, store) else { continue };
+        if !facts.is_carried(store, &turn) || is_back_propagated(facts, store) {
             continue;
         }
-        let target = facts.source.slice(store.target.range());
-        let message = if frees {
+        let frees = backward_in(facts, store, &turn);
+        if frees.is_none() && (facts.backward_of(&store.value, &store.at).is_some() || may_be_used_later(facts, store))
+        {
+            continue;
+        }
+        let target = facts.source.slice(facts.keeper(store).range());
+        let message = if frees.is_some() {
             format!("`{target}` keeps the graph of every loss added to it: a small block and the nodes of each batch")
         } else {
             format!("`{target}` keeps the graph of every loss added to it: the activations of every batch stay alive")
         };
         let finding = report.add(store, message);
         finding
-            .level(if frees { Level::Warning } else { Level::Error })
+            .level(if frees.is_some() { Level::Warning } else { Level::Error })
             .because_if(facts.forward_pass(&store.value, &store.at), "this forward pass makes the graph")
-            .because_if(turns.as_ref().map(Loop::head), "once a batch, and the sum outlives it")
-            .because_if(backward_inside, "the backward pass frees activations, but not the nodes of the graph");
+            .because(&turn.head, "once a batch, and the sum outlives it")
+            .because_if(frees, "the backward pass frees activations, but not the nodes of the graph");
         if store.kind == StoreKind::AugAssign {
             finding.unsafe_fix("Detach what is added", facts.call_method_on(store.value_expr, "detach"));
         }
     }
 }
 
-/// Whether the sum is carried from turn to turn, for its own sake.
-fn outlives(facts: &Facts<'_>, store: &Store<'_>, batches: &Loop<'_>) -> bool {
-    !facts.is_rebound_in(store.target, batches.block, store.at.stmt) && !is_back_propagated(facts, store)
+/// What runs once a batch around a sum that outlives it.
+fn turn<'a>(facts: &Facts<'a>, store: &Store<'a>) -> Option<Turn> {
+    // What a method of `self` keeps is found where it keeps it.
+    if store.via.is_some() && matches!(facts.keeper(store), Expr::Name(name) if name.id.as_str() == "self") {
+        return None;
+    }
+    if let Some(batches) = facts.batch_loop(&store.at) {
+        return Some(Turn { block: batches.block, head: batches.head() });
+    }
+    let module = facts.class_kind(&store.at).is_module();
+    if store.kind == StoreKind::Rebind && !store.value_expr.is_bin_op_expr() {
+        return None;
+    }
+    if facts.kind_at(&store.at) == FunctionKind::TrainingStep {
+        let head = facts.function(&store.at)?.node.name.range();
+        let turn = Turn { block: facts.function_block(&store.at), head };
+        return matches!(store.root, Root::SelfAttribute(_)).then_some(turn);
+    }
+    if let Some(turn) = facts.turn(&store.at) {
+        // A module adds up auxiliary losses of one pass on itself, for whoever trains it.
+        let kept = facts.is_kept_beyond_call(store) && !facts.is_back_propagated_elsewhere(store);
+        return (kept && !module).then_some(turn);
+    }
+    evaluated_loop(facts, store).filter(|_| !module)
 }
 
-/// Whether a Lightning step, which runs once a batch, adds to an attribute.
-fn is_lightning_sum(facts: &Facts<'_>, store: &Store<'_>) -> bool {
-    facts.kind_at(&store.at) == FunctionKind::TrainingStep && matches!(store.root, Root::SelfAttribute(_))
+/// A loop of an evaluation that is over something else than batches, with the forward pass in it.
+fn evaluated_loop<'a>(facts: &Facts<'a>, store: &Store<'a>) -> Option<Turn> {
+    let uses = facts.uses_gradients(store.at.function, &[]);
+    let evaluates = facts.looks_like_evaluation(&store.at) || only_plays(facts, store);
+    if uses || store.at.function.is_none() || !evaluates {
+        return None;
+    }
+    let passes: Vec<_> = facts.forward_passes(&store.value, &store.at).collect();
+    let around = |turns: &Loop<'_>| !passes.is_empty() && passes.iter().all(|pass| turns.range.contains_range(*pass));
+    let turns = facts.loops(&store.at).find(around)?;
+    (turns.kind != LoopKind::Parameters).then(|| Turn { block: turns.block, head: turns.head() })
+}
+
+/// Whether a function plays in an environment, in a file that trains nothing.
+fn only_plays(facts: &Facts<'_>, store: &Store<'_>) -> bool {
+    let trains = facts.effects(Effect::Backward).next().is_some()
+        || facts.binds().iter().any(|bind| bind.value.kind == Kind::Optimizer);
+    let plays = facts.calls_named("step").any(|call| {
+        let on = call.receiver_expr().map(|expr| facts.source.slice(expr.range()).to_ascii_lowercase());
+        call.at.function == store.at.function && on.is_some_and(|text| text.contains("env"))
+    });
+    plays && !trains
+}
+
+/// A backward pass on every turn: in the loop, in the callers' loops, or run by the framework.
+fn backward_in<'a>(facts: &Facts<'a>, store: &Store<'a>, turn: &Turn) -> Option<TextRange> {
+    if facts.kind_at(&store.at) == FunctionKind::TrainingStep {
+        return Some(turn.head);
+    }
+    if let Some(backward) = facts.effects_in(Effect::Backward, turn.block).next() {
+        return Some(backward.range());
+    }
+    if facts.loops(&store.at).any(|turns| turns.block == turn.block) {
+        return None;
+    }
+    callers(facts, store).find_map(|call| {
+        let around = facts.turn(&call.at)?;
+        facts.effects_in(Effect::Backward, around.block).next().map(Ranged::range)
+    })
+}
+
+/// Calls, in this file, of the function a store is in.
+fn callers<'f, 'a>(facts: &'f Facts<'a>, store: &Store<'a>) -> impl Iterator<Item = &'f Call<'a>> {
+    let (file, index) = (facts.file_index(), store.at.function);
+    let is_here = move |call: &&Call<'a>| match call.callee {
+        Callee::Project(id) => id.file == file && Some(id.index) == index,
+        _ => false,
+    };
+    facts.calls().iter().filter(is_here)
 }
 
 /// Whether `backward` is called on the sum itself.
-fn is_back_propagated(facts: &Facts<'_>, store: &Store<'_>) -> bool {
+fn is_back_propagated<'a>(facts: &Facts<'a>, store: &Store<'a>) -> bool {
+    if facts.keeper_goes_back(store) {
+        return true;
+    }
     let target = facts.source.slice(store.target.range());
     facts.effects_of(Effect::Backward, store.at.function).any(|call| {
         let on = call.receiver_expr().into_iter().chain(call.node.arguments.args.iter());
@@ -173,7 +241,7 @@ fn is_back_propagated(facts: &Facts<'_>, store: &Store<'_>) -> bool {
 }
 
 /// Whether the sum leaves the function with its graph, from a function that does not look like evaluation.
-fn may_be_used_later(facts: &Facts<'_>, store: &Store<'_>) -> bool {
+fn may_be_used_later<'a>(facts: &Facts<'a>, store: &Store<'a>) -> bool {
     let returned = facts.returns().iter().any(|ret| {
         ret.at.function == store.at.function
             && ret.value.holds_graph()
@@ -181,9 +249,10 @@ fn may_be_used_later(facts: &Facts<'_>, store: &Store<'_>) -> bool {
     });
     // Nobody back-propagates a sum over a whole loader, unless a caller is seen to.
     let over_loader = facts.batch_loop(&store.at).is_some_and(|batches| batches.kind == LoopKind::Loader);
-    let called_to_train = facts.calls().iter().any(|call| {
-        matches!(call.callee, Callee::Project(function) if Some(function.index) == store.at.function)
-            && facts.effects_of(Effect::Backward, call.at.function).next().is_some()
-    });
-    returned && !facts.looks_like_evaluation(&store.at) && (!over_loader || called_to_train)
+    let called_to_train =
+        callers(facts, store).any(|call| facts.effects_of(Effect::Backward, call.at.function).next().is_some());
+    returned
+        && !facts.looks_like_evaluation(&store.at)
+        && !only_plays(facts, store)
+        && (!over_loader || called_to_train)
 }

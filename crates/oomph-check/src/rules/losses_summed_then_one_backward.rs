@@ -111,16 +111,16 @@ for x, y in loader:
 fn check(facts: &Facts<'_>, report: &mut Report) {
     for store in facts.stores() {
         let sums = matches!(store.kind, StoreKind::AugAssign | StoreKind::Rebind | StoreKind::Append);
-        let loss = store.value.keeps_graph() && store.value.has(Flags::LOSS);
-        if !sums || !loss || facts.kind_at(&store.at) == FunctionKind::Forward {
+        if !sums || !is_loss(facts, store) || facts.kind_at(&store.at) == FunctionKind::Forward {
             continue;
         }
         let Some(turns) = facts.loops(&store.at).next() else { continue };
-        if facts.is_rebound_in(store.target, turns.block, store.at.stmt) {
+        let rebound = facts.is_rebound_in(store.target, turns.block, store.at.stmt);
+        if rebound && backward_now_and_then(facts, store, &turns).is_none() {
             continue;
         }
         let Some(backward) = one_backward(facts, store, &turns) else { continue };
-        if !passes_are_apart(facts, &store.value, store, turns.range) || is_one_head_a_turn(facts, store, &turns) {
+        if !passes_are_apart(facts, &store.value, store, &turns) {
             continue;
         }
         report
@@ -138,32 +138,61 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
     }
 }
 
+/// Whether what is added is a loss: made by a criterion, one number, or called so.
+fn is_loss(facts: &Facts<'_>, store: &Store<'_>) -> bool {
+    let named = || {
+        let target = facts.source.slice(store.target.range()).to_ascii_lowercase();
+        target.contains("loss") || target.contains("cost")
+    };
+    store.value.keeps_graph() && (store.value.has(Flags::LOSS) || store.value.has(Flags::SCALAR) || named())
+}
+
 /// The backward pass outside the loop over what is summed up in it, if there is none inside.
 fn one_backward<'f, 'a>(facts: &'f Facts<'a>, store: &Store<'_>, turns: &Loop<'_>) -> Option<&'f Call<'a>> {
     if facts.effects_in(Effect::Backward, turns.block).next().is_some() {
-        return None;
+        return backward_now_and_then(facts, store, turns);
     }
     let mut after = facts.effects_of(Effect::Backward, store.at.function).filter(|call| call.at.order > store.at.order);
     after.find(|call| facts.backward_sources(call).overlap(store.value.sources))
 }
 
+/// `if (i + 1) % n == 0: loss.backward(); loss = 0`: the sum of several turns goes back on some of them only.
+fn backward_now_and_then<'f, 'a>(facts: &'f Facts<'a>, store: &Store<'_>, turns: &Loop<'_>) -> Option<&'f Call<'a>> {
+    let target = facts.source.slice(store.target.range());
+    let mut backwards = facts.effects_in(Effect::Backward, turns.block);
+    let backward = backwards.next().filter(|_| backwards.next().is_none())?;
+    let counted = facts.tests_within(&backward.at, turns.block).any(|test| {
+        test.is_some_and(|test| {
+            let text = facts.source.slice(test.range()).to_ascii_lowercase();
+            text.contains('%') || text.contains("accum")
+        })
+    });
+    let on_it = backward.receiver_expr().is_some_and(|expr| facts.mentions_word(expr.range(), target));
+    let back_to_zero = facts.binds().iter().any(|bind| {
+        let zero = bind.value_expr.is_some_and(Expr::is_number_literal_expr);
+        zero && bind.at.block == backward.at.block && facts.source.slice(bind.target.range()) == target
+    });
+    (counted && on_it && back_to_zero && facts.is_unconditional_in(&store.at, turns.block)).then_some(backward)
+}
+
 /// Whether every forward pass is made in the loop, and none feeds the next.
-fn passes_are_apart(facts: &Facts<'_>, value: &Value, store: &Store<'_>, turns: TextRange) -> bool {
+fn passes_are_apart(facts: &Facts<'_>, value: &Value, store: &Store<'_>, turns: &Loop<'_>) -> bool {
     let passes: Vec<TextRange> = facts.forward_passes(value, &store.at).collect();
-    let inside = !passes.is_empty() && passes.iter().all(|pass| turns.contains_range(*pass));
+    let inside = !passes.is_empty() && passes.iter().all(|pass| turns.range.contains_range(*pass));
+    // `for head in heads: loss += head(x)`: each pass is another module's.
+    let other_modules = facts
+        .calls()
+        .iter()
+        .any(|call| passes.contains(&call.node.range()) && facts.varies_in(&call.node.func, turns.block));
     let coupled = facts.calls().iter().any(|call| {
         passes.contains(&call.node.range()) && call.values().any(|input| input.sources.sites().overlap(call.site))
     });
-    inside && !coupled
-}
-
-/// `for i, head in enumerate(heads): loss += criterion(head(features), y[i])`: parts of one model, each run once.
-fn is_one_head_a_turn(facts: &Facts<'_>, store: &Store<'_>, turns: &Loop<'_>) -> bool {
-    let passes: Vec<TextRange> = facts.forward_passes(&store.value, &store.at).collect();
-    facts.calls().iter().any(|call| {
-        let picked = matches!(&*call.node.func, Expr::Subscript(_));
-        passes.contains(&call.node.range()) && picked && facts.varies_in(&call.node.func, turns.block)
-    })
+    // What an environment answers depends on the pass before.
+    let acts = facts.calls_named("step").any(|call| {
+        let on = call.receiver_expr().map(|expr| facts.source.slice(expr.range()).to_ascii_lowercase());
+        on.is_some_and(|text| text.contains("env")) && facts.is_inside(call.at.block, turns.block)
+    });
+    inside && !coupled && !other_modules && !acts
 }
 
 /// `sum(criterion(net(x), y) for x, y in parts)`, then `backward`.

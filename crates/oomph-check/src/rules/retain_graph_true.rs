@@ -1,7 +1,8 @@
 //! `retain-graph-true`: a graph kept after the last backward pass over it.
 
 use crate::analysis::events::Call;
-use crate::facts::{Effect, Facts, FunctionKind};
+use crate::analysis::value::Value;
+use crate::facts::{Effect, Facts, FunctionKind, Turn};
 use crate::finding::{Edit, Level, Safety};
 use crate::python::{Expr, Ranged};
 use crate::report::Report;
@@ -143,22 +144,22 @@ def step(model, criterion, x, y):
 
 fn check(facts: &Facts<'_>, report: &mut Report) {
     let methods = ["backward", "manual_backward"].into_iter().flat_map(|name| facts.calls_named(name));
-    for call in methods.filter(|call| call.keyword_is("retain_graph", true) && !call.keyword_is("create_graph", true)) {
+    for call in methods.filter(|call| !call.keyword_is("create_graph", true)) {
+        let Some(flag) = flag(call) else { continue };
         let sources = facts.backward_sources(call);
-        let Some(batches) = facts.innermost_batch_loop(&call.at) else { continue };
+        let Some(turn) = turn(facts, call) else { continue };
         if sources.is_empty() || facts.kind_at(&call.at) == FunctionKind::Hook || !is_unshared(facts, call) {
             continue;
         }
-        let Some(forward) = made_within(facts, call, batches.block) else { continue };
+        let Some(forward) = made_within(facts, call, turn.block) else { continue };
         let others = facts.effects_of(Effect::Backward, call.at.function).filter(|other| other.range() != call.range());
         let mut others = others.filter(|other| {
             let theirs = facts.backward_sources(other);
             theirs.is_empty() || theirs.overlap(sources)
         });
-        if others.any(|other| other.at.order > call.at.order || !facts.is_inside(other.at.block, batches.block)) {
+        if others.any(|other| other.at.order > call.at.order || !facts.is_inside(other.at.block, turn.block)) {
             continue;
         }
-        let Some(flag) = call.keyword("retain_graph") else { continue };
         report
             .add(
                 call,
@@ -167,6 +168,21 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             .because(&forward, "the graph is made here, anew on every turn")
             .because(flag, "no later backward pass goes over it")
             .unsafe_fix("Drop `retain_graph=True`", without_flag(facts, call, flag));
+    }
+}
+
+/// The `True` that keeps the graph: `backward(retain_graph=True)`, `backward(None, True)`.
+fn flag<'a>(call: &Call<'a>) -> Option<&'a Expr> {
+    let by_place = call.arg(1).filter(|_| call.receiver.as_ref().is_some_and(Value::is_tensor));
+    let given = call.keyword("retain_graph").or(by_place)?;
+    matches!(given, Expr::BooleanLiteral(literal) if literal.value).then_some(given)
+}
+
+/// The innermost loop around a backward pass if it runs once a batch, or the function that takes one step.
+fn turn<'a>(facts: &Facts<'a>, call: &Call<'a>) -> Option<Turn> {
+    match facts.loops(&call.at).next() {
+        Some(turns) => facts.is_per_batch(&turns).then(|| Turn { block: turns.block, head: turns.head() }),
+        None => facts.is_training_step(&call.at).then(|| facts.turn(&call.at)).flatten(),
     }
 }
 
@@ -180,17 +196,41 @@ fn made_within(
     let turn = facts.block(block).range;
     let mut passes = facts.forward_passes(loss, &call.at).peekable();
     let first = *passes.peek()?;
-    let from_parameters = loss.sources != loss.sources.sites();
+    let from_parameters = loss.sources.parameters().any(|index| !is_data(facts, call, index));
     (!from_parameters && passes.all(|range| turn.contains_range(range))).then_some(first)
+}
+
+/// Whether a parameter of the function is plain data: it is moved to a device there.
+fn is_data(facts: &Facts<'_>, call: &Call<'_>, index: usize) -> bool {
+    let Some(function) = facts.function(&call.at) else { return false };
+    let Some(parameter) = function.node.parameters.iter_non_variadic_params().nth(index) else { return false };
+    let name = parameter.parameter.name.as_str();
+    let mut moves = facts.calls_named("cuda").chain(facts.calls_named("to"));
+    moves.any(|moved| {
+        moved.at.function == call.at.function
+            && moved.receiver_expr().is_some_and(|expr| facts.source.slice(expr.range()) == name)
+    })
 }
 
 /// Whether nothing else of the function holds on to the graph: it is not returned, and no gradient is asked for later.
 fn is_unshared(facts: &Facts<'_>, call: &Call<'_>) -> bool {
     let sources = facts.backward_sources(call);
+    // `optimizer.step(loss)`, `self.update(loss)`: another backward pass may be in there.
+    let handed_on = facts.calls().iter().any(|later| {
+        let goes_back = ["step", "update", "optim", "backward"].iter().any(|word| later.name.contains(word));
+        let takes = later.values().any(|value| value.holds_graph() && value.sources.overlap(sources));
+        later.at.function == call.at.function && later.at.order > call.at.order && goes_back && takes
+    });
+    if handed_on {
+        return false;
+    }
     let mut returned = facts.returns().iter().filter(|found| found.at.function == call.at.function);
     !returned.any(|found| found.value.holds_graph() && found.value.sources.overlap(sources))
 }
 
 fn without_flag(facts: &Facts<'_>, call: &Call<'_>, flag: &Expr) -> Vec<Edit> {
+    if call.keyword("retain_graph").is_none() {
+        return Vec::new();
+    }
     facts.remove_argument(call, flag.range())
 }

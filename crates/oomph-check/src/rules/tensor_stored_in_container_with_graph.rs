@@ -1,10 +1,10 @@
 //! `tensor-stored-in-container-with-graph`: a list collects outputs with their graphs.
 
-use crate::analysis::events::{Call, Store, StoreKind};
+use crate::analysis::events::{Call, Root, Store, StoreKind};
 use crate::analysis::value::Kind;
-use crate::facts::{Effect, Facts, FunctionKind};
+use crate::facts::{Effect, Facts, FunctionKind, Turn};
 use crate::finding::{Level, Safety};
-use crate::python::{Expr, Ranged, Stmt};
+use crate::python::{Expr, Ranged, Stmt, TextRange};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
 
@@ -108,34 +108,36 @@ for x, y in loader:
 
 fn check(facts: &Facts<'_>, report: &mut Report) {
     for store in facts.stores() {
-        if !grows(facts, store) || !store.value.holds_graph() || facts.kind_at(&store.at) == FunctionKind::Forward {
+        if !store.value.holds_graph() || facts.kind_at(&store.at) == FunctionKind::Forward {
             continue;
         }
-        let Some(batches) = facts.batch_loop(&store.at) else { continue };
-        let kept =
-            facts.outlives(&store.holder, &batches) && !facts.is_emptied_in(store.target, batches.block, store.at.stmt);
-        if !kept {
+        let Some((turn, late)) = turn(facts, store) else { continue };
+        if !grows(facts, store, &turn) || !facts.is_carried(store, &turn) || facts.keeper_goes_back(store) {
             continue;
         }
-        let backward = facts.effects_in(Effect::Backward, batches.block).next();
+        let backward = facts.effects_in(Effect::Backward, turn.block).next();
         let later = |call: &Call<'_>| {
-            !facts.is_inside(call.at.block, batches.block)
+            !facts.is_inside(call.at.block, turn.block)
                 && facts.backward_sources(call).overlap(store.value.sources.sites())
         };
-        if facts.effects_of(Effect::Backward, store.at.function).any(later) {
+        if late.is_none() && facts.effects_of(Effect::Backward, store.at.function).any(later) {
             continue;
         }
-        let target = facts.source.slice(store.target.range());
+        let target = match store.kind {
+            StoreKind::Collect => "This comprehension".to_owned(),
+            _ => format!("`{}`", facts.source.slice(facts.keeper(store).range())),
+        };
         let message = if backward.is_some() {
-            format!("`{target}` collects tensors with their graph: one tensor and its graph's nodes a batch")
+            format!("{target} collects tensors with their graph: one tensor and its graph's nodes a batch")
         } else {
-            format!("`{target}` collects tensors with their graph: the activations of every batch stay alive")
+            format!("{target} collects tensors with their graph: the activations of every batch stay alive")
         };
         report
             .add(store, message)
             .level(if backward.is_some() { Level::Warning } else { Level::Error })
             .because_if(facts.forward_pass(&store.value, &store.at), "this forward pass makes the graph")
-            .because(&batches.head(), "once a batch, and the holder outlives it")
+            .because(&turn.head, "once a batch, and the holder outlives it")
+            .because_if(late, "all are detached only here, when every graph has been kept")
             .because_if(
                 backward.map(Ranged::range),
                 "the backward pass frees activations, but not the nodes of the graph",
@@ -144,29 +146,98 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
     }
 }
 
+/// What adds something on every turn, and where the whole is detached if that is what shows that no graph is wanted.
+fn turn<'a>(facts: &Facts<'a>, store: &Store<'a>) -> Option<(Turn, Option<TextRange>)> {
+    if let Some(batches) = facts.batch_loop(&store.at) {
+        return Some((Turn { block: batches.block, head: batches.head() }, None));
+    }
+    if let (Some(turns), Some(late)) = (facts.loops(&store.at).next(), detached_late(facts, store)) {
+        return Some((Turn { block: turns.block, head: turns.head() }, Some(late)));
+    }
+    // A module, Lightning's or a plain one, has rules of its own.
+    let own = facts.is_kept_beyond_call(store) && !facts.class_kind(&store.at).is_module();
+    let kept = own && !facts.is_back_propagated_elsewhere(store) && !is_emptied_elsewhere(facts, store);
+    Some((facts.turn(&store.at).filter(|_| kept)?, None))
+}
+
+/// Where all that was collected is detached, when every read of the holder outside the loop does that.
+fn detached_late<'a>(facts: &Facts<'a>, store: &Store<'a>) -> Option<TextRange> {
+    let keeper = facts.keeper(store);
+    let (whole, name) = match (keeper, store.kind) {
+        (Expr::Attribute(node), StoreKind::Append) => (facts.source.body(), node.attr.as_str()),
+        (Expr::Name(node), StoreKind::Append) => (facts.body_around(&store.at), node.id.as_str()),
+        _ => return None,
+    };
+    let (first, last) = (whole.first()?.start(), whole.last()?.end());
+    let text = facts.source.slice(TextRange::new(first, last));
+    let mut late = None;
+    for (at, _) in text.match_indices(name) {
+        let is_part = |c: char| c.is_alphanumeric() || c == '_';
+        let (before, after) = (&text[..at], &text[at + name.len()..]);
+        if before.ends_with(is_part) || after.starts_with(is_part) || before.ends_with(['"', '\'']) {
+            continue;
+        }
+        let line =
+            before.rsplit('\n').next().unwrap_or_default().len() + after.split('\n').next().unwrap_or_default().len();
+        let start = at - before.rsplit('\n').next().unwrap_or_default().len();
+        let statement = &text[start..(start + line + name.len()).min(text.len())];
+        let fills =
+            after.starts_with(".append(") || after.trim_start().starts_with(['=', ',']) && statement.contains("[]");
+        if fills || statement.contains(&format!("len({name}")) {
+            continue;
+        }
+        let drops = [".detach()", ".item()", ".data", "no_grad"].iter().any(|word| statement.contains(word));
+        if !drops {
+            return None;
+        }
+        let start = first + crate::python::TextSize::try_from(at).ok()?;
+        late = Some(TextRange::at(start, crate::python::TextSize::try_from(name.len()).ok()?));
+    }
+    late
+}
+
+/// Whether another function of the file empties what a store adds to, or makes it anew.
+fn is_emptied_elsewhere(facts: &Facts<'_>, store: &Store<'_>) -> bool {
+    let (Root::SelfAttribute(name) | Root::Outer(name)) = store.root else { return true };
+    let is_it = |expr: &Expr| facts.mentions_word(expr.range(), name);
+    let empties = ["clear", "pop", "popleft", "popitem", "reset"]
+        .into_iter()
+        .any(|method| facts.calls_named(method).any(|call| call.receiver_expr().is_some_and(is_it)));
+    let makes = |function: &str| function == "__init__" || function.is_empty();
+    empties
+        || facts.deletes().iter().any(|delete| is_it(delete.target))
+        || facts.binds_of(name).any(|bind| !makes(facts.function_name(&bind.at)))
+}
+
 /// Whether each turn adds something: what has the same key each time is overwritten.
-fn grows(facts: &Facts<'_>, store: &Store<'_>) -> bool {
+fn grows(facts: &Facts<'_>, store: &Store<'_>, turn: &Turn) -> bool {
     let growing = store.holder.is_growing_holder() || store.via.is_some();
     match store.kind {
         StoreKind::Append => growing || store.holder.kind == Kind::Unknown,
-        StoreKind::Extend => growing || store.holder.kind == Kind::Tuple,
+        // `logs.update({"loss": loss})` overwrites.
+        StoreKind::Extend => (growing || store.holder.kind == Kind::Tuple) && !has_constant_keys(store.value_expr),
+        StoreKind::Collect => true,
         StoreKind::Item => {
             let Some(Stmt::Assign(assign)) = facts.statement(store.at.stmt).map(|statement| statement.node) else {
                 return false;
             };
             let keys = assign.targets.iter().filter_map(Expr::as_subscript_expr).map(|target| &*target.slice);
-            let batches = facts.batch_loop(&store.at);
-            let varies = |key: &Expr| batches.is_some_and(|batches| facts.varies_in(key, batches.block));
+            let varies = |key: &Expr| facts.varies_in(key, turn.block);
             matches!(store.holder.kind, Kind::Dict | Kind::List) && keys.into_iter().any(varies)
         }
         _ => false,
     }
 }
 
+/// Whether an expression is a dict whose keys are the same each time.
+fn has_constant_keys(expr: &Expr) -> bool {
+    matches!(expr, Expr::Dict(dict) if dict.items.iter().all(|item| item.key.as_ref().is_some_and(Expr::is_string_literal_expr)))
+}
+
 fn detached(facts: &Facts<'_>, store: &Store<'_>) -> Vec<crate::finding::Edit> {
     let single =
         store.value.keeps_graph() && matches!(store.value_expr, Expr::Name(_) | Expr::Call(_) | Expr::Attribute(_));
-    if single && store.kind == StoreKind::Append {
+    if single && matches!(store.kind, StoreKind::Append | StoreKind::Collect) {
         return facts.call_method_on(store.value_expr, "detach");
     }
     Vec::new()

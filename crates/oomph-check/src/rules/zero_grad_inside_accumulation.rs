@@ -2,9 +2,9 @@
 
 use crate::analysis::events::{Block, BlockKind, Call, LoopKind};
 use crate::analysis::value::BlockId;
-use crate::facts::{Effect, Facts};
+use crate::facts::{Effect, Facts, Loop};
 use crate::finding::Level;
-use crate::python::Ranged;
+use crate::python::{Expr, Ranged, Stmt};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
 
@@ -77,23 +77,32 @@ def train(net_g, net_d, opt_g, opt_d, loader, criterion, every):
 };
 
 fn check(facts: &Facts<'_>, report: &mut Report) {
-    for zero in facts.effects(Effect::ZeroGrad).filter(|call| call.name == "zero_grad") {
+    for zero in facts.effects(Effect::ZeroGrad).filter(|call| call.name == "zero_grad" || is_micro_step(facts, call)) {
         if report_micro_loop(facts, zero, report) {
             continue;
         }
-        let Some(batches) = facts.batch_loop(&zero.at) else { continue };
-        if !facts.is_unconditional_in(&zero.at, batches.block) {
+        let Some(turn) = facts.turn(&zero.at) else { continue };
+        if !facts.is_unconditional_in(&zero.at, turn.block) {
             continue;
         }
         let cleared = zero.receiver_expr().map(|expr| facts.source.slice(expr.range())).unwrap_or_default();
         let clears_module = zero.receiver.as_ref().is_some_and(crate::analysis::value::Value::is_module);
-        let mut steps = facts.effects_in(Effect::Step, batches.block).filter(|call| call.name == "step");
-        let Some(step) = steps.find(|step| clears_module || stepped(facts, step) == Some(cleared)) else { continue };
-        let Some(every) = modulo_around(facts, step, batches.block) else { continue };
-        let others = facts.effects_in(Effect::Step, batches.block);
-        let always = others.into_iter().any(|other| facts.is_unconditional_in(&other.at, batches.block));
-        let Some(backward) = facts.effects_in(Effect::Backward, batches.block).next() else { continue };
-        if always || !facts.is_unconditional_in(&backward.at, batches.block) {
+        let mut steps = facts.effects_in(Effect::Step, turn.block).filter(|call| call.name == "step");
+        let all = clears_module || zero.name != "zero_grad";
+        let Some(step) = steps.find(|step| all || facts.stepped(step) == Some(cleared)) else { continue };
+        // Behind `if step % k: continue` it is cleared as seldom as it is stepped.
+        if modulo_around(facts, zero, turn.block).is_some() {
+            continue;
+        }
+        let Some(every) = modulo_around(facts, step, turn.block) else { continue };
+        let always = |other: &Call<'_>| {
+            facts.is_unconditional_in(&other.at, turn.block) && modulo_around(facts, other, turn.block).is_none()
+        };
+        if facts.effects_in(Effect::Step, turn.block).any(always) {
+            continue;
+        }
+        let Some(backward) = facts.effects_in(Effect::Backward, turn.block).next() else { continue };
+        if !facts.is_unconditional_in(&backward.at, turn.block) {
             continue;
         }
         report
@@ -117,10 +126,11 @@ fn report_micro_loop(facts: &Facts<'_>, zero: &Call<'_>, report: &mut Report) ->
     let Some(step) = facts.effects_in(Effect::Step, outer.block).find(steps_after) else { return false };
     let always =
         facts.is_unconditional_in(&zero.at, micro.block) && facts.is_unconditional_in(&backward.at, micro.block);
-    let is_range = matches!(micro.kind, LoopKind::Range | LoopKind::Steps | LoopKind::Items);
+    // Micro-batches may be drawn in a `range`, chunks of a batch, or items of a list.
+    let is_loader = micro.kind == LoopKind::Loader && outer.kind != LoopKind::Loader && !counts_up(&micro);
     // `p.grad` is copied away on every turn: gradients of single samples, added up elsewhere.
     let taken = facts.source.slice(micro.range).contains(".grad");
-    if steps_inside || !always || !is_range || taken {
+    if steps_inside || !always || is_loader || micro.kind == LoopKind::Epochs || taken {
         return false;
     }
     report
@@ -131,28 +141,47 @@ fn report_micro_loop(facts: &Facts<'_>, zero: &Call<'_>, report: &mut Report) ->
     true
 }
 
-/// The optimizer a step is for: `opt` of `opt.step()` and of `scaler.step(opt)`.
-fn stepped<'f>(facts: &'f Facts<'_>, step: &Call<'_>) -> Option<&'f str> {
-    let scaled = step.receiver.as_ref().is_some_and(|value| value.kind == crate::analysis::value::Kind::Scaler);
-    let expr = if scaled { step.arg(0) } else { step.receiver_expr() };
-    expr.map(|expr| facts.source.slice(expr.range()))
+/// Whether a function of the project clears, goes back and leaves the step to its caller.
+fn is_micro_step(facts: &Facts<'_>, call: &Call<'_>) -> bool {
+    facts.callee_summary(call).is_some_and(|summary| summary.zeroes_grad && summary.calls_backward && !summary.steps)
+}
+
+/// Whether a loop counts: `for micro in range(n)`, `while micro < n`.
+fn counts_up(turns: &Loop<'_>) -> bool {
+    match turns.node {
+        BlockKind::Loop(_, Stmt::For(node)) => matches!(&*node.iter, Expr::Call(call) if
+            matches!(&*call.func, Expr::Name(name) if matches!(name.id.as_str(), "range" | "trange"))),
+        BlockKind::Loop(_, Stmt::While(node)) => node.test.is_compare_expr(),
+        _ => false,
+    }
 }
 
 /// Whether a test lets something happen every few turns: `(i + 1) % n == 0`, `count == accumulation_steps`.
 fn counts(test: &str) -> bool {
-    test.contains('%') || test.to_ascii_lowercase().contains("accum")
+    let lower = test.to_ascii_lowercase();
+    lower.contains('%') || ["accum", "grad_acc", "acc_step"].iter().any(|word| lower.contains(word))
+}
+
+/// The same, if only by a name bound to such a test: `if update:`.
+fn is_count(facts: &Facts<'_>, test: &Expr) -> bool {
+    let bound = |name: &str| {
+        let mut binds = facts.binds_of(name).filter_map(|bind| bind.value_expr);
+        binds.any(|value| counts(facts.source.slice(value.range())))
+    };
+    counts(facts.source.slice(test.range())) || matches!(test, Expr::Name(name) if bound(name.id.as_str()))
 }
 
 /// The `if` that counts turns around a call, inside a loop.
 fn modulo_around(facts: &Facts<'_>, call: &Call<'_>, outer: BlockId) -> Option<crate::python::TextRange> {
     let counted = |block: &Block<'_>| match block.kind {
-        BlockKind::If(Some(test)) if counts(facts.source.slice(test.range())) => Some(test.range()),
+        BlockKind::If(Some(test)) if is_count(facts, test) => Some(test.range()),
         _ => None,
     };
     let mut inside = facts.blocks_around(&call.at).take_while(|(id, _)| *id != outer);
     // `if step % k: continue` before the step says the same.
     let skips = |block: &Block<'_>| {
-        block.range.end() <= call.range().start() && facts.source.slice(block.range).trim_end().ends_with("continue")
+        let text = facts.source.slice(block.range).trim_end();
+        block.range.end() <= call.range().start() && (text.ends_with("continue") || text.ends_with("return"))
     };
     inside.find_map(|(_, block)| counted(block)).or_else(|| {
         let mut skipping = facts.blocks().filter(|(_, block)| block.parent == outer && skips(block));

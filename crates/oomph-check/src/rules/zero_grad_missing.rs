@@ -259,7 +259,9 @@ fn plain_optimizer<'f>(facts: &'f Facts<'_>, step: &Call<'_>) -> Option<&'f str>
     let of_torch = |value: &crate::analysis::value::Value| {
         value.kind == Kind::Optimizer
             && value.class.is_none()
-            && (facts.name_of(value).is_some_and(|name| name.starts_with("torch.optim.")) || value.has(Flags::GUESSED))
+            && (facts.name_of(value).is_some_and(|name| name.starts_with("torch.optim."))
+                || value.has(Flags::GUESSED)
+                || value.maker.is_none())
     };
     let known = match receiver.kind {
         Kind::Optimizer => of_torch(receiver) && step.node.arguments.is_empty(),

@@ -20,7 +20,7 @@ class AverageMeter:
         self.count = 0
 
     def update(self, value, n=1):
-        self.sum += value * n
+        self.sum += value * n  # <- loss-accumulated-with-graph
         self.count += n
 
 
@@ -42,7 +42,7 @@ class Trainer:
             self.optimizer.zero_grad()
             loss.backward()
             self.optimizer.step()
-            meter.update(loss)  # <- tensor-stored-in-container-with-graph
+            meter.update(loss)  # <- loss-accumulated-with-graph
             self.total += loss  # <- loss-accumulated-with-graph
             self.history = loss.item()
 

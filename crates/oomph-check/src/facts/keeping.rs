@@ -1,0 +1,96 @@
+//! How long something that is kept lives: what empties, resets or back-propagates its holder.
+
+use super::{Effect, Facts, Turn};
+use crate::analysis::events::{Bind, Call, Root, Store};
+use crate::analysis::value::{BlockId, Kind};
+use crate::python::{Expr, Ranged};
+
+impl<'a> Facts<'a> {
+    /// What a store keeps things in, as written: the object itself where one of its methods does the keeping.
+    #[must_use]
+    pub fn keeper(&self, store: &Store<'a>) -> &'a Expr {
+        match (store.via, store.target) {
+            (Some(_), Expr::Attribute(method)) => &method.value,
+            _ => store.target,
+        }
+    }
+
+    /// Whether something of the object that keeps is back-propagated in the same function: `meter.total.backward()`.
+    #[must_use]
+    pub fn keeper_goes_back(&self, store: &Store<'a>) -> bool {
+        let keeper = self.source.slice(self.keeper(store).range());
+        store.via.is_some()
+            && self.effects_of(Effect::Backward, store.at.function).any(|call| {
+                let mut on = call.receiver_expr().into_iter().chain(call.node.arguments.args.iter());
+                on.any(|expr| self.mentions_word(expr.range(), keeper))
+            })
+    }
+
+    /// Whether what a store adds to is carried from one turn to the next: it is not made, emptied or reset on every one.
+    #[must_use]
+    pub fn is_carried(&self, store: &Store<'a>, turn: &Turn) -> bool {
+        let keeper = self.keeper(store);
+        // A sum is a new tensor each time it grows; a list goes on being the same one.
+        let collects = matches!(store.holder.kind, Kind::List | Kind::Dict | Kind::Set | Kind::Ring | Kind::Tuple);
+        let made_here =
+            collects && store.holder.born != BlockId::ELSEWHERE && self.is_inside(store.holder.born, turn.block);
+        let bound = |bind: &Bind<'_>| {
+            bind.at.stmt != store.at.stmt
+                && self.source.slice(bind.target.range()) == self.source.slice(keeper.range())
+                && self.is_inside(bind.at.block, turn.block)
+                && !self.is_reset_now_and_then(bind, store, turn)
+        };
+        let name = match keeper {
+            Expr::Name(node) => Some(node.id.as_str()),
+            Expr::Attribute(node) => Some(node.attr.as_str()),
+            _ => None,
+        };
+        let rebound = name.is_some_and(|name| self.binds_of(name).any(bound));
+        let resets = |call: &Call<'a>| {
+            let on_it = call
+                .receiver_expr()
+                .is_some_and(|expr| self.source.slice(expr.range()) == self.source.slice(keeper.range()));
+            on_it && self.is_inside(call.at.block, turn.block)
+        };
+        let emptied =
+            ["clear", "pop", "popleft", "popitem", "reset"].into_iter().any(|name| self.calls_named(name).any(resets));
+        let subscript = matches!(keeper, Expr::Subscript(_)) && self.is_rebound_in(keeper, turn.block, store.at.stmt);
+        let deleted = self.deletes().iter().any(|delete| {
+            let text = self.source.slice(keeper.range());
+            self.source.slice(delete.target.range()).starts_with(text) && self.is_inside(delete.at.block, turn.block)
+        });
+        !made_here && !rebound && !emptied && !subscript && !deleted
+    }
+
+    /// Whether a binding sets a sum back to a number on some turns only: `if step % 100 == 0: total = 0`.
+    fn is_reset_now_and_then(&self, bind: &Bind<'_>, store: &Store<'a>, turn: &Turn) -> bool {
+        let to_number = bind.value_expr.is_some_and(Expr::is_number_literal_expr);
+        let first = self.is_always_before(&bind.at, &store.at);
+        to_number && !first && !self.is_unconditional_in(&bind.at, turn.block) && bind.at.block != store.at.block
+    }
+
+    /// Whether what is kept outlives the function: it belongs to `self`, to a parameter's object or to the module.
+    #[must_use]
+    pub fn is_kept_beyond_call(&self, store: &Store<'a>) -> bool {
+        matches!(store.root, Root::SelfAttribute(_) | Root::Outer(_))
+    }
+
+    /// Whether another function that goes back reads the attribute or global a store keeps something in.
+    #[must_use]
+    pub fn is_back_propagated_elsewhere(&self, store: &Store<'a>) -> bool {
+        let (Root::SelfAttribute(name) | Root::Outer(name)) = store.root else { return false };
+        self.effects(Effect::Backward).filter(|call| call.at.function != store.at.function).any(|call| {
+            let around = self.function(&call.at).map_or_else(|| call.range(), |function| function.node.range());
+            self.mentions_word(around, name)
+        })
+    }
+
+    /// Whether the text of a range has a word in it.
+    #[must_use]
+    pub fn mentions_word(&self, range: crate::python::TextRange, word: &str) -> bool {
+        let text = self.source.slice(range);
+        let is_part = |c: char| c.is_alphanumeric() || c == '_';
+        text.match_indices(word)
+            .any(|(at, _)| !text[..at].ends_with(is_part) && !text[at + word.len()..].starts_with(is_part))
+    }
+}

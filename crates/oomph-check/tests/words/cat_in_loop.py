@@ -1,0 +1,53 @@
+import torch
+def collect(net, loader):
+    all_feats = torch.empty(0, 512).cuda()
+    net.eval()
+    with torch.inference_mode():
+        for img, _ in loader:
+            all_feats = torch.concat((all_feats, net(img.cuda())), dim=0)  # <-
+    return all_feats
+# ---
+import torch
+class Evaluator:
+    def run(self, loader):
+        self.preds = torch.tensor([]).cuda()
+        self.labels = torch.tensor([]).cuda()
+        with torch.no_grad():
+            for x, y in loader:
+                self.preds = torch.cat([self.preds, self.model(x.cuda())])  # <-
+                self.labels = torch.cat([self.labels, y.cuda()])  # <-
+# ---
+import torch
+def gather(model, ds, bs):
+    out = None
+    i = 0
+    with torch.no_grad():
+        for b in range(0, len(ds), bs):
+            z = model(torch.stack([ds[j] for j in range(b, b + bs)]).cuda())
+            out = z if out is None else torch.cat((out, z))  # <-
+    return out
+# ---
+import torch
+@torch.no_grad()
+def features(model, loader):
+    bank = []
+    for x, y in loader:
+        f = model(x.cuda())
+        if len(bank) == 0:
+            bank = f
+        else:
+            bank = torch.vstack([bank, f])  # <-
+    return bank
+# ---
+import torch
+def run(model, loader):
+    preds = torch.zeros(0).cuda()
+    model.eval()
+    it = iter(loader)
+    with torch.no_grad():
+        while True:
+            batch = next(it, None)
+            if batch is None:
+                break
+            preds = torch.cat([preds, model(batch.cuda())])  # <-
+    return preds

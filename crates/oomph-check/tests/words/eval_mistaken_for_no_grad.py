@@ -1,0 +1,26 @@
+import torch
+from transformers import AutoModel, AutoTokenizer
+tok = AutoTokenizer.from_pretrained("bert-base-uncased")
+model = AutoModel.from_pretrained("bert-base-uncased").to("cuda").eval()
+def embed(text):
+    batch = tok(text, return_tensors="pt").to("cuda")
+    out = model(**batch)  # <-
+    return out.last_hidden_state.mean(1)[0].tolist()
+# ---
+import torch
+class Detector:
+    def __init__(self, path, device="cuda"):
+        self.device = device
+        self.net = torch.load(path, map_location=device)
+        self.net.eval()
+    def detect(self, img):
+        x = torch.from_numpy(img).permute(2, 0, 1)[None].float().to(self.device)
+        out = self.net(x)  # <-
+        scores, idx = out.softmax(1).max(1)
+        return idx.item(), scores.item()
+# ---
+import torch
+def predict_image(net, image):
+    net.eval()
+    logits = net(image.unsqueeze(0).cuda())  # <-
+    return int(logits.argmax())

@@ -1,0 +1,50 @@
+import torch
+class Gan:
+    def train_batch(self, real):
+        z = torch.randn(real.size(0), 100).cuda()
+        fake = self.G(z)
+        self.optim_D.zero_grad()
+        d = self.crit(self.D(real.cuda()), 1) + self.crit(self.D(fake), 0)
+        d.backward()  # <-
+        self.optim_D.step()
+        self.optim_G.zero_grad()
+        g = self.crit(self.D(self.G(z)), 1)
+        g.backward()
+        self.optim_G.step()
+# ---
+import torch
+def train(generator, discriminator, g_opt, d_opt, loader, bce):
+    for real in loader:
+        real = real.cuda()
+        noise = torch.randn(len(real), 64).cuda()
+        loss_d = bce(discriminator(real), torch.ones(len(real))) + bce(discriminator(generator(noise)), torch.zeros(len(real)))
+        d_opt.zero_grad()
+        loss_d.backward()  # <-
+        d_opt.step()
+        loss_g = bce(discriminator(generator(noise)), torch.ones(len(real)))
+        g_opt.zero_grad()
+        loss_g.backward()
+        g_opt.step()
+# ---
+import torch
+import torch.nn as nn
+netG = Generator().cuda()
+netD = Discriminator().cuda()
+optimizerD = torch.optim.Adam(netD.parameters(), lr=2e-4)
+optimizerG = torch.optim.Adam(netG.parameters(), lr=2e-4)
+criterion = nn.BCELoss()
+for data, _ in dataloader:
+    netD.zero_grad()
+    out = netD(data.cuda())
+    errD_real = criterion(out, torch.ones(8).cuda())
+    errD_real.backward()
+    fake = netG(torch.randn(8, 100).cuda())
+    out = netD(fake)
+    errD_fake = criterion(out, torch.zeros(8).cuda())
+    errD_fake.backward(retain_graph=True)  # <-
+    optimizerD.step()
+    netG.zero_grad()
+    out = netD(fake)
+    errG = criterion(out, torch.ones(8).cuda())
+    errG.backward()
+    optimizerG.step()

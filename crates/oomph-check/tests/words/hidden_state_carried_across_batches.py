@@ -1,0 +1,56 @@
+import torch
+from torch import nn
+class LM(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.rnn = nn.GRU(10, 10)
+        self.out = nn.Linear(10, 10)
+    def forward(self, x, h=None):
+        y, h = self.rnn(x, h)
+        return self.out(y), h
+def train(model, loader, opt, crit):
+    state = None
+    for x, y in loader:
+        logits, state = model(x.cuda(), state)  # <-
+        loss = crit(logits, y.cuda())
+        opt.zero_grad()
+        loss.backward(retain_graph=True)
+        opt.step()
+# ---
+import torch
+from torch import nn
+class Trainer:
+    def __init__(self, net, opt):
+        self.net = net
+        self.opt = opt
+        self.memory = None
+    def fit(self, loader, crit):
+        for x, y in loader:
+            out, self.memory = self.net(x.cuda(), self.memory)  # <-
+            loss = crit(out, y.cuda())
+            self.opt.zero_grad()
+            loss.backward(retain_graph=True)
+            self.opt.step()
+# ---
+import torch
+from torch import nn
+def train(opt, data, crit):
+    cell = nn.LSTM(32, 64).cuda()
+    hx, cx = torch.zeros(1, 8, 64).cuda(), torch.zeros(1, 8, 64).cuda()
+    for step, (seq, target) in enumerate(data):
+        out, (hx, cx) = cell(seq.cuda(), (hx, cx))  # <-
+        loss = crit(out, target.cuda())
+        loss.backward(retain_graph=True)
+        opt.step()
+        opt.zero_grad()
+# ---
+import torch
+from torch import nn
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.gru = nn.GRUCell(8, 8)
+        self.h = None
+    def forward(self, x):
+        self.h = self.gru(x, self.h)  # <-
+        return self.h

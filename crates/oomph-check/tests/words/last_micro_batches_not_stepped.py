@@ -1,0 +1,32 @@
+import torch
+def train(net, loader, opt, crit, k):
+    opt.zero_grad()
+    n = 0
+    for x, y in loader:
+        (crit(net(x.cuda()), y.cuda()) / k).backward()
+        n += 1
+        if n % k == 0:  # <-
+            opt.step()
+            opt.zero_grad()
+# ---
+import torch
+def train(net, loader, opt, crit, k):
+    opt.zero_grad()
+    for i, (x, y) in enumerate(loader, start=1):
+        (crit(net(x.cuda()), y.cuda()) / k).backward()
+        if i % k:  # <-
+            continue
+        opt.step()
+        opt.zero_grad()
+# ---
+import torch
+class T:
+    def fit(self, loader):
+        self.opt.zero_grad()
+        for idx, batch in enumerate(loader):
+            loss = self.model(batch["x"].cuda(), batch["y"].cuda()) / self.accum
+            self.scaler.scale(loss).backward()
+            if (idx + 1) % self.accum == 0:  # <-
+                self.scaler.step(self.opt)
+                self.scaler.update()
+                self.opt.zero_grad()

@@ -1,0 +1,45 @@
+import torch
+def train(model, loader, opt, crit, k):
+    for x, y in loader:
+        opt.zero_grad()
+        loss = 0.0
+        for xs, ys in zip(x.chunk(k), y.chunk(k)):
+            loss = loss + crit(model(xs.cuda()), ys.cuda())  # <-
+        (loss / k).backward()
+        opt.step()
+# ---
+import torch
+import torch.nn.functional as F
+def meta_step(model, tasks, opt):
+    outer = []
+    for support, query in tasks:
+        out = model(query["x"].cuda())
+        outer.append(F.cross_entropy(out, query["y"].cuda()))  # <-
+    total = sum(outer) / len(outer)
+    opt.zero_grad()
+    total.backward()
+    opt.step()
+# ---
+import torch
+def train(model, loader, opt, crit, accum):
+    loss = 0
+    for i, (x, y) in enumerate(loader):
+        loss += crit(model(x.cuda()), y.cuda())  # <-
+        if (i + 1) % accum == 0:
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+            loss = 0
+# ---
+import torch
+def train(model, batches, opt, crit):
+    opt.zero_grad()
+    total = None
+    i = 0
+    while i < len(batches):
+        x, y = batches[i]
+        l = crit(model(x.cuda()), y.cuda())
+        total = l if total is None else total + l  # <-
+        i += 1
+    total.backward()
+    opt.step()

@@ -1,0 +1,224 @@
+import torch
+class Agent:
+    def __init__(self, policy, opt):
+        self.policy, self.opt = policy, opt
+        self.log_probs, self.rewards = [], []
+    def act(self, s):
+        dist = torch.distributions.Categorical(self.policy(torch.as_tensor(s).cuda()))
+        a = dist.sample()
+        self.log_probs.append(dist.log_prob(a))
+        return a.item()
+    def finish(self, R):
+        loss = -(torch.stack(self.log_probs) * R).sum()
+        self.opt.zero_grad()
+        loss.backward()
+        self.opt.step()
+        self.log_probs, self.rewards = [], []
+def run(agent, env):
+    for ep in range(100):
+        s = env.reset()
+        for t in range(100):
+            s, r, d, _ = env.step(agent.act(s))
+            agent.rewards.append(r)
+        agent.finish(torch.tensor(1.0))
+# ---
+import torch
+class Meter:
+    def __init__(self): self.total = 0.0; self.n = 0
+    def update(self, v, k=1):
+        self.total += v * k
+        self.n += k
+def train(model, loader, opt, crit):
+    m = Meter()
+    for x, y in loader:
+        loss = crit(model(x.cuda()), y.cuda())
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+        m.update(loss.item(), len(x))
+# ---
+import torch
+class Meter:
+    def __init__(self): self.total = 0.0
+    def update(self, v):
+        self.total = self.total + v
+def train(model, loader, opt, crit):
+    for x, y in loader:
+        m = Meter()
+        for xs, ys in zip(x.chunk(2), y.chunk(2)):
+            m.update(crit(model(xs.cuda()), ys.cuda()))
+        opt.zero_grad()
+        m.total.backward()
+        opt.step()
+# ---
+import torch
+def chunked_loss(head, hidden, labels, chunk=1024):
+    loss = 0.0
+    for i in range(0, hidden.size(0), chunk):
+        loss = loss + torch.nn.functional.cross_entropy(head(hidden[i:i+chunk]), labels[i:i+chunk], reduction="sum")
+    return loss / hidden.size(0)
+# ---
+import torch
+from torch import nn
+class Tagger(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lstm = nn.LSTM(8, 8)
+        self.hidden = self.init_hidden()
+    def init_hidden(self):
+        return (torch.zeros(1, 1, 8), torch.zeros(1, 1, 8))
+    def forward(self, x):
+        out, self.hidden = self.lstm(x, self.hidden)
+        return out
+def train(model, loader, opt, crit):
+    for x, y in loader:
+        model.hidden = model.init_hidden()
+        opt.zero_grad()
+        loss = crit(model(x), y)
+        loss.backward()
+        opt.step()
+# ---
+import torch
+class Gan:
+    def step(self, real):
+        z = torch.randn(len(real), 100).cuda()
+        fake = self.G(z)
+        self.opt_D.zero_grad()
+        (self.D(fake.detach()).mean() - self.D(real.cuda()).mean()).backward()
+        self.opt_D.step()
+        self.opt_G.zero_grad()
+        (-self.D(fake).mean()).backward()
+        self.opt_G.step()
+# ---
+import torch
+class Extractor:
+    def __init__(self, net):
+        self.net = net.cuda().eval()
+    def loss(self, x, y):
+        return (self.net(x) - self.net(y)).pow(2).mean()
+# ---
+import torch
+class Service:
+    def __init__(self, net):
+        self.net = net.cuda().eval()
+    def predict(self, x):
+        with torch.inference_mode():
+            return self._run(x)
+    def _run(self, x):
+        return self.net(x.cuda()).argmax(1).tolist()
+# ---
+import torch
+def features(model, x):
+    feats = []
+    def hook(m, i, o):
+        feats.append(o)
+    handles = [m.register_forward_hook(hook) for m in model.children()]
+    model(x)
+    for h in handles: h.remove()
+    return feats
+def run(model, loader, opt):
+    for x, y in loader:
+        loss = sum(f.mean() for f in features(model, x.cuda()))
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+# ---
+import torch
+def train(model, loader, opt, crit, k):
+    opt.zero_grad()
+    for i, (x, y) in enumerate(loader):
+        (crit(model(x.cuda()), y.cuda()) / k).backward()
+        if (i + 1) % k != 0 and i + 1 != len(loader):
+            continue
+        opt.step()
+        opt.zero_grad()
+# ---
+import torch
+def train(teacher, student, loader, opt, mse):
+    def soft(m, x):
+        with torch.no_grad():
+            return m(x)
+    for x, _ in loader:
+        x = x.cuda()
+        loss = mse(student(x), soft(teacher, x))
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+# ---
+import torch
+def train(model, loader, opt, crit):
+    labels, preds = [], []
+    for x, y in loader:
+        out = model(x.cuda())
+        loss = crit(out, y.cuda())
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+        labels.append(y)
+        preds.append(out.argmax(1).cpu())
+# ---
+import torch
+class Trainer:
+    def __init__(self):
+        self.buffer = []
+    def step(self, batch):
+        out = self.model(batch.cuda())
+        self.buffer.append(out)
+        if len(self.buffer) == 4:
+            torch.cat(self.buffer).mean().backward()
+            self.opt.step()
+            self.opt.zero_grad()
+            self.buffer = []
+    def fit(self, loader):
+        for b in loader:
+            self.step(b)
+# ---
+import torch
+def tbptt(model, chunks, opt, crit):
+    h = None
+    for x, y in chunks:
+        out, h = model(x.cuda(), h)
+        h = h.detach()
+        loss = crit(out, y.cuda())
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+# ---
+import torch
+def validate(model, loader, crit):
+    model.eval()
+    tot = 0
+    for x, y in loader:
+        with torch.no_grad():
+            loss = crit(model(x.cuda()), y.cuda())
+        tot += loss
+    return tot
+# ---
+import torch
+def run(env, policy, steps):
+    tot = 0
+    obs = env.reset()
+    for t in range(steps):
+        dist = torch.distributions.Normal(policy(torch.as_tensor(obs).cuda()), 1.0)
+        a = dist.sample()
+        obs, r, d, _ = env.step(a.cpu().numpy())
+        tot += r
+    return tot
+# ---
+import torch
+from torch import nn
+class MoE(nn.Module):
+    def __init__(self, experts):
+        super().__init__()
+        self.experts = nn.ModuleList(experts)
+        self.aux = 0
+    def forward(self, x):
+        self.aux = 0
+        for e in self.experts:
+            x = e(x)
+            self.aux = self.aux + x.pow(2).mean()
+        return x
+def train(model, loader, opt, crit):
+    for x, y in loader:
+        loss = crit(model(x.cuda()), y.cuda()) + model.aux
+        opt.zero_grad(); loss.backward(); opt.step()

@@ -1,0 +1,143 @@
+import torch
+def predict_all(model, loader):
+    return torch.cat([model(x.cuda()) for x, _ in loader]).cpu().detach()  # <-
+# ---
+import torch
+from collections import defaultdict
+def train(model, loader, opt, crit):
+    hist = defaultdict(list)
+    for epoch in range(10):
+        for x, y in loader:
+            out = model(x.cuda())
+            loss = crit(out, y.cuda())
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+            hist["loss"].append(loss)  # <-
+            hist["acc"].append((out.argmax(1) == y.cuda()).float().mean().item())
+    return hist
+# ---
+import torch
+class History:
+    def __init__(self):
+        self.records = []
+    def add(self, step, loss):
+        self.records.append((step, loss))  # <-
+def train(model, loader, opt, crit):
+    h = History()
+    for step, (x, y) in enumerate(loader):
+        loss = crit(model(x.cuda()), y.cuda())
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+        h.add(step, loss)  # <-
+    return h
+# ---
+import torch
+class Trainer:
+    def __init__(self, model, opt, crit):
+        self.model, self.opt, self.crit = model, opt, crit
+        self.losses = []
+    def step(self, x, y):
+        out = self.model(x.cuda())
+        loss = self.crit(out, y.cuda())
+        self.opt.zero_grad()
+        loss.backward()
+        self.opt.step()
+        self.losses.append(loss)  # <-
+    def train(self, loader, epochs):
+        for _ in range(epochs):
+            for x, y in loader:
+                self.step(x, y)
+# ---
+import torch
+def embed(encoder, loader):
+    encoder.eval()
+    feats, ids = {}, []
+    for batch in loader:
+        z = encoder(batch["img"].cuda())
+        for i, name in enumerate(batch["name"]):
+            feats[name] = z[i]  # <-
+    return feats
+# ---
+import torch
+def train(model, loader, opt, crit):
+    losses = []
+    for x, y in loader:
+        loss = crit(model(x.cuda()), y.cuda())
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+        losses += [loss]  # <-
+    return sum(losses) / len(losses)
+# ---
+import torch
+def rollout(policy, env, steps):
+    obs = env.reset()
+    logps = []
+    for _ in range(steps):
+        dist = torch.distributions.Categorical(logits=policy(torch.as_tensor(obs).cuda()))
+        a = dist.sample()
+        logps.append(dist.log_prob(a))  # <-
+        obs, r, done, _ = env.step(a.item())
+    return torch.stack(logps).detach()
+# ---
+import torch
+def fit(model, loader, opt, crit):
+    log = []
+    for i, (x, y) in enumerate(loader):
+        pred = model(x.cuda())
+        loss = crit(pred, y.cuda())
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+        log.append({"step": i, "loss": loss, "pred": pred})  # <-
+    return log
+# ---
+import torch
+def extract(net, loader):
+    net.eval()
+    return {name: net(img.cuda()) for name, img in loader}  # <-
+# ---
+import torch
+def train(model, loader, opt, crit):
+    best = []
+    for x, y in loader:
+        out = model(x.cuda())
+        loss = crit(out, y.cuda())
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+        l = loss
+        best.insert(0, l)  # <-
+    return best
+# ---
+import torch
+def train(model, loader, opt, crit):
+    losses = []
+    for x, y in loader:
+        out = model(x.cuda())
+        loss = crit(out, y.cuda())
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+        losses = losses + [loss]  # <-
+    print(torch.stack(losses).mean())
+# ---
+import torch
+import torch.nn as nn
+class Solver(object):
+    def __init__(self, model):
+        self.model = model
+        self.criterion = nn.CrossEntropyLoss()
+        self.optimizer = torch.optim.Adam(model.parameters())
+        self.train_losses = []
+    def train(self, loader):
+        self.model.train()
+        for data, target in loader:
+            data, target = data.cuda(), target.cuda()
+            self.optimizer.zero_grad()
+            loss = self.criterion(self.model(data), target)
+            loss.backward()
+            self.optimizer.step()
+            self.train_losses.append(loss)  # <-

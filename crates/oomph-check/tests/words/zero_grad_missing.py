@@ -1,0 +1,43 @@
+import torch
+def train(net, loader, crit):
+    opt = torch.optim.AdamW(net.parameters(), 1e-4)
+    scaler = torch.amp.GradScaler("cuda")
+    for x, y in loader:
+        with torch.autocast("cuda"):
+            loss = crit(net(x.cuda()), y.cuda())
+        scaler.scale(loss).backward()
+        scaler.step(opt)  # <-
+        scaler.update()
+# ---
+import torch
+class T:
+    def __init__(self, net):
+        self.net = net
+        self.opt = torch.optim.SGD(net.parameters(), 0.1)
+    def fit(self, loader, crit):
+        for epoch in range(3):
+            for x, y in loader:
+                loss = crit(self.net(x), y)
+                loss.backward()
+                self.opt.step()  # <-
+# ---
+import torch
+from torch import nn
+net = nn.Linear(3, 3)
+opt = torch.optim.SGD(net.parameters(), 0.1)
+for step in range(1000):
+    x, y = get_batch()
+    loss = nn.functional.mse_loss(net(x), y)
+    loss.backward()
+    opt.step()  # <-
+# ---
+import torch
+def step(net, opt, x, y, crit):
+    loss = crit(net(x), y)
+    loss.backward()
+    opt.step()
+    return loss.item()
+def train(net, loader, crit):
+    opt = torch.optim.SGD(net.parameters(), 0.1)
+    for x, y in loader:
+        print(step(net, opt, x, y, crit))  # <-
