@@ -230,4 +230,22 @@ mod tests {
             free(address).unwrap();
         }
     }
+
+    #[test]
+    fn large_pinned_memory_lies_among_the_device_s_and_costs_the_device_nothing() {
+        let _turn = turn();
+        let before = device_bytes(0);
+        let pinned = allocate_host(0, 8 * MIB).unwrap();
+        assert!(!is_on_device(pinned) && !is_on_device(pinned + 8 * MIB - 1));
+        // SAFETY: just allocated, and the host's.
+        unsafe { std::ptr::write_bytes(pinned as *mut u8, 7, 8 << 20) };
+        assert_eq!(device_bytes(0), before);
+        assert_eq!(free_host(pinned + 1), Err(Fault::INVALID_VALUE));
+        free_host(pinned).unwrap();
+        assert_eq!(free_host(pinned), Err(Fault::INVALID_VALUE));
+        let again = allocate_host(0, 8 * MIB).unwrap();
+        // SAFETY: as above; fresh pages hold zeros.
+        assert_eq!(unsafe { *(again as *const u8) }, 0);
+        free_host(again).unwrap();
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::ptr;
 
-use super::{Kind, ledger};
+use super::{Kind, PAGE_BYTES, ledger};
 use crate::fault::{Fault, Outcome};
 
 const HOST_PAGE_BYTES: u64 = 4096;
@@ -50,9 +50,29 @@ fn allocate_mapped(device: u32, bytes: u64, kind: Kind) -> Outcome<u64> {
     Ok(address)
 }
 
-/// Pinned host memory: pages that become real when the program touches them.
+/// Pinned host memory: pages that become real when the program touches them. Large requests get addresses from the
+/// device's arenas, as the driver does it.
 pub(crate) fn allocate_host(device: u32, bytes: u64) -> Outcome<u64> {
-    allocate_mapped(device, bytes, Kind::Host)
+    if bytes < PAGE_BYTES {
+        return allocate_mapped(device, bytes, Kind::Host);
+    }
+    let whole = bytes.checked_next_multiple_of(PAGE_BYTES).ok_or(Fault::OUT_OF_MEMORY)?;
+    let mut ledger = ledger();
+    let address = ledger.device_mut(device)?.take_host_pages(whole)?;
+    if !protect(address, whole, libc::PROT_READ | libc::PROT_WRITE) {
+        ledger.device_mut(device)?.return_host_pages(address, whole);
+        return Err(Fault::OUT_OF_MEMORY);
+    }
+    ledger.note(address, bytes, Kind::Host, device);
+    Ok(address)
+}
+
+/// Maps fresh pages over reserved addresses.
+fn protect(address: u64, bytes: u64, protection: i32) -> bool {
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED;
+    // SAFETY: callers pass addresses that a device's arena reserved and that no request has.
+    let start = unsafe { libc::mmap(address as *mut _, bytes as usize, protection, flags, -1, 0) };
+    start != libc::MAP_FAILED
 }
 
 /// Memory that host and device share. It stays on the host here.
@@ -65,9 +85,18 @@ pub(crate) fn free_host(address: u64) -> Outcome {
     if address == 0 {
         return Ok(());
     }
-    let range = ledger().range_starting_at(address).filter(|range| range.kind == Kind::Host);
-    range.ok_or(Fault::INVALID_VALUE)?;
-    free_mapped(address)
+    let mut ledger = ledger();
+    let range = ledger.range_starting_at(address).filter(|range| range.kind == Kind::Host);
+    let range = range.ok_or(Fault::INVALID_VALUE)?;
+    if range.bytes < PAGE_BYTES {
+        drop(ledger);
+        return free_mapped(address);
+    }
+    let whole = range.bytes.next_multiple_of(PAGE_BYTES);
+    ledger.remove(address);
+    protect(address, whole, libc::PROT_NONE);
+    ledger.device_mut(range.device)?.return_host_pages(address, whole);
+    Ok(())
 }
 
 /// Gives back memory that [`allocate_host`] or [`allocate_managed`] made.

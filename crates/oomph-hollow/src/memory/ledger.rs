@@ -119,6 +119,15 @@ impl Device {
         }
     }
 
+    /// Addresses for `bytes` of the host's, which lie among the device's own.
+    pub(super) fn take_host_pages(&mut self, bytes: u64) -> Outcome<u64> {
+        self.space().take(bytes).ok_or(Fault::OUT_OF_MEMORY)
+    }
+
+    pub(super) fn return_host_pages(&mut self, address: u64, bytes: u64) {
+        self.space().give_back(address, bytes);
+    }
+
     fn take_small(&mut self, bytes: u64) -> Outcome<u64> {
         let bytes = bytes.next_multiple_of(UNIT_BYTES);
         if let Some(address) = self.small.take(bytes) {
@@ -211,7 +220,8 @@ impl Ledger {
     }
 
     pub(super) fn import(&mut self, device: u32, bytes: u64) -> Outcome<u64> {
-        let address = super::host::reserve(bytes.next_multiple_of(PAGE_BYTES), PAGE_BYTES).ok_or(Fault::OUT_OF_MEMORY)?;
+        let address =
+            super::host::reserve(bytes.next_multiple_of(PAGE_BYTES), PAGE_BYTES).ok_or(Fault::OUT_OF_MEMORY)?;
         self.note(address, bytes, Kind::Imported, device);
         Ok(address)
     }

@@ -218,7 +218,8 @@ mod tests {
     fn the_driver_leaves_room_in_its_arenas() {
         let mut space = fresh();
         let base = lowest(&space);
-        let at = |space: &mut Space<TopDown>, mib: u64| (space.take(mib * MIB).unwrap() as i64 - base as i64) / MIB as i64;
+        let at =
+            |space: &mut Space<TopDown>, mib: u64| (space.take(mib * MIB).unwrap() as i64 - base as i64) / MIB as i64;
         let before = [40, 20, 2, 2, 20, 2, 20].map(|mib| at(&mut space, mib));
         assert_eq!(before, [-64, -24, -4, -2, 488, 414, -96]);
         space.grow_stacks();
@@ -231,7 +232,8 @@ mod tests {
     fn what_the_driver_leaves_can_go_back_whole() {
         let mut space = fresh();
         let base = lowest(&space);
-        let at = |space: &mut Space<TopDown>, mib: u64| (space.take(mib * MIB).unwrap() as i64 - base as i64) / MIB as i64;
+        let at =
+            |space: &mut Space<TopDown>, mib: u64| (space.take(mib * MIB).unwrap() as i64 - base as i64) / MIB as i64;
         let before = [148, 20, 2].map(|mib| at(&mut space, mib));
         assert_eq!(before, [-160, 488, -12]);
         space.grow_stacks();
@@ -259,11 +261,48 @@ mod tests {
         source.taken.insert(weights, 512 * MIB);
         let mut space = Space::new(source, Own::of_card(132));
         let base = lowest(&space);
-        let at = |space: &mut Space<TopDown>, mib: u64| (space.take(mib * MIB).unwrap() as i64 - base as i64) / MIB as i64;
+        let at =
+            |space: &mut Space<TopDown>, mib: u64| (space.take(mib * MIB).unwrap() as i64 - base as i64) / MIB as i64;
         assert_eq!([1002, 16, 20].map(|mib| at(&mut space, mib)), [-1024, -22, 488]);
         space.source.release(weights, 512 * MIB);
         let above = 416 + 128 + 512;
         assert_eq!([16, 64, 2].map(|mib| at(&mut space, mib)), [above - 32, above - 96, above - 16]);
+    }
+
+    /// Arenas where a real driver got them.
+    struct Recorded(std::vec::IntoIter<(u64, u64)>);
+
+    impl Source for Recorded {
+        fn reserve(&mut self, bytes: u64, _alignment_bytes: u64) -> Option<u64> {
+            let (start, recorded_bytes) = self.0.next()?;
+            assert_eq!(bytes, recorded_bytes);
+            Some(start)
+        }
+
+        fn release(&mut self, _start: u64, _bytes: u64) {}
+    }
+
+    /// A Llama of a billion parameters on an H200: what its driver asked of the operating system, and the address that
+    /// each of 315 requests got. The host had given up weights above and below the first arenas.
+    #[test]
+    fn a_recorded_run_gets_the_same_addresses() {
+        let calls = include_str!("../../../../corpus/h200/extra_plan/driver_calls.jsonl");
+        let calls: Vec<serde_json::Value> = calls.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let address = |call: &serde_json::Value| ((1 << 20) + call["at_mib"].as_i64().unwrap()) as u64 * MIB;
+        let bytes = |call: &serde_json::Value, field: &str| call[field].as_u64().map(|mib| mib * MIB);
+        let opened = |call: &serde_json::Value| bytes(call, "open_mib").map(|bytes| (address(call), bytes));
+        let arenas: Vec<_> = calls.iter().filter_map(opened).collect();
+        let mut space = Space::new(Recorded(arenas.into_iter()), Own::of_card(132));
+        let mut requests = 0;
+        for call in &calls {
+            if call["grow"] == true {
+                space.grow_stacks();
+            } else if let Some(bytes) = bytes(call, "take_mib") {
+                requests += 1;
+                assert_eq!(space.take(bytes), Some(address(call)), "request {requests}, {call}");
+            }
+        }
+        assert_eq!(requests, 315);
     }
 
     #[test]
