@@ -29,6 +29,8 @@ LIMIT_SECONDS = 600
 
 #: What was measured, and where the scripts are that were.
 MEASURED = ((CORPUS / "h200.jsonl", CORPUS / "scripts"), (CORPUS / "extra_plan/h200.jsonl", CORPUS / "extra_plan/cases"))
+#: The scripts of the first file, by which it was built; each of the others makes a set of its own.
+FIRST = "first"
 
 
 def cases() -> list[dict]:
@@ -36,7 +38,9 @@ def cases() -> list[dict]:
     found = []
     for file, folder in MEASURED:
         with open(file) as lines:
-            found += [{**case, "path": folder / case["script"]} for case in map(json.loads, lines)]
+            for case in map(json.loads, lines):
+                group = FIRST if folder.name == "scripts" else pathlib.Path(case["script"]).stem
+                found.append({**case, "path": folder / case["script"], "set": group})
     return [case for case in found if case["end"] == "ok"]
 
 
@@ -99,33 +103,40 @@ def score(peak: str, values: list[float], count: int) -> dict[str, float | int |
     }
 
 
+def summary(results: list[tuple[dict, dict]]) -> tuple[list[str], bool]:
+    """A table of the sets and of all, and whether every target is met over all."""
+    sets = list(dict.fromkeys(case["set"] for case, _ in results))
+    groups = [(group, [pair for pair in results if pair[0]["set"] == group]) for group in sets]
+    lines = ["| set | peak | cases | exact | median | within 0.1 % | within 0.5 % | within 2 % | worst | target | met |"]
+    lines += ["|---|---|---|---|---|---|---|---|---|---|---|"]
+    met = True
+    for group, members in [*groups, ("all", results)]:
+        for peak, (share, near, bound) in TARGETS.items():
+            found = [errors(case, planned)[peak] for case, planned in members if "error" not in planned]
+            values = score(peak, found, len(members))
+            cells = [group, peak.split("_")[1], values["cases"], values["exact"], f"{values['median']:.3f} %"]
+            cells += [values[key] for key in ("within 0.1 %", "within 0.5 %", "within 2 %")]
+            cells += [f"{values['worst']:.2f} %", f"{share} % within {near} %, all within {bound:g} %"]
+            lines.append("| " + " | ".join(map(str, [*cells, "yes" if values["met"] else "no"])) + " |")
+            met &= values["met"] or group != "all"
+    return lines, met
+
+
 def report(results: list[tuple[dict, dict]]) -> tuple[str, bool]:
     """The scoreboard in Markdown, and whether every target is met."""
-    rows, found, failed = [], {peak: [] for peak in PEAKS}, []
+    rows, failed = [], []
     for case, planned in results:
         if "error" in planned:
             failed.append(f"- `{name(case)}`: {' '.join(planned['error'])}")
-            rows.append(f"| `{name(case)}` | failed | failed | {planned['seconds']:.0f} |")
-            continue
-        off = errors(case, planned)
-        for peak in PEAKS:
-            found[peak].append(off[peak])
-        shown = ["exact" if off[peak] == 0 else f"{off[peak]:+.3f} %" for peak in PEAKS]
+            shown = ["failed", "failed"]
+        else:
+            shown = ["exact" if off == 0 else f"{off:+.3f} %" for off in errors(case, planned).values()]
         rows.append(f"| `{name(case)}` | {shown[0]} | {shown[1]} | {planned['seconds']:.0f} |")
-    scores = {peak: score(peak, found[peak], len(results)) for peak in PEAKS}
-    lines = ["| peak | cases | exact | median | within 0.1 % | within 0.5 % | within 2 % | worst | target | met |"]
-    lines += ["|---|---|---|---|---|---|---|---|---|---|"]
-    for peak, values in scores.items():
-        share, near, bound = TARGETS[peak]
-        target = f"{share} % within {near} %, all within {bound:g} %"
-        cells = [peak.split("_")[1], values["cases"], values["exact"], f"{values['median']:.3f} %"]
-        cells += [values[key] for key in ("within 0.1 %", "within 0.5 %", "within 2 %")]
-        cells += [f"{values['worst']:.2f} %", target, "yes" if values["met"] else "no"]
-        lines.append("| " + " | ".join(map(str, cells)) + " |")
+    lines, met = summary(results)
     lines += ["", "| case | allocated | reserved | seconds |", "|---|---|---|---|", *rows]
     if failed:
         lines += ["", "Failed:", "", *failed]
-    return "\n".join(lines) + "\n", all(values["met"] for values in scores.values())
+    return "\n".join(lines) + "\n", met
 
 
 HEADER = """# Accuracy
@@ -133,6 +144,9 @@ HEADER = """# Accuracy
 What `oomph plan --gpu h200` says on a machine without a GPU, against what an H200 measured: the difference of the two
 peaks over the whole run of every job in `corpus/h200/h200.jsonl` and `corpus/h200/extra_plan/h200.jsonl`. `make accuracy`
 makes this page.
+
+The sets: `first` is what the mechanisms were found with. `zoo`, `zoo2` and `zoo3` were measured later, each before any of
+its jobs had been planned; what the first plans of `zoo` and `zoo2` had wrong was then mended where it was a mechanism.
 
 Where a plan is off it is for one of four reasons: values that only the card has (routing, detections, the steps that a
 gradient scaler skips); the moment at which a side stream is done with a block; workspaces of products that cuDNN hands on
