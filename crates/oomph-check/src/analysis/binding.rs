@@ -377,6 +377,10 @@ fn raw_part(value: &Value, target: &Expr) -> Value {
     if part.graph > Graph::Unknown && PLAIN.iter().any(|word| name.contains(word)) {
         part.graph = Graph::Unknown;
     }
+    // What a criterion returns beside its loss are scores to show.
+    if part.has(Flags::LOSS) && !["loss", "nll", "kl", "ce", "err", "cost"].iter().any(|word| name.contains(word)) {
+        part.graph = part.graph.min(Graph::Unknown);
+    }
     part.graph = part.graph.min(Graph::Likely);
     if name.contains("loss") {
         part = part.flagged(Flags::LOSS);

@@ -3,7 +3,9 @@
 use super::{Effect, Facts};
 use crate::analysis::events::{At, Call, Callee};
 use crate::analysis::value::{Graph, Kind};
+use crate::python::ast::visitor::source_order::{SourceOrderVisitor, walk_body, walk_expr};
 use crate::python::{Expr, Ranged, Stmt};
+use crate::uses::last_name;
 
 impl<'a> Facts<'a> {
     /// Whether the function a point is in is evaluation, by its name or because it switches a module to `eval()`.
@@ -79,6 +81,24 @@ impl<'a> Facts<'a> {
         receiver.into_iter().chain(targets).map(|expr| self.source.slice(expr.range()))
     }
 
+    /// Whether the module's own `forward` may switch gradients off: `if mode == "inference": with torch.no_grad(): ...`.
+    #[must_use]
+    pub fn switches_itself_off(&self, forward: &Call<'a>) -> bool {
+        struct Search(bool);
+        impl<'n> SourceOrderVisitor<'n> for Search {
+            fn visit_expr(&mut self, expr: &'n Expr) {
+                self.0 |= matches!(last_name(expr), Some("no_grad" | "inference_mode" | "set_grad_enabled"));
+                walk_expr(self, expr);
+            }
+        }
+        let Some(name) = last_name(&forward.node.func) else { return false };
+        let class = self.binds_of(name).find_map(|bind| bind.value.class);
+        let Some(id) = class.and_then(|class| self.tables().method(class, "forward")) else { return false };
+        let mut search = Search(false);
+        walk_body(&mut search, &self.function_def(id).node.body);
+        search.0
+    }
+
     /// Whether a function takes plain data out of what a forward pass made: classes, numbers, lists.
     #[must_use]
     pub fn takes_data_out(&self, forward: &Call<'a>) -> bool {
@@ -90,15 +110,13 @@ impl<'a> Facts<'a> {
         })
     }
 
-    /// Whether something made by a forward pass becomes an array as it is: torch refuses that under gradients, so
-    /// whoever calls the function must have switched them off.
+    /// Whether the function of a forward pass turns something with a graph into an array as it is: torch refuses that,
+    /// so whoever calls the function must have switched gradients off.
     #[must_use]
     pub fn fails_with_gradients(&self, forward: &Call<'a>) -> bool {
         self.calls_named("numpy").any(|call| {
-            let made = |value: &crate::analysis::value::Value| {
-                value.graph >= Graph::Likely && value.sources.overlap(forward.site)
-            };
-            call.at.function == forward.at.function && call.receiver.as_ref().is_some_and(made)
+            let graph = call.receiver.as_ref().map(|value| value.graph);
+            call.at.function == forward.at.function && graph >= Some(Graph::Likely)
         })
     }
 }

@@ -1,7 +1,9 @@
 //! Where something is: blocks, loops, handlers, what comes before what.
 
 use super::{Effect, Facts, Loop, Turn};
-use crate::analysis::events::{At, Bind, Block, BlockKind, Call, Delete, LoopKind, Root, Statement, StmtId, StoreKind};
+use crate::analysis::events::{
+    At, Bind, Block, BlockKind, Call, Callee, Delete, LoopKind, Root, Statement, StmtId, StoreKind,
+};
 use crate::analysis::value::{BlockId, Value};
 use crate::python::{Expr, Ranged, count_reads_in};
 use crate::uses::string_of;
@@ -80,7 +82,9 @@ impl<'a> Facts<'a> {
     #[must_use]
     pub fn is_training_step(&self, at: &At) -> bool {
         let own = |effect| {
-            let mut calls = self.effects(effect).filter(|call| call.at.function == at.function);
+            let mut calls = self
+                .effects(effect)
+                .filter(|call| call.at.function == at.function && !matches!(call.callee, Callee::Project(_)));
             calls.any(|call| self.loops(&call.at).next().is_none())
         };
         at.function.is_some() && own(Effect::Step) && own(Effect::Backward)

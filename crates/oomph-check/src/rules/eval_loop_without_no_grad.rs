@@ -114,7 +114,11 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         }
         let lasting = facts.lasting_eval(call);
         let evaluates = facts.looks_like_evaluation(&call.at) || lasting.is_some();
-        if !evaluates || needs_gradients(facts, call, &batches) || facts.fails_with_gradients(call) {
+        if !evaluates
+            || needs_gradients(facts, call, &batches)
+            || facts.fails_with_gradients(call)
+            || facts.switches_itself_off(call)
+        {
             continue;
         }
         seen.push(batches.block);

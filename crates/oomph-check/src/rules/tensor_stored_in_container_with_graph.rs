@@ -186,7 +186,7 @@ fn detached_late<'a>(facts: &Facts<'a>, store: &Store<'a>) -> Option<TextRange> 
         if fills || statement.contains(&format!("len({name}")) {
             continue;
         }
-        let drops = [".detach()", ".item()", ".data", "no_grad"].iter().any(|word| statement.contains(word));
+        let drops = ends_in_detach(after);
         if !drops {
             return None;
         }
@@ -194,6 +194,21 @@ fn detached_late<'a>(facts: &Facts<'a>, store: &Store<'a>) -> Option<TextRange> 
         late = Some(TextRange::at(start, crate::python::TextSize::try_from(name.len()).ok()?));
     }
     late
+}
+
+/// Whether what follows a name detaches it: `).detach()`, `).squeeze(-1).detach()`.
+fn ends_in_detach(after: &str) -> bool {
+    let mut rest = after.trim_start_matches([')', ']']);
+    while let Some(method) = rest.strip_prefix('.') {
+        let name = method.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default();
+        if matches!(name, "detach" | "item" | "tolist" | "data") {
+            return true;
+        }
+        let Some(arguments) = method[name.len()..].strip_prefix('(') else { return false };
+        let Some(end) = arguments.find(')').filter(|end| !arguments[..*end].contains('(')) else { return false };
+        rest = &arguments[end + 1..];
+    }
+    false
 }
 
 /// Whether another function of the file empties what a store adds to, or makes it anew.
