@@ -17,6 +17,8 @@ OOMPH := $(BIN)/oomph
 SOURCES := $(shell find crates python -type f -not -path '*/tests/*' -not -name '*.snap' -not -name '*.pyc') \
            $(shell find page/src page/build.mjs page/package-lock.json -type f 2>/dev/null)
 FUZZ_SECONDS ?= 60
+# The interpreters of `make versions`.
+PYTHONS ?= $(PYTHON)
 DEMO_SNAPSHOT := corpus/h200/oom_loss_kept_with_graph.pickle.gz
 
 # $(call need,COMMAND,DEBIAN PACKAGE): installs the package unless the command is there.
@@ -71,6 +73,10 @@ man: setup ## Write man pages and shell completions to target/man and target/com
 .PHONY: accuracy
 accuracy: setup $(VENV)/.truth ## Plan every job measured on the H200, compare, and renew docs/accuracy.md
 	$(BIN)/python tests/accuracy.py --jobs 2 --write docs/accuracy.md
+
+.PHONY: versions
+versions: setup ## Plan the same jobs with every version of torch, and renew docs/versions.md
+	$(BIN)/python tests/versions.py --python $(PYTHONS) --write docs/versions.md
 
 .PHONY: bench
 bench: setup $(VENV)/.truth ## Measure speed and memory against the targets

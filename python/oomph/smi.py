@@ -7,6 +7,7 @@ CSV, and the overview.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import json
 import os
@@ -39,7 +40,8 @@ class Desk:
 
     def _on_event(self, event: str, _arguments: tuple[Any, ...]) -> None:
         if event in _STARTS and os.getpid() == self._owner:
-            with open(self._path, "w", encoding="utf-8") as file:
+            # A disk that is full is no reason to keep a script from starting a program.
+            with contextlib.suppress(OSError), open(self._path, "w", encoding="utf-8") as file:
                 json.dump(cards_now(), file)
 
 
