@@ -2,7 +2,7 @@
 
 use super::{Effect, Facts};
 use crate::analysis::events::{At, Call, Callee};
-use crate::analysis::value::{Graph, Kind};
+use crate::analysis::value::{Graph, Kind, Value};
 use crate::python::ast::visitor::source_order::{SourceOrderVisitor, walk_body, walk_expr};
 use crate::python::{Expr, Ranged, Stmt};
 use crate::uses::last_name;
@@ -115,8 +115,12 @@ impl<'a> Facts<'a> {
     #[must_use]
     pub fn fails_with_gradients(&self, forward: &Call<'a>) -> bool {
         self.calls_named("numpy").any(|call| {
-            let graph = call.receiver.as_ref().map(|value| value.graph);
-            call.at.function == forward.at.function && graph >= Some(Graph::Likely)
+            // The body of a file is many things; there only what this pass made counts.
+            let made = |value: &Value| {
+                let here = call.at.function.is_some() || value.sources.overlap(forward.site);
+                value.graph >= Graph::Likely && here
+            };
+            call.at.function == forward.at.function && call.receiver.as_ref().is_some_and(made)
         })
     }
 }
