@@ -1,6 +1,6 @@
 //! `ctx-attribute-in-custom-function`: an output kept on `ctx` keeps itself alive.
 
-use crate::analysis::events::{Store, StoreKind};
+use crate::analysis::events::{Bind, Store, StoreKind};
 use crate::analysis::tables::ClassKind;
 use crate::analysis::value::Kind;
 use crate::facts::{Facts, FunctionKind};
@@ -158,6 +158,28 @@ class Exp(torch.autograd.Function):
         return y
 ",
         },
+        Example {
+            bad: "\
+import torch
+
+class Split(torch.autograd.Function):
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        x, = inputs
+        low, high = output
+        ctx.pair = [x, low]
+",
+            good: "\
+import torch
+
+class Split(torch.autograd.Function):
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        x, = inputs
+        low, high = output
+        ctx.save_for_backward(x, low)
+",
+        },
     ],
     silent_on: &[
         "\
@@ -249,7 +271,15 @@ fn output_kept<'f>(facts: &'f Facts<'_>, store: &Store<'_>) -> Option<(&'f str, 
     if is_setup(facts, store) {
         let output = facts.function(&store.at)?.node.parameters.args.get(2)?;
         let output_name = output.parameter.name.as_str();
-        let kept = |item: &&&Expr| matches!(item, Expr::Name(name) if name.id.as_str() == output_name);
+        // The output itself, or one of several it is taken apart into.
+        let parts: Vec<&str> = facts
+            .binds()
+            .iter()
+            .filter(|bind| bind.at.function == store.at.function && is_taken_from(facts, bind, output_name))
+            .map(|bind| bind.name)
+            .collect();
+        let is_output = |name: &str| name == output_name || parts.contains(&name);
+        let kept = |item: &&&Expr| matches!(item, Expr::Name(name) if is_output(name.id.as_str()));
         return items_of(store.value_expr)
             .iter()
             .find(kept)
@@ -275,6 +305,17 @@ fn output_kept<'f>(facts: &'f Facts<'_>, store: &Store<'_>) -> Option<(&'f str, 
         let stays = matches!(item, Expr::Name(_)).then(|| !is_rebound_between(facts, store, item, found.at.order));
         stays.unwrap_or(true).then(|| (facts.source.slice(item.range()), item.range()))
     })
+}
+
+/// Whether a binding takes a tuple apart: `y, z = output`.
+fn is_taken_from(facts: &Facts<'_>, bind: &Bind<'_>, name: &str) -> bool {
+    match facts.statement(bind.at.stmt).map(|statement| statement.node) {
+        Some(Stmt::Assign(assign)) => {
+            let apart = assign.targets.iter().any(Expr::is_tuple_expr);
+            apart && matches!(&*assign.value, Expr::Name(found) if found.id.as_str() == name)
+        }
+        _ => false,
+    }
 }
 
 /// What is kept: the value itself, or what a tuple, list or dict of them holds.

@@ -67,8 +67,39 @@ device = torch.device('cuda')
 grid = torch.tensor(np.linspace(0, 1, 1_000_000), dtype=torch.float32).to(device)
 ",
         },
+        Example {
+            bad: "\
+import numpy as np
+import torch
+
+rng = np.random.default_rng(0)
+
+def noise(n):
+    drawn = torch.from_numpy(rng.standard_normal((n, 3)))
+    return drawn.cuda()
+",
+            good: "\
+import numpy as np
+import torch
+
+rng = np.random.default_rng(0)
+
+def noise(n):
+    drawn = torch.from_numpy(rng.standard_normal((n, 3), dtype=np.float32))
+    return drawn.cuda()
+",
+        },
     ],
     silent_on: &[
+        "\
+import numpy as np
+import torch
+
+def noise(n):
+    drawn = torch.from_numpy(np.random.randn(n, 3))
+    drawn = drawn.float()
+    return drawn.cuda()
+",
         "\
 import numpy as np
 import torch
@@ -162,9 +193,16 @@ fn wide_within<'a>(facts: &Facts<'a>, at: &At, array: &'a Expr, hops: u32) -> Op
         }
         Expr::Call(_) => {
             let call = facts.call_at(array)?;
-            let name = facts.full_name(call)?;
+            let name = facts.full_name(call).unwrap_or_default();
+            let drawn = || {
+                let by_generator = call.receiver.as_ref().and_then(|value| facts.name_of(value));
+                let floats = matches!(call.name, "random" | "normal" | "uniform" | "standard_normal");
+                by_generator == Some("numpy.random.default_rng") && floats
+            };
+            let listed = || matches!(name, "numpy.array" | "numpy.asarray") && call.arg(0).is_some_and(holds_floats);
             let untyped = call.keyword("dtype").is_none() && !facts.written(array).contains("int");
-            (WIDE.contains(&name) && untyped && !facts.written(array).contains("float32")).then_some(array)
+            ((WIDE.contains(&name) || drawn() || listed()) && untyped && !facts.written(array).contains("float32"))
+                .then_some(array)
         }
         _ => None,
     }
@@ -177,14 +215,37 @@ fn goes_to_gpu<'a>(facts: &Facts<'a>, call: &Call<'a>) -> Option<crate::python::
         let text = facts.written(expr);
         ["float", "half", "dtype", "type(", "long(", "int("].iter().any(|word| text.contains(word))
     };
-    let moved = around.iter().filter_map(|outer| facts.call_at(outer)).find(|outer| facts.moves_to_gpu(outer))?;
-    if around.iter().any(|outer| narrow(outer)) || moved.args.len() > 1 {
+    let own = facts.makes_on_gpu(call).then_some(call);
+    let outside = || around.iter().filter_map(|outer| facts.call_at(outer)).find(|outer| facts.moves_to_gpu(outer));
+    let moved = own.or_else(outside).or_else(|| moved_later(facts, call))?;
+    if around.iter().any(|outer| narrow(outer)) || own.is_none() && moved.args.len() > 1 {
         return None;
     }
-    let name = facts.bound_name(moved);
+    let name = facts.bound_name(moved).or_else(|| facts.bound_name(call));
     let narrowed_later = name.is_some_and(|name| {
         let uses = uses_in(facts.body_around(&call.at), name);
         uses.iter().any(|found| found.around.get(1).is_some_and(|outer| narrow(outer)))
     });
     (!narrowed_later).then(|| moved.range())
+}
+
+/// Where the tensor, bound to a name, is moved to a GPU in the same function.
+fn moved_later<'f, 'a>(facts: &'f Facts<'a>, call: &Call<'a>) -> Option<&'f Call<'a>> {
+    let name = facts.bound_name(call)?;
+    facts.calls().iter().find(|other| {
+        other.at.function == call.at.function
+            && other.at.order > call.at.order
+            && other.receiver_expr().is_some_and(|expr| matches!(expr, Expr::Name(found) if found.id.as_str() == name))
+            && facts.moves_to_gpu(other)
+    })
+}
+
+/// Whether a list is written out with a float in it.
+fn holds_floats(expr: &Expr) -> bool {
+    match expr {
+        Expr::List(node) => node.elts.iter().any(holds_floats),
+        Expr::Tuple(node) => node.elts.iter().any(holds_floats),
+        Expr::NumberLiteral(node) => node.value.is_float(),
+        _ => false,
+    }
 }

@@ -1,6 +1,6 @@
 //! `hand-written-attention`: the table of scores is written out and kept.
 
-use crate::analysis::events::{At, Call, Callee, StoreKind};
+use crate::analysis::events::{At, Call, Callee, StmtId, StoreKind};
 use crate::facts::Facts;
 use crate::finding::Level;
 use crate::python::ast::Operator;
@@ -97,8 +97,43 @@ class Attention(nn.Module):
         return F.scaled_dot_product_attention(q, k, v, scale=self.scale)
 ",
         },
+        Example {
+            bad: "\
+import math
+import torch
+from torch import nn
+
+class Attention(nn.Module):
+    def forward(self, x, mask):
+        q, k, v = self.q(x), self.k(x), self.v(x)
+        k = k.transpose(1, 2)
+        scores = torch.bmm(q, k)
+        scores /= math.sqrt(q.size(-1))
+        scores[mask] = float('-inf')
+        return torch.bmm(scores.softmax(-1), v)
+",
+            good: "\
+import torch.nn.functional as F
+from torch import nn
+
+class Attention(nn.Module):
+    def forward(self, x, mask):
+        q, k, v = self.q(x), self.k(x), self.v(x)
+        return F.scaled_dot_product_attention(q, k, v, attn_mask=~mask)
+",
+        },
     ],
     silent_on: &[
+        "\
+import torch
+from torch import nn
+
+class Attention(nn.Module):
+    def forward(self, q, k, v):
+        scores = q @ k.transpose(-2, -1)
+        scores += self.relative_position(q)
+        return scores.softmax(-1) @ v
+",
         "\
 import torch
 from torch import nn
@@ -248,6 +283,10 @@ fn origin<'e>(facts: &Facts<'_>, at: &At, scores: &'e Expr) -> Option<Origin<'e>
                 "masked_fill" | "masked_fill_" | "float" | "mul" | "div" | "type_as" => {
                     origin(facts, at, &method.value)
                 }
+                "baddbmm" => args
+                    .get(2)
+                    .is_some_and(|right| is_transposed(facts, at, right))
+                    .then(|| Origin::Product(call.range())),
                 "where" => origin(facts, at, args.get(1)?),
                 "einsum" => is_score_einsum(args).then(|| Origin::Product(call.range())),
                 _ => None,
@@ -270,6 +309,22 @@ fn is_score_einsum(args: &[Expr]) -> bool {
     summed == 1 && apart && (3..=4).contains(&left.len()) && left.len() == right.len() && left.len() == output.len()
 }
 
+/// Whether a statement scales or masks scores in place: `scores *= scale`, `scores += mask`, `scores[mask] = -1e9`.
+fn scales_or_masks(facts: &Facts<'_>, stmt: StmtId) -> bool {
+    match facts.statement(stmt).map(|statement| statement.node) {
+        Some(Stmt::AugAssign(node)) => match node.op {
+            Operator::Mult | Operator::Div => true,
+            Operator::Add => is_mask(facts, &node.value),
+            _ => false,
+        },
+        Some(Stmt::Assign(node)) => match node.targets.as_slice() {
+            [Expr::Subscript(item)] => is_mask(facts, &item.slice),
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
 fn is_mask(facts: &Facts<'_>, added: &Expr) -> bool {
     let text = facts.written(added);
     text.contains("mask") || text.contains("causal")
@@ -285,8 +340,8 @@ fn product_of(facts: &Facts<'_>, call: &Call<'_>, scores: &Expr, hops: u32) -> O
     let changed = facts.stores().iter().any(|store| {
         let target = facts.written(store.target);
         let own = target == name || target.starts_with(&format!("{name}["));
-        let masks = store.kind == StoreKind::AugAssign && is_mask(facts, store.value_expr);
-        own && store.at.function == call.at.function && store.kind != StoreKind::Rebind && !masks
+        let changes = || store.kind != StoreKind::Rebind && !scales_or_masks(facts, store.at.stmt);
+        own && store.at.function == call.at.function && changes()
     });
     if changed {
         return None;
@@ -295,7 +350,7 @@ fn product_of(facts: &Facts<'_>, call: &Call<'_>, scores: &Expr, hops: u32) -> O
         bind.at.function == call.at.function && bind.at.order <= call.at.order && bind.at.stmt != call.at.stmt
     });
     let mut product = None;
-    for step in steps {
+    for step in steps.filter(|step| !scales_or_masks(facts, step.at.stmt)) {
         let value = step.value_expr?;
         match origin(facts, &call.at, value)? {
             Origin::Product(range) => product = product.or(Some(range)),
