@@ -1,11 +1,12 @@
-"""Scores `oomph check` on the seeded bugs and on the clean code beside this file.
+"""Scores `oomph check` on the labelled bugs and on the clean code beside this file.
 
 Run it with the command under test in $OOMPH (default: `oomph`):
 
-    OOMPH=target/release/oomph python corpus/check/score.py [--misses] [--json]
+    OOMPH=target/release/oomph python corpus/check/score.py [--set seeded|heldout|both] [--misses] [--json]
 
-Recall is the share of labelled bugs that one finding names: the right rule, or one the label also accepts, within
-three lines of the bug or of its span. False alarms are findings of the default rules in `clean/`.
+There are two sets, scored one after the other. Recall is the share of labelled bugs that one finding names: the right
+rule, or one the label also accepts, within three lines of the bug or of its span. False alarms are findings of the
+default rules in the set's clean folder.
 """
 
 from __future__ import annotations
@@ -30,9 +31,25 @@ Record = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Score:
-    """What was found of what is there."""
+class CorpusSet:
+    """Where the parts of one set are."""
 
+    bugs: str
+    labels: str
+    clean: str
+
+
+SETS = {
+    "seeded": CorpusSet("seeded", "labels.jsonl", "clean"),
+    "heldout": CorpusSet("heldout", "heldout.jsonl", "heldout_clean"),
+}
+
+
+@dataclass(frozen=True)
+class Score:
+    """What was found of what is there in one set."""
+
+    name: str
     missed: list[Record]
     wrong_level: list[tuple[Record, str]]
     false_alarms: list[Record]
@@ -43,6 +60,16 @@ class Score:
         chosen = [label for label in self.labels if keep(label)]
         lost = sum(1 for label in self.missed if keep(label))
         return len(chosen) - lost, len(chosen)
+
+    def passes(self, min_recall: float) -> bool:
+        """Whether recall over all rules reaches the goal and the clean code is silent."""
+        hit, count = self.recall()
+        return hit >= min_recall * count and not self.false_alarms
+
+
+def default_rules(label: Record) -> bool:
+    """Whether a label is for a rule that is on by default."""
+    return not label.get("opt_in")
 
 
 def command() -> list[str]:
@@ -80,10 +107,10 @@ def near(label: Record, finding: Record) -> bool:
     return same_cell and abs(line - label["cell_line"]) <= SLACK_LINES
 
 
-def score(labels: list[Record], seeded: list[Record], clean: list[Record]) -> Score:
+def score(name: str, labels: list[Record], found: list[Record], clean: list[Record]) -> Score:
     """Holds findings against labels."""
     by_file: dict[str, list[Record]] = defaultdict(list)
-    for finding in seeded:
+    for finding in found:
         by_file[finding["file"]].append(finding)
     missed, wrong_level = [], []
     for label in labels:
@@ -95,16 +122,35 @@ def score(labels: list[Record], seeded: list[Record], clean: list[Record]) -> Sc
         levels = {f["level"] for f in hits if f["rule"] == label["rule"]}
         if "level" in label and levels and label["level"] not in levels:
             wrong_level.append((label, ", ".join(sorted(levels))))
-    return Score(missed, wrong_level, clean, labels)
+    return Score(name, missed, wrong_level, clean, labels)
+
+
+def score_set(oomph: list[str], name: str) -> Score:
+    """Runs the command over one set and scores it."""
+    parts = SETS[name]
+    labels = [json.loads(line) for line in (HERE / parts.labels).read_text().splitlines()]
+    return score(name, labels, findings(oomph, parts.bugs, "--select", "all"), findings(oomph, parts.clean))
+
+
+def as_json(result: Score) -> Record:
+    """The figures of one set for programs."""
+    hit, count = result.recall()
+    default_hit, default_count = result.recall(default_rules)
+    return {
+        "found": hit, "labels": count, "found_default": default_hit, "labels_default": default_count,
+        "missed": result.missed, "wrong_level": [label for label, _ in result.wrong_level],
+        "false_alarms": result.false_alarms,
+    }
 
 
 def show(result: Score, misses: bool) -> None:
-    """Prints the tables for people."""
+    """Prints the tables of one set for people."""
+    print(f"== {result.name}")
     lost = Counter(label["rule"] for label in result.missed)
     total = Counter(label["rule"] for label in result.labels)
     for rule in sorted(total, key=lambda name: (-lost[name] / total[name], name)):
         print(f"{total[rule] - lost[rule]:3}/{total[rule]:<3} {rule}")
-    default = result.recall(lambda label: not label.get("opt_in"))
+    default = result.recall(default_rules)
     for title, (hit, count) in (("recall, default rules", default), ("recall, all rules", result.recall())):
         print(f"{title}: {hit}/{count} = {100 * hit / max(count, 1):.1f} %")
     for label, level in result.wrong_level:
@@ -112,33 +158,28 @@ def show(result: Score, misses: bool) -> None:
     if misses:
         for label in result.missed:
             print(f"missed: {label['file']}:{label['line']} {label['rule']}")
-    print(f"false alarms in clean/: {len(result.false_alarms)}")
+    print(f"false alarms in {SETS[result.name].clean}/: {len(result.false_alarms)}")
     for finding in result.false_alarms:
         print(f"false alarm: {finding['file']}:{finding['line']} {finding['rule']}: {finding.get('message', '')}")
 
 
 def main() -> int:
-    """Exit code 0 when recall reaches the goal and clean/ is silent, else 1."""
+    """Exit code 0 when every chosen set reaches the goal and its clean code is silent, else 1."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--set", choices=[*SETS, "both"], default="both", help="which set to score (default: both)")
     parser.add_argument("--misses", action="store_true", help="name every bug that was not found")
-    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
+    parser.add_argument("--json", action="store_true", help="print the figures as JSON, one object a set")
     parser.add_argument("--min-recall", type=float, default=0.85, help="the goal, over all rules (default: 0.85)")
     options = parser.parse_args()
-    labels = [json.loads(line) for line in (HERE / "labels.jsonl").read_text().splitlines()]
     oomph = command()
-    result = score(labels, findings(oomph, "seeded", "--select", "all"), findings(oomph, "clean"))
-    hit, count = result.recall()
+    results = [score_set(oomph, name) for name in SETS if options.set in (name, "both")]
     if options.json:
-        default_hit, default_count = result.recall(lambda label: not label.get("opt_in"))
-        json.dump({
-            "found": hit, "labels": count, "found_default": default_hit, "labels_default": default_count,
-            "missed": result.missed, "wrong_level": [label for label, _ in result.wrong_level],
-            "false_alarms": result.false_alarms,
-        }, sys.stdout, indent=1)
+        json.dump({result.name: as_json(result) for result in results}, sys.stdout, indent=1)
         print()
     else:
-        show(result, options.misses)
-    return 0 if hit >= options.min_recall * count and not result.false_alarms else 1
+        for result in results:
+            show(result, options.misses)
+    return 0 if all(result.passes(options.min_recall) for result in results) else 1
 
 
 if __name__ == "__main__":

@@ -26,6 +26,6 @@ def train(moco, loader, opt):
         loss.backward()
         opt.step()
         steps += 1
-        total = total + loss.detach() * 0 + loss
+        total = loss + total
         hits.append((logits.argmax(1) == 0).float().mean().item())
     return total / steps, sum(hits) / len(hits)
