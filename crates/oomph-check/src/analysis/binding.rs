@@ -88,6 +88,12 @@ impl<'a> Walker<'a, '_> {
         self.quietly(|walker| walker.assign(target, value, None, target.range()));
     }
 
+    /// Whether a target is called a loss: `loss, accuracy = criterion(...)` gives one and something else.
+    fn names_loss(&self, target: &Expr) -> bool {
+        let name = self.source.slice(target.range()).to_ascii_lowercase();
+        ["loss", "kl", "nll", "mse", "bce"].iter().any(|word| name.contains(word))
+    }
+
     fn unpack(&mut self, targets: &'a [Expr], value: &Value, expr: Option<&'a Expr>, range: TextRange) {
         let exprs: Option<&'a [Expr]> = match expr {
             Some(Expr::Tuple(tuple)) if tuple.elts.len() == targets.len() => Some(&tuple.elts),
@@ -97,6 +103,9 @@ impl<'a> Walker<'a, '_> {
             let part = match (&value.parts, value.kind) {
                 (Some(parts), Kind::Tuple) if parts.len() == targets.len() => parts[index].clone(),
                 (_, Kind::Unknown) => Value { sources: value.sources, ..Value::unknown() },
+                (_, Kind::Tensor) if index > 0 && value.has(Flags::LOSS) && !self.names_loss(target) => {
+                    Value { sources: value.sources, ..Value::unknown() }
+                }
                 (_, Kind::Tensor) => raw_part(value, target),
                 _ => value.element(),
             };

@@ -224,6 +224,9 @@ impl<'a> Walker<'a, '_> {
             }
             name if known::returns_module(name) => receiver.clone(),
             _ => {
+                if receiver.class.is_none() {
+                    self.note_method_call(given.name);
+                }
                 // A method of a module nobody wrote here: a tensor with a graph, perhaps.
                 let inputs: Vec<&Value> = given.all().collect();
                 let fed = inputs.iter().any(|value| value.is_tensor()) || given.takes_moved();
@@ -283,16 +286,23 @@ impl<'a> Walker<'a, '_> {
         }
     }
 
+    /// Notes the mode that a method of this name is called under.
+    fn note_method_call(&mut self, name: &'a str) {
+        if !self.dry {
+            let caller = self.f.function.map(|index| FunctionId { file: self.file, index });
+            let mode = (self.f.grad != self.f.first_grad).then_some(self.f.grad);
+            self.learnt.method_calls.push((name, caller, mode));
+        }
+    }
+
     fn unknown_method(&mut self, receiver: &Value, given: &Given<'a>) -> Value {
         // A dict, a list or a meter has these too: such a call says nothing about methods of the project.
         let common = matches!(
             given.name,
             "update" | "append" | "extend" | "add" | "get" | "pop" | "copy" | "insert" | "remove" | "clear" | "reset"
         );
-        if !self.dry && !common && !matches!(receiver.kind, Kind::Optimizer | Kind::Scheduler | Kind::Loader) {
-            let caller = self.f.function.map(|index| FunctionId { file: self.file, index });
-            let mode = (self.f.grad != self.f.first_grad).then_some(self.f.grad);
-            self.learnt.method_calls.push((given.name, caller, mode));
+        if !common && !matches!(receiver.kind, Kind::Optimizer | Kind::Scheduler | Kind::Loader) {
+            self.note_method_call(given.name);
         }
         let target = match &*given.node.func {
             Expr::Attribute(attribute) => &*attribute.value,

@@ -1,10 +1,10 @@
 //! `checkpoint-dict-kept`: a loaded checkpoint stays alive for the whole run.
 
-use crate::analysis::events::{Call, Callee, LoopKind, StmtId};
+use crate::analysis::events::{BlockKind, Call, Callee, LoopKind, StmtId};
 use crate::facts::{Effect, Facts, Loop};
 use crate::finding::{Edit, Level, Safety};
 use crate::python::ast::ExprAttribute;
-use crate::python::{Expr, Ranged, Stmt, root_name};
+use crate::python::{Expr, Ranged, Stmt, TextRange, root_name};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
 use crate::uses::{Use, last_name, parts_of, string_of, uses_in};
@@ -143,6 +143,22 @@ def train(loader):
     ],
     silent_on: &[
         "\
+import os
+import torch
+
+def get(path, model, loader, optimizer):
+    model = model.cuda()
+    if os.path.isfile(path):
+        checkpoint = torch.load(path, map_location='cuda')
+        model.load_state_dict(checkpoint['model'])
+    else:
+        for x, y in loader:
+            optimizer.zero_grad()
+            model(x.cuda()).sum().backward()
+            optimizer.step()
+    return model
+",
+        "\
 import torch
 
 def main(model, optimizer, loader):
@@ -225,6 +241,10 @@ fn kept_by_name<'a>(facts: &Facts<'a>, report: &mut Report, call: &Call<'a>, nam
         return;
     }
     let Some(training) = trains_after(facts, call) else { return };
+    // Read after the training: it is there to go back to.
+    if training.at.function == call.at.function && load.name.start() > training.start() {
+        return;
+    }
     let gone = facts
         .deletes()
         .iter()
@@ -333,17 +353,34 @@ fn trains_after<'f, 'a>(facts: &'f Facts<'a>, call: &Call<'a>) -> Option<&'f Cal
         !around && (elsewhere || facts.loops(&step.at).any(|turns| apart(&turns)))
     };
     let beside = |step: &&Call<'a>| step.at.function == call.at.function;
-    let after = |step: &&Call<'a>| step.at.order > call.at.order && repeats(step);
+    let after =
+        |step: &&Call<'a>| step.at.order > call.at.order && repeats(step) && !is_other_branch(facts, call, step);
     let here = || facts.effects(Effect::Backward).filter(beside).find(after);
-    let in_trainer =
-        || facts.calls().iter().filter(beside).find(|other| other.at.order > call.at.order && hands_over(facts, other));
+    let in_trainer = || {
+        facts.calls().iter().filter(beside).find(|other| {
+            other.at.order > call.at.order && hands_over(facts, other) && !is_other_branch(facts, call, other)
+        })
+    };
     // A module that only defines how to train is trained by whoever imports it.
     let defined = || {
-        let own = call.at.function.is_none() && facts.source.cells.is_empty();
+        let is_main = facts.blocks_around(&call.at).any(|(_, block)| matches!(block.kind, BlockKind::Main));
+        let own = call.at.function.is_none() && facts.source.cells.is_empty() && !is_main;
         let called_here = facts.effects(Effect::Backward).any(|step| beside(&step));
         facts.effects(Effect::Backward).filter(|_| own && !called_here).find(repeats)
     };
     here().or_else(in_trainer).or_else(defined)
+}
+
+/// Whether two calls stand in branches of one `if` that never both run: load the weights, or else train them.
+fn is_other_branch(facts: &Facts<'_>, first: &Call<'_>, second: &Call<'_>) -> bool {
+    facts.statements().iter().any(|statement| {
+        let Stmt::If(node) = statement.node else { return false };
+        let body =
+            node.body.first().zip(node.body.last()).map(|(first, last)| TextRange::new(first.start(), last.end()));
+        let branches = body.into_iter().chain(node.elif_else_clauses.iter().map(Ranged::range));
+        let of = |call: &Call<'_>| branches.clone().position(|branch| branch.contains_range(call.range()));
+        matches!((of(first), of(second)), (Some(a), Some(b)) if a != b)
+    })
 }
 
 /// Whether a call trains in a framework: `trainer.fit(model)`, `trainer.train()`.

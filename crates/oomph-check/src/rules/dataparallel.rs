@@ -81,6 +81,37 @@ class Trainer:
         "\
 import torch
 
+class Runner:
+    def fit(self, model, loader, optimizer):
+        for x, y in loader:
+            optimizer.zero_grad()
+            model(x).sum().backward()
+            optimizer.step()
+
+    def sample(self, model, path):
+        model.load_state_dict(torch.load(path, map_location='cpu'))
+        model = torch.nn.DataParallel(model)
+        model.eval()
+        return draw(model)
+",
+        "\
+import torch
+
+def train(model, loader, optimizer):
+    for x, y in loader:
+        optimizer.zero_grad()
+        model(x).sum().backward()
+        optimizer.step()
+
+def validate(model, loader):
+    model = torch.nn.DataParallel(model)
+    with torch.no_grad():
+        for x, y in loader:
+            report(model(x), y)
+",
+        "\
+import torch
+
 def train(model, loader, optimizer):
     for x, y in loader:
         optimizer.zero_grad()
@@ -146,6 +177,9 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         if call.args.is_empty() && call.keywords.is_empty() || is_single(call) {
             continue;
         }
+        if evaluates(facts, call) {
+            continue;
+        }
         let Some(training) = trains(facts, call) else { continue };
         let model = call.arg(0).map_or("the model", |model| facts.written(model));
         // A teacher runs beside what is trained: it has no gradients to gather.
@@ -158,6 +192,18 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             .because(call, "`DataParallel` gathers everything on its first device")
             .because(training, "the model is trained");
     }
+}
+
+/// Whether the model is wrapped in a function that only evaluates: no loss and no gradients to gather.
+fn evaluates(facts: &Facts<'_>, wrapping: &Call<'_>) -> bool {
+    let name = facts.function_name(&wrapping.at).to_ascii_lowercase();
+    let by_name = ["eval", "valid", "infer", "predict"].iter().any(|word| name.contains(word));
+    let own = |call: &&Call<'_>| call.at.function == wrapping.at.function && call.node.arguments.is_empty();
+    let switched = wrapping.at.function.is_some()
+        && facts.calls_named("eval").filter(own).any(|call| call.at.order > wrapping.at.order)
+        && !facts.calls_named("train").any(|call| own(&call));
+    let goes_back = facts.effects_of(Effect::Backward, wrapping.at.function).next().is_some();
+    !goes_back && !name.contains("train") && (by_name || switched)
 }
 
 /// A backward pass, or an optimizer made, in the file; not a pass that is over when the model is wrapped.

@@ -1,6 +1,6 @@
 //! `empty-cache-before-del`: the cache is emptied while the model is still alive.
 
-use crate::analysis::events::{Call, Delete};
+use crate::analysis::events::{At, Call, Delete};
 use crate::analysis::value::{Device, Kind};
 use crate::facts::Facts;
 use crate::finding::{Edit, Level, Safety};
@@ -69,6 +69,17 @@ bigger = torch.nn.Linear(8192, 8192).cuda()
     ],
     silent_on: &[
         "\
+import gc
+import torch
+
+class Job:
+    def encode_only(self):
+        self.net.cpu()
+        torch.cuda.empty_cache()
+        del self.net
+        gc.collect()
+",
+        "\
 import torch
 
 def swap(model):
@@ -106,6 +117,9 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             continue;
         }
         let name = facts.source.slice(delete.target.range());
+        if is_gone_already(facts, call, name) {
+            continue;
+        }
         report
             .add(call, format!("`{name}` is still alive here: `empty_cache()` gives none of it back"))
             .because(delete.target, format!("`{name}` is deleted only afterwards"))
@@ -125,6 +139,22 @@ fn deleted_next<'f, 'a>(facts: &'f Facts<'a>, call: &Call<'_>) -> Option<&'f Del
     let Stmt::Delete(node) = next else { return None };
     let mut deletes = facts.deletes().iter();
     deletes.find(|delete| node.range().contains_range(delete.target.range()))
+}
+
+/// Whether the name was set to `None`, or what it names moved to the CPU, before the cache is emptied.
+fn is_gone_already(facts: &Facts<'_>, call: &Call<'_>, name: &str) -> bool {
+    let before = |at: &At| at.function == call.at.function && at.order < call.at.order;
+    let last = name.rsplit('.').next().unwrap_or(name);
+    let none = facts.binds_of(last).any(|bind| {
+        before(&bind.at)
+            && facts.source.slice(bind.target.range()) == name
+            && matches!(bind.value_expr, Some(Expr::NoneLiteral(_)))
+    });
+    let moves = ["cpu", "to"].into_iter().flat_map(|method| facts.calls_named(method)).any(|found| {
+        let to_cpu = found.name == "cpu" || found.arg(0).is_some_and(|place| facts.written(place).contains("cpu"));
+        before(&found.at) && to_cpu && found.receiver_expr().is_some_and(|expr| facts.written(expr) == name)
+    });
+    none || moves
 }
 
 fn may_be_on_gpu(delete: &Delete<'_>) -> bool {

@@ -1,8 +1,9 @@
 //! `empty-cache-in-inner-loop`: the cache is thrown away once a batch.
 
+use crate::analysis::events::{Call, Callee};
 use crate::facts::Facts;
 use crate::finding::{Level, Safety};
-use crate::python::Ranged;
+use crate::python::{Expr, Ranged, Stmt};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
 
@@ -91,6 +92,20 @@ def fit(model, loader, optimizer):
         "\
 import torch
 
+def generate(unet, decoder, x):
+    latents = unet(x)
+    del x
+    torch.cuda.empty_cache()
+    image = decoder(latents)
+    return image
+
+for batch in loader:
+    with torch.no_grad():
+        save(generate(unet, decoder, batch.cuda()))
+",
+        "\
+import torch
+
 def train(model, loader, optimizer):
     for x, y in loader:
         optimizer.zero_grad()
@@ -148,6 +163,9 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         if facts.handler(&call.at).is_some() || !facts.is_unconditional_in(&call.at, outer) {
             continue;
         }
+        if facts.statement(call.at.stmt).is_some_and(|found| makes_room(found.suite, found.index)) {
+            continue;
+        }
         report
             .add(call, "`empty_cache()` runs once a batch: it frees no tensor and makes the next ones slower")
             .because(&place, text)
@@ -157,7 +175,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         let empties = facts
             .callee_summary(call)
             .is_some_and(|summary| summary.empties_cache && !summary.steps && !summary.forwards);
-        if !empties || facts.handler(&call.at).is_some() {
+        if !empties || facts.handler(&call.at).is_some() || helper_makes_room(facts, call) {
             continue;
         }
         let by_loop = facts.batch_loop(&call.at).map(|batches| (batches.block, batches.head()));
@@ -175,5 +193,38 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
                 )
                 .because(&place, "this runs once a batch");
         }
+    }
+}
+
+/// Whether the cache is emptied between two phases: tensors of the first are deleted right before, and more is computed
+/// after.
+fn makes_room(suite: &[Stmt], index: usize) -> bool {
+    let is_cleaning = |stmt: &&Stmt| matches!(stmt, Stmt::Expr(node) if node.value.is_call_expr());
+    let deleted = matches!(suite[..index].iter().rev().find(|stmt| !is_cleaning(stmt)), Some(Stmt::Delete(_)));
+    let computes = |stmt: &Stmt| match stmt {
+        Stmt::Assign(node) => node.value.is_call_expr(),
+        Stmt::With(_) => true,
+        _ => false,
+    };
+    deleted && suite[index + 1..].iter().any(computes)
+}
+
+/// The same, somewhere in the function that a call calls.
+fn helper_makes_room(facts: &Facts<'_>, call: &Call<'_>) -> bool {
+    fn within(suite: &[Stmt]) -> bool {
+        suite.iter().enumerate().any(|(index, stmt)| match stmt {
+            Stmt::With(node) => within(&node.body),
+            Stmt::Try(node) => within(&node.body),
+            Stmt::If(node) => within(&node.body),
+            Stmt::Expr(node) => {
+                let empties = matches!(&*node.value, Expr::Call(call) if matches!(&*call.func, Expr::Attribute(method) if method.attr.as_str() == "empty_cache"));
+                empties && makes_room(suite, index)
+            }
+            _ => false,
+        })
+    }
+    match call.callee {
+        Callee::Project(id) => within(&facts.function_def(id).node.body),
+        _ => false,
     }
 }

@@ -48,6 +48,43 @@ def evaluate(model, test_loader):
     silent_on: &[
         "\
 import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.convs = nn.ModuleList([nn.Linear(8, 8)])
+
+    def inference(self, loader, device):
+        outs = []
+        for x in loader:
+            outs.append(self.convs[0](x.to(device)).cpu())
+        return torch.cat(outs)
+
+@torch.no_grad()
+def test(model, loader, device):
+    model.eval()
+    return model.inference(loader, device)
+",
+        "\
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self, levels):
+        super().__init__()
+        self.body = nn.ModuleList([nn.Linear(8, 8) for _ in range(levels)])
+        self.frozen = nn.Linear(8, 8)
+
+    def features(self, xs):
+        self.frozen.eval()
+        outs = []
+        for x, level in zip(xs, self.body):
+            outs.append(level(x))
+        return torch.cat(outs)
+",
+        "\
+import torch
 
 @torch.no_grad()
 def evaluate(model, test_loader):
@@ -172,7 +209,9 @@ fn evaluation_loop<'a>(facts: &Facts<'a>, call: &Call<'a>) -> Option<Loop<'a>> {
     // `[layer(x) for layer in layers]` is one pass; `[net(x) for x in texts]` is one a text.
     let over_data = !facts.varies_in(&call.node.func, items.block)
         && call.node.arguments.args.iter().any(|arg| facts.varies_in(arg, items.block));
-    if !matches!(items.node, BlockKind::Loop(..)) && !over_data {
+    // A network's own method goes over its levels, with a frozen part in evaluation mode.
+    let of_network = facts.class_kind(&call.at).is_module();
+    if !over_data && (of_network || !matches!(items.node, BlockKind::Loop(..))) {
         return None;
     }
     let switched = facts.eval_call(&call.at).or_else(|| facts.lasting_eval(call).filter(|_| over_data))?;

@@ -68,6 +68,15 @@ with torch.no_grad():
     silent_on: &[
         "\
 import torch
+from torchviz import make_dot
+
+def draw(model, x):
+    model.eval()
+    out = model(x)
+    make_dot(out, params=dict(model.named_parameters())).render('graph')
+",
+        "\
+import torch
 from torch import nn
 
 class Scaled(nn.Module):
@@ -211,5 +220,5 @@ fn needs_gradients(facts: &Facts<'_>, call: &Call<'_>) -> bool {
         .stores()
         .iter()
         .any(|store| store.at.function == here && store.value.holds_graph() && store.value.sources.overlap(call.site));
-    facts.uses_gradients(here, &["trace", "export"]) || keeps || stored && here.is_some()
+    facts.uses_gradients(here, &["trace", "export", "make_dot", "draw_graph"]) || keeps || stored && here.is_some()
 }

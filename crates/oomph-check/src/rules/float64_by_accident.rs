@@ -3,7 +3,7 @@
 use crate::analysis::events::{At, Bind, Call};
 use crate::facts::Facts;
 use crate::finding::{Edit, Level, Safety};
-use crate::python::{Expr, Ranged};
+use crate::python::{Expr, Ranged, Stmt};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
 use crate::uses::uses_in;
@@ -104,6 +104,15 @@ def noise(n):
 import numpy as np
 import torch
 
+def shift(n):
+    affine = torch.zeros(n, 2, 3).cuda()
+    affine[:, 0, 2] = torch.from_numpy(np.random.uniform(-1, 1, size=(n,))).cuda()
+    return affine
+",
+        "\
+import numpy as np
+import torch
+
 def weights(counts):
     w = np.ones(1000)
     w = w.astype(np.float32)
@@ -163,12 +172,22 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         if call.keyword("dtype").is_some() || call.args.len() > 1 {
             continue;
         }
-        let Some(moved) = goes_to_gpu(facts, call) else { continue };
+        let Some(moved) = goes_to_gpu(facts, call).filter(|_| !is_put_into(facts, call)) else { continue };
         report
             .add(call, "This tensor has 64-bit floats, numpy's default, and so has all that is computed with it")
             .because(wide, "numpy makes 64-bit floats")
             .because(&moved, "it goes to the GPU as it is")
             .unsafe_fix("Make it 32-bit", vec![Edit::insert(call.node.end(), ".float()")]);
+    }
+}
+
+/// Whether it is put into a part of another tensor, which keeps its own type.
+fn is_put_into(facts: &Facts<'_>, call: &Call<'_>) -> bool {
+    match facts.statement(call.at.stmt).map(|statement| statement.node) {
+        Some(Stmt::Assign(assign)) => {
+            assign.value.start() == call.node.start() && assign.targets.iter().all(Expr::is_subscript_expr)
+        }
+        _ => false,
     }
 }
 

@@ -1,11 +1,12 @@
 //! `hf-eval-accumulation-unset`: Trainer keeps an evaluation's logits on the GPU.
 
-use crate::analysis::events::Call;
+use crate::analysis::events::{At, Call};
 use crate::facts::Facts;
 use crate::finding::Level;
 use crate::python::Ranged;
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::uses::last_name;
 
 pub(super) static RULE: Rule = Rule {
     name: "hf-eval-accumulation-unset",
@@ -81,18 +82,19 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
     if facts.is_test_file() {
         return;
     }
-    let large = facts.calls().iter().find(|call| makes_large_head(facts, call));
+    let evaluates = ["eval_dataset", ".evaluate(", ".predict("].iter().any(|way| facts.source.text.contains(way));
     let arguments = facts.calls_to("transformers.TrainingArguments").find(|call| {
         let told = ["eval_accumulation_steps", "prediction_loss_only"].iter().any(|name| call.keyword(name).is_some());
         let set_later = facts.source.text.contains(".eval_accumulation_steps");
         !told && !call.has_star() && !set_later
     });
-    let (Some(large), Some(arguments)) = (large, arguments) else { return };
+    let Some(arguments) = arguments.filter(|_| evaluates) else { return };
     for call in facts.calls_to("transformers.Trainer") {
         let reduced = call.keyword("preprocess_logits_for_metrics").is_some() || call.has_star();
         if call.keyword("compute_metrics").is_none() || reduced {
             continue;
         }
+        let Some(large) = large_head_of(facts, call) else { continue };
         report
             .add(call, "All logits of an evaluation stay on the GPU until its end")
             .because(large, "this model gives a score for every token and word")
@@ -102,6 +104,24 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             )
             .because(arguments, "no `eval_accumulation_steps`");
     }
+}
+
+/// What made the trainer's model, when it gives a score for every token and word; wrappers of it are seen through.
+fn large_head_of<'f, 'a>(facts: &'f Facts<'a>, trainer: &Call<'a>) -> Option<&'f Call<'a>> {
+    let model = trainer.keyword("model").or_else(|| trainer.arg(0))?;
+    let name = last_name(model)?;
+    let mut binds: Vec<_> = facts.binds_of(name).filter(|bind| bind.value_expr.is_some()).collect();
+    if binds.is_empty() {
+        return facts.calls().iter().find(|call| makes_large_head(facts, call));
+    }
+    let before = |at: &At| at.function != trainer.at.function || at.order < trainer.at.order;
+    binds.retain(|bind| before(&bind.at));
+    let made = binds.iter().rev().find_map(|bind| {
+        let expr = bind.value_expr?;
+        let wraps = |call: &Call<'_>| call.arg(0).is_some_and(|first| last_name(first) == Some(name));
+        facts.call_at(expr).filter(|call| !wraps(call))
+    })?;
+    makes_large_head(facts, made).then_some(made)
 }
 
 fn makes_large_head(facts: &Facts<'_>, call: &Call<'_>) -> bool {

@@ -220,6 +220,7 @@ fn misspelt_attribute(facts: &Facts<'_>, report: &mut Report, misspelt: &str, bi
         .owner
         .as_ref()
         .is_some_and(|owner| owner.is_tensor() && owner.graph == Graph::No && !owner.has(Flags::LEAF));
+    let harmless = harmless || is_frozen_anyway(facts, target);
     let cost =
         if harmless { "it needs no gradients, but not for that" } else { "the gradients are computed all the same" };
     report
@@ -243,6 +244,19 @@ fn misspelt_setattr(facts: &Facts<'_>, report: &mut Report, call: &Call<'_>) {
         )
         .because(name, "the attribute is called `requires_grad`")
         .unsafe_fix("Spell it `requires_grad`", vec![Edit::replace(name.range(), "\"requires_grad\"")]);
+}
+
+/// Whether the weight is that of an embedding from given vectors, which are frozen unless told otherwise.
+fn is_frozen_anyway(facts: &Facts<'_>, target: &ExprAttribute) -> bool {
+    let Expr::Attribute(weight) = &*target.value else { return false };
+    let module = facts.source.slice(weight.value.range());
+    facts.binds().iter().any(|bind| {
+        let made = bind.value_expr.map_or("", |expr| facts.written(expr));
+        facts.source.slice(bind.target.range()) == module
+            && made.contains("Embedding")
+            && made.contains("from_pretrained(")
+            && !made.contains("freeze")
+    })
 }
 
 fn set_on_module(facts: &Facts<'_>, report: &mut Report, bind: &Bind<'_>, target: &ExprAttribute) {

@@ -1,7 +1,7 @@
 //! `tensor-stored-in-container-with-graph`: a list collects outputs with their graphs.
 
 use crate::analysis::events::{Call, Root, Store, StoreKind};
-use crate::analysis::value::Kind;
+use crate::analysis::value::{Flags, Kind};
 use crate::facts::{Effect, Facts, FunctionKind, Turn};
 use crate::finding::{Level, Safety};
 use crate::python::{Expr, Ranged, Stmt, TextRange};
@@ -109,6 +109,10 @@ for x, y in loader:
 fn check(facts: &Facts<'_>, report: &mut Report) {
     for store in facts.stores() {
         if !store.value.holds_graph() || facts.kind_at(&store.at) == FunctionKind::Forward {
+            continue;
+        }
+        // Another method computes the attribute without a graph as well: which one ran is not to be seen.
+        if store.value.has(Flags::MIXED) && store.value_expr.is_attribute_expr() {
             continue;
         }
         let Some((turn, late)) = turn(facts, store) else { continue };
