@@ -17,6 +17,7 @@ const BOTH_BIASES: c_int = 2;
 const TRAINING: c_int = 1;
 const PERSISTENT: c_int = 1;
 const HALF: c_int = 2;
+const PADDED_INPUT_AND_OUTPUT: u32 = 1;
 
 /// A recurrent network, as described.
 #[derive(Clone, Debug, Default)]
@@ -31,6 +32,8 @@ pub(super) struct Network {
     projection_size: u64,
     layers: u64,
     has_dropout: bool,
+    /// Input and output have padding after each sequence, and come in any order of lengths.
+    has_padding: bool,
 }
 
 impl Network {
@@ -137,7 +140,7 @@ extern "C" fn cudnnSetRNNDescriptor_v8(
     projection_size: i32,
     layers: i32,
     dropout: Option<&mut Dropout>,
-    _flags: u32,
+    flags: u32,
 ) -> c_int {
     let Some(descriptor) = descriptor else { return BAD_PARAM };
     let size = |size: i32| u64::try_from(size).unwrap_or(0);
@@ -152,6 +155,7 @@ extern "C" fn cudnnSetRNNDescriptor_v8(
         projection_size: size(projection_size),
         layers: size(layers),
         has_dropout: dropout.is_some_and(|dropout| dropout.probability > 0.0),
+        has_padding: flags & PADDED_INPUT_AND_OUTPUT != 0,
     };
     SUCCESS
 }
@@ -271,6 +275,7 @@ mod tests {
             projection_size: hidden_size,
             layers,
             has_dropout: false,
+            has_padding: true,
         }
     }
 

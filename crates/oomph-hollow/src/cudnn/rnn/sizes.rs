@@ -2,10 +2,13 @@
 //!
 //! Both were found from what cuDNN 9.19 said on an H200 for some 2,370 networks (`corpus/h200/extra_plan`): plain cells,
 //! LSTM and GRU, one and two directions, one to four layers, dense and ragged batches, with dropout and with projections.
-//! All of them are met to the byte. Two things are guessed between what was asked: see [`Sequences::steps_at_once`].
+//! All of them are met to the byte. They were asked with padded input and output; without it (PyTorch's packed sequences)
+//! what the padding takes is left out, which is exact for the one job measured so. Where [`Sequences::steps_at_once`]
+//! changes between what was asked is a guess.
 //!
-//! A ragged batch is kept packed (the sum of its lengths) and, where it comes in and goes out, padded (as many steps as
-//! its longest sequence has). A training workspace serves the forward and the backward pass: it is the larger of both.
+//! A ragged batch is worked on packed (the sum of its lengths). Padded input and output are copied first, and as much is
+//! set aside as if all sequences were as long as the longest. A training workspace serves the forward and the backward
+//! pass: it is the larger of both.
 
 use super::{GRU, LSTM, Network};
 use crate::cudnn::descriptor::element_bytes;
@@ -106,7 +109,7 @@ impl Network {
         let fixed = aligned(weights * element_bytes(self.data_type))
             + self.layers * self.directions * PRODUCTS_BYTES
             + HEADER_BYTES
-            + aligned(8 * sequences.batch);
+            + if self.has_padding { aligned(8 * sequences.batch) } else { 0 };
         let sizes = self.sizes(sequences);
         let forward = self.forward_bytes(&sizes);
         fixed + if is_training { forward.max(self.backward_bytes(&sizes, sequences)) } else { forward }
@@ -122,8 +125,7 @@ impl Network {
             (_, true) => aligned(sizes.state),
             _ => 0,
         };
-        aligned(sizes.padded_input)
-            + aligned(self.directions * sizes.padded_output)
+        self.padded_bytes(sizes)
             + aligned(self.directions * gates)
             + turned
             + between
@@ -142,8 +144,7 @@ impl Network {
             _ => all_steps,
         };
         let persistent = if self.is_persistent() { self.persistent_bytes(sizes, sequences) } else { 0 };
-        2 * aligned(sizes.padded_input)
-            + 2 * aligned(self.directions * sizes.padded_output)
+        2 * self.padded_bytes(sizes)
             + aligned(self.directions * self.directions * sizes.state.max(sizes.packed_input))
             + aligned(states)
             + persistent
@@ -162,13 +163,20 @@ impl Network {
         aligned(gates * sizes.state) + aligned(rows.max(8 * sizes.state))
     }
 
+    /// The input and the output without their padding, sorted by length: packed ones are used where they are.
+    fn padded_bytes(&self, sizes: &Sizes) -> u64 {
+        if self.has_padding { aligned(sizes.padded_input) + aligned(self.directions * sizes.padded_output) } else { 0 }
+    }
+
     /// The states before their projection.
     fn projected_bytes(&self, sizes: &Sizes) -> u64 {
         if self.is_projected() { aligned(self.directions * sizes.state) } else { 0 }
     }
 
-    /// What lasts one step, of all layers: `wide` and `single` hidden states, for LSTM as much for the cell.
-    fn steps_bytes(&self, sizes: &Sizes, wide: u64, single: u64) -> u64 {
+    /// What lasts one step, of all layers: `wide` hidden states, and `sorted` ones that come in or go out in another order.
+    /// LSTM has as much for its cell.
+    fn steps_bytes(&self, sizes: &Sizes, wide: u64, sorted: u64) -> u64 {
+        let single = if self.has_padding { sorted } else { 0 };
         let hidden = aligned(wide * sizes.steps) + single * aligned(sizes.output_steps);
         let cell = if self.cell == LSTM { aligned(2 * sizes.steps) + single * aligned(sizes.steps) } else { 0 };
         let directions = match (self.directions, self.is_persistent()) {
@@ -240,6 +248,7 @@ mod tests {
                     projection_size: number("P")?,
                     layers: number("L")?,
                     has_dropout: field.get("drop")? != "0.0",
+                    has_padding: true,
                 },
                 sequences: Sequences { steps, batch, all_steps: number("steps").unwrap_or(steps * batch) },
                 is_training: number("train")? == 1,
