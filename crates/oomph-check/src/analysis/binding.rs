@@ -183,8 +183,12 @@ impl<'a> Walker<'a, '_> {
 
     /// Notes in the summary that a parameter is kept beyond the call.
     pub(super) fn note_kept(&mut self, kind: StoreKind, root: Root<'a>, value: &Value) {
-        let place = match root {
-            Root::SelfAttribute(name) | Root::Outer(name) => name,
+        let (place, holder) = match root {
+            Root::SelfAttribute(name) | Root::Outer(name) => (name, None),
+            Root::Local(name) if kind == StoreKind::Append => match self.parameter_named(name) {
+                Some(index) => (name, Some(index)),
+                None => return,
+            },
             Root::Local(_) | Root::Other => return,
         };
         if value.kind == Kind::Number || value.has(Flags::DETACHED) || self.f.summary.keeps.len() >= 16 {
@@ -196,11 +200,19 @@ impl<'a> Walker<'a, '_> {
             _ => StoreKind::Append,
         };
         for parameter in value.sources.parameters() {
-            let kept = Kept { parameter, kind, place: place.to_owned() };
+            let kept = Kept { parameter, kind, place: place.to_owned(), holder };
             if !self.f.summary.keeps.contains(&kept) {
                 self.f.summary.keeps.push(kept);
             }
         }
+    }
+
+    /// Which parameter of the function a name still is.
+    fn parameter_named(&self, name: &str) -> Option<usize> {
+        let node = self.outline.functions[self.f.function? as usize].node;
+        let index = node.parameters.iter_non_variadic_params().position(|known| known.name().as_str() == name)?;
+        let now = self.f.env.known(name).and_then(|slot| self.f.env.get(slot))?;
+        now.sources.overlap(super::value::Sources::parameter(index)).then_some(index)
     }
 
     /// Puts a value into a holder: what the holder is said to hold becomes both.

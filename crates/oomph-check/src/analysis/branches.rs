@@ -82,6 +82,7 @@ impl<'a> Walker<'a, '_> {
                 LoopKind::Loader
             }
             LoopKind::Items if batches::are_moved_in(&node.target, &node.iter, &node.body) => LoopKind::Loader,
+            LoopKind::Items if self.goes_through_generator(&node.iter) => LoopKind::Loader,
             kind => kind,
         };
         let element = iterate(&iterated);
@@ -91,6 +92,20 @@ impl<'a> Walker<'a, '_> {
             walker.assign(&node.target, element.clone(), None, node.target.range());
         });
         self.loop_else(&node.orelse);
+    }
+
+    /// Whether a loop goes over a generator of the project that is given a loader: `for loss in losses(loader)`.
+    fn goes_through_generator(&mut self, iter: &'a Expr) -> bool {
+        let Expr::Call(call) = iter else { return false };
+        let Expr::Name(_) = &*call.func else { return false };
+        let callee = self.quietly(|walker| walker.eval(&call.func));
+        let Kind::Function(id) = callee.kind else { return false };
+        let generates = self.tables.outlines[id.file as usize].functions[id.index as usize].is_generator;
+        generates
+            && call.arguments.args.iter().any(|arg| {
+                let given = self.quietly(|walker| walker.eval(arg));
+                given.kind == Kind::Loader
+            })
     }
 
     pub(super) fn while_statement(&mut self, node: &'a StmtWhile, stmt: &'a Stmt) {

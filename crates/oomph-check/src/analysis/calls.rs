@@ -334,10 +334,11 @@ impl<'a> Walker<'a, '_> {
                 self.backward(argument.sources, false);
             }
         }
+        self.fill_arguments(summary, id, arguments, given);
         if !self.recording() {
             return;
         }
-        for kept in &summary.keeps {
+        for kept in summary.keeps.iter().filter(|kept| kept.holder.is_none()) {
             let Some(Some(value)) = arguments.get(kept.parameter) else { continue };
             let (Some(value_expr), target) = (self.argument_expr(id, kept.parameter, given), &*given.node.func) else {
                 continue;
@@ -352,6 +353,25 @@ impl<'a> Walker<'a, '_> {
             let range = given.node.range();
             let value = self.seen(value);
             self.log.stores.push(Store { kind, range, target, root, holder, value, value_expr, via: Some(id), at });
+        }
+    }
+
+    /// Puts arguments into lists that are arguments too, where the function called does: `log(history, loss)`.
+    fn fill_arguments(&mut self, summary: &Summary, id: FunctionId, arguments: &[Option<Value>], given: &Given<'a>) {
+        for kept in &summary.keeps {
+            let Some(place) = kept.holder else { continue };
+            let (Some(Some(value)), Some(Some(holder))) = (arguments.get(kept.parameter), arguments.get(place)) else {
+                continue;
+            };
+            let (Some(value_expr), Some(target)) =
+                (self.argument_expr(id, kept.parameter, given), self.argument_expr(id, place, given))
+            else {
+                continue;
+            };
+            if matches!(target, Expr::Name(_) | Expr::Attribute(_)) {
+                self.store(kept.kind, target, holder, value, value_expr, given.node.range());
+                self.grow(target, holder, value);
+            }
         }
     }
 

@@ -99,7 +99,7 @@ impl<'a> Walker<'a, '_> {
         }
         match parameter.default.as_deref() {
             Some(Expr::NumberLiteral(_) | Expr::BooleanLiteral(_)) => Value::of(Kind::Number),
-            Some(Expr::StringLiteral(_)) => Value::of(Kind::Str),
+            Some(default @ Expr::StringLiteral(_)) => self.quietly(|walker| walker.eval(default)),
             _ => guesses::guess(name, self.outline.usage(name)),
         }
     }

@@ -120,6 +120,10 @@ pub(crate) fn is_helper_name(name: &str) -> bool {
         "reduce",
         "add",
     ];
+    // A model that is called `clip` is CLIP.
+    if name == "clip" {
+        return false;
+    }
     name.is_empty()
         || name.starts_with(|first: char| first.is_uppercase())
         || name

@@ -283,6 +283,7 @@ fn gives_torch(rest: &str, last: &str) -> Gives {
         "nn.functional" | "linalg" | "fft" | "special" | "nn.utils.rnn" | "sparse" | "autograd.functional" => {
             Gives::TensorOfArgs
         }
+        "func" | "nn.utils.stateless" if last == "functional_call" => Gives::TensorOfArgs,
         // A distribution refers to its parameters, and so to their graph.
         _ if package.starts_with("distributions") => Gives::TensorOfArgs,
         "nn" if last == "Parameter" => Gives::Parameter,

@@ -66,6 +66,13 @@ impl<'a> Walker<'a, '_> {
                     || receiver.is_module();
                 let sources = if on_argument { given.first().map(|loss| loss.sources) } else { Some(receiver.sources) };
                 self.backward(sources.unwrap_or_default(), retains);
+                let on = match &*given.node.func {
+                    Expr::Attribute(method) if !on_argument => Some(&*method.value),
+                    _ => given.node.arguments.args.first(),
+                };
+                if let (Some(on), true) = (on, self.outline.imports_torch) {
+                    self.went_back(on);
+                }
                 Some(Value::of(Kind::None))
             }
             "step" if receiver.kind != Kind::Scheduler => {

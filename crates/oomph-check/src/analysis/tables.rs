@@ -67,6 +67,8 @@ pub struct Kept {
     pub kind: StoreKind,
     /// The attribute of `self` it is kept in, or a global's name.
     pub place: String,
+    /// The parameter it is appended to, when that is where it goes.
+    pub holder: Option<usize>,
 }
 
 /// What a call of a function does, as far as callers care.

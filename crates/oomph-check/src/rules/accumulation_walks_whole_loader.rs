@@ -138,8 +138,9 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
 /// The loop over the loader around a backward pass, and the loop around that, if only through a function of this file.
 fn nested_loops<'a>(facts: &Facts<'a>, backward: &Call<'a>) -> Option<(Loop<'a>, Loop<'a>)> {
     let mut loops = facts.loops(&backward.at);
-    if let Callee::Project(id) = backward.callee {
-        let outer = loops.next().filter(|turns| turns.kind != LoopKind::Loader && facts.is_own(id))?;
+    let in_loader = facts.loops(&backward.at).next().is_some_and(|turns| turns.kind == LoopKind::Loader);
+    if let (Callee::Project(id), false) = (backward.callee, in_loader) {
+        let outer = loops.next().filter(|_| facts.is_own(id))?;
         let mut passes = facts.effects(Effect::Backward).filter(|call| call.at.function == Some(id.index));
         return passes.find_map(|call| {
             let mut around = facts.loops(&call.at);
@@ -198,9 +199,13 @@ fn range_bound(iter: &Expr) -> Option<&Expr> {
     }
 }
 
-/// `n` of `while count < n`.
+/// `n` of `while count < n`, or `left` of `while left > 0`.
 fn counter_bound(test: &Expr) -> Option<&Expr> {
     let Expr::Compare(compare) = test else { return None };
+    let counts_down = matches!(compare.ops.first(), Some(CmpOp::Gt | CmpOp::GtE | CmpOp::NotEq));
+    if counts_down && compare.comparators.first().is_some_and(Expr::is_number_literal_expr) {
+        return matches!(&*compare.left, Expr::Name(_) | Expr::Attribute(_)).then_some(&*compare.left);
+    }
     let counts = matches!(compare.ops.first(), Some(CmpOp::Lt | CmpOp::LtE | CmpOp::NotEq));
     compare.comparators.first().filter(|_| counts && matches!(&*compare.left, Expr::Name(_) | Expr::Attribute(_)))
 }

@@ -5,7 +5,7 @@ use crate::analysis::value::Flags;
 use crate::facts::{Effect, Facts};
 use crate::finding::Level;
 use crate::python::ast::visitor::source_order::{SourceOrderVisitor, walk_body, walk_expr};
-use crate::python::{Expr, Ranged, Stmt};
+use crate::python::{Expr, Ranged, Stmt, count_reads_in};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
 
@@ -145,16 +145,19 @@ impl<'a> SourceOrderVisitor<'a> for Uses<'_> {
         if let Expr::Name(name) = expr {
             self.all += usize::from(name.id.as_str() == self.name && name.ctx.is_load());
         }
-        if let Expr::Call(call) = expr {
-            let method = match &*call.func {
-                Expr::Attribute(method) => Some(method),
-                _ => None,
-            };
-            let number = method.is_some_and(|method| {
-                matches!(method.attr.as_str(), "item" | "detach" | "tolist")
-                    && matches!(&*method.value, Expr::Name(name) if name.id.as_str() == self.name)
-            });
-            self.numbers += usize::from(number);
+        if let Expr::Call(call) = expr
+            && let Expr::Attribute(method) = &*call.func
+        {
+            let itself = matches!(&*method.value, Expr::Name(name) if name.id.as_str() == self.name);
+            // `(probs > 0.5).float().mean().item()`: whatever is made of it ends as a number.
+            let reads = count_reads_in(&method.value, self.name);
+            let ends = matches!(method.attr.as_str(), "item" | "tolist");
+            if ends && reads > 0 {
+                self.all += reads;
+                self.numbers += reads;
+                return;
+            }
+            self.numbers += usize::from(itself && method.attr.as_str() == "detach");
         }
         walk_expr(self, expr);
     }

@@ -122,7 +122,7 @@ def mask(n, device):
 fn check(facts: &Facts<'_>, report: &mut Report) {
     for store in facts.stores() {
         let Some((name, made)) = lasting_holder(facts, store) else { continue };
-        if !grows(store) || !is_costly(&store.value) || is_bounded(facts, store, name) {
+        if !grows(store) || !is_costly(facts, store) || is_bounded(facts, store, name) {
             continue;
         }
         let Some((place, text)) = repeated(facts, store) else { continue };
@@ -178,9 +178,12 @@ fn grows(store: &Store<'_>) -> bool {
     }
 }
 
-/// Whether the value is a tensor with a graph, or one on the GPU.
-fn is_costly(value: &Value) -> bool {
-    value.holds_graph() || value.is_tensor() && value.device == Device::Cuda && !value.has(Flags::SCALAR)
+/// Whether the value is a tensor with a graph, or one on the GPU: where the module runs.
+fn is_costly(facts: &Facts<'_>, store: &Store<'_>) -> bool {
+    let value: &Value = &store.value;
+    let in_forward = facts.kind_at(&store.at) == FunctionKind::Forward && value.device == Device::Unknown;
+    let on_gpu = value.device == Device::Cuda || in_forward && value.has(Flags::DETACHED);
+    value.holds_graph() || value.is_tensor() && on_gpu && !value.has(Flags::SCALAR)
 }
 
 /// Whether the file ever takes something out of the holder, makes it anew, or looks at its size.
@@ -199,7 +202,7 @@ fn is_bounded(facts: &Facts<'_>, store: &Store<'_>, name: &str) -> bool {
         || facts.binds_of(name).count() > 1
         || facts.calls_named("len").any(|call| call.arg(0).is_some_and(is_it))
         || literal_key
-        || is_memo(facts, store, name)
+        || is_memo(facts, store, name) && request_handler(facts, store).is_none()
 }
 
 /// Whether the store is under `if key not in holder`: a memo.
@@ -215,6 +218,9 @@ fn repeated(facts: &Facts<'_>, store: &Store<'_>) -> Option<(TextRange, &'static
     if let Some(batches) = facts.batch_loop(&store.at) {
         return Some((batches.head(), "once a batch"));
     }
+    if let Some(route) = request_handler(facts, store) {
+        return Some((route, "called once a request"));
+    }
     let function = facts.function(&store.at)?;
     match facts.kind_at(&store.at) {
         FunctionKind::Forward => Some((function.node.name.range(), "once a forward pass")),
@@ -222,4 +228,20 @@ fn repeated(facts: &Facts<'_>, store: &Store<'_>) -> Option<(TextRange, &'static
         _ if facts.is_called_per_batch(&store.at) => Some((function.node.name.range(), "called once a batch")),
         _ => None,
     }
+}
+
+/// The route of a web service that the function of a store answers: `@app.post("/embed")`.
+fn request_handler(facts: &Facts<'_>, store: &Store<'_>) -> Option<TextRange> {
+    let routes = facts.function(&store.at)?.node.decorator_list.iter();
+    let mut routes = routes.filter(|decorator| match &decorator.expression {
+        Expr::Call(call) => match &*call.func {
+            Expr::Attribute(method) => {
+                matches!(method.attr.as_str(), "get" | "post" | "put" | "route" | "api_route" | "websocket")
+                    && call.arguments.args.first().is_some_and(Expr::is_string_literal_expr)
+            }
+            _ => false,
+        },
+        _ => false,
+    });
+    routes.next().map(|decorator| decorator.expression.range())
 }

@@ -1,7 +1,7 @@
 //! `hidden-state-carried-across-batches`: a state drags the graphs of all past batches along.
 
 use crate::analysis::events::{Bind, Call, Callee, LoopKind};
-use crate::analysis::value::Value;
+use crate::analysis::value::{BlockId, Kind, Value};
 use crate::facts::{Facts, FunctionKind};
 use crate::finding::{Level, Safety};
 use crate::python::{Expr, Ranged, Stmt};
@@ -88,7 +88,10 @@ for x, y in train_loader:
 
 fn check(facts: &Facts<'_>, report: &mut Report) {
     for call in facts.calls() {
-        let forward = matches!(call.callee, Callee::Module | Callee::Project(_)) && !call.site.is_empty();
+        // `net.gru(x, h)` runs a part of a module.
+        let of_module = call.receiver.as_ref().is_some_and(Value::is_module);
+        let forward =
+            (matches!(call.callee, Callee::Module | Callee::Project(_)) || of_module) && !call.site.is_empty();
         if forward && facts.kind_at(&call.at) == FunctionKind::Forward {
             check_module(facts, call, report);
             continue;
@@ -100,9 +103,11 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         for (expr, value) in arguments(call) {
             let states = parts(expr);
             let named = states.iter().all(|state| matches!(state, Expr::Name(_) | Expr::Attribute(_)));
-            let rebound = |state: &&Expr| facts.is_rebound_in(state, batches.block, call.at.stmt);
+            let other = |state: &&Expr| is_set_otherwise(facts, state, call, batches.block);
             let carried = |state: &&Expr| is_bound_in(facts, state, batches.block);
-            if !holds_graph_of(value, call) || !named || states.iter().any(rebound) || !states.iter().any(carried) {
+            let holds =
+                |state: &&Expr| holds_graph_of(value, call) || comes_back(facts, state, value, call, batches.block);
+            if !named || states.iter().any(other) || !states.iter().any(carried) || !states.iter().any(holds) {
                 continue;
             }
             let state = facts.source.slice(expr.range());
@@ -117,8 +122,32 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
     }
 }
 
+/// Whether a statement of the block, other than the call's, sets a state to something else than what the call made.
+fn is_set_otherwise(facts: &Facts<'_>, state: &Expr, call: &Call<'_>, block: BlockId) -> bool {
+    let text = facts.source.slice(state.range());
+    facts.binds().iter().any(|bind| {
+        bind.at.stmt != call.at.stmt
+            && facts.is_inside(bind.at.block, block)
+            && facts.source.slice(bind.target.range()) == text
+            && !holds_graph_of(&bind.value, call)
+    })
+}
+
+/// Whether a state of which nothing was known at first is bound to what the call made, on every turn.
+fn comes_back(facts: &Facts<'_>, state: &Expr, value: &Value, call: &Call<'_>, block: BlockId) -> bool {
+    let text = facts.source.slice(state.range());
+    value.kind == Kind::Unknown
+        && call.callee == Callee::Module
+        && facts.binds().iter().any(|bind| {
+            facts.source.slice(bind.target.range()) == text
+                && facts.is_unconditional_in(&bind.at, block)
+                && bind.at.order > call.at.order
+                && holds_graph_of(&bind.value, call)
+        })
+}
+
 /// Whether a name or attribute gets a new value within a block: what nothing binds carries nothing on.
-fn is_bound_in(facts: &Facts<'_>, state: &Expr, block: crate::analysis::value::BlockId) -> bool {
+fn is_bound_in(facts: &Facts<'_>, state: &Expr, block: BlockId) -> bool {
     let text = facts.source.slice(state.range());
     facts
         .binds()

@@ -1,7 +1,7 @@
 //! `lightning-step-outputs-kept`: a list on a Lightning module grows for the whole run.
 
 use crate::analysis::events::{Store, StoreKind};
-use crate::analysis::value::{Flags, Value};
+use crate::analysis::value::{Flags, Kind, Value};
 use crate::facts::{Facts, FunctionKind};
 use crate::finding::{Edit, Level, Safety};
 use crate::python::Expr;
@@ -131,7 +131,8 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             continue;
         }
         let Some(holder) = holder_name(store.target) else { continue };
-        if !holds_output(&store.value) || is_emptied(facts, holder) || has_project_base(facts, store) {
+        let keeps = holds_output(&store.value) || keeps_returned(facts, store, step);
+        if !keeps || is_emptied(facts, holder) || has_project_base(facts, store) {
             continue;
         }
         let (target, function) = (facts.written(store.target), facts.function_name(&store.at));
@@ -166,6 +167,21 @@ fn holds_output(value: &Value) -> bool {
     let own = value.is_tensor() && value.device != crate::analysis::value::Device::Cpu && !value.has(Flags::DATA);
     let known = value.holds_graph() || value.has(Flags::RAW) || value.has(Flags::LOSS);
     own && known || value.parts.iter().any(|parts| parts.iter().any(holds_output))
+}
+
+/// Whether a `training_step` keeps what it returns, itself or as an item of a dict: the loss, with its graph.
+fn keeps_returned(facts: &Facts<'_>, store: &Store<'_>, step: FunctionKind) -> bool {
+    let returned = |name: &str| {
+        let mut returns = facts.returns().iter().filter(|found| found.at.function == store.at.function);
+        returns.any(|found| matches!(found.expr, Expr::Name(node) if node.id.as_str() == name))
+    };
+    let is_it = |expr: &Expr| matches!(expr, Expr::Name(node) if returned(node.id.as_str()));
+    let unknown = |value: &Value| matches!(value.kind, Kind::Unknown | Kind::Dict) || value.is_tensor();
+    let kept = match store.value_expr {
+        Expr::Dict(dict) => dict.items.iter().any(|item| is_it(&item.value)),
+        other => is_it(other),
+    };
+    step == FunctionKind::TrainingStep && kept && unknown(&store.value)
 }
 
 /// Whether anything in the file clears the attribute, takes from it, deletes it or binds it anew outside `__init__`.

@@ -90,7 +90,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         return;
     }
     for call in ["list", "tuple", "sorted", "dict", "collections.deque"].iter().flat_map(|name| facts.calls_to(name)) {
-        let (Some(argument), 1) = (call.arg(0), call.node.arguments.len()) else { continue };
+        let (Some(argument), 1) = (call.arg(0), call.node.arguments.args.len()) else { continue };
         if !facts.goes_over_loader(argument, call) || is_cut_short(facts, argument) || is_shown(facts, call) {
             continue;
         }

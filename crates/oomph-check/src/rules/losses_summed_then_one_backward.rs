@@ -164,14 +164,23 @@ fn backward_now_and_then<'f, 'a>(facts: &'f Facts<'a>, store: &Store<'_>, turns:
     let counted = facts.tests_within(&backward.at, turns.block).any(|test| {
         test.is_some_and(|test| {
             let text = facts.source.slice(test.range()).to_ascii_lowercase();
-            text.contains('%') || text.contains("accum")
+            text.contains('%') || text.contains("accum") || text.contains(&format!("len({target})"))
         })
     });
-    let on_it = backward.receiver_expr().is_some_and(|expr| facts.mentions_word(expr.range(), target));
+    let mut on = backward.receiver_expr().into_iter().chain(&backward.node.arguments.args);
+    let on_it = on.any(|expr| facts.mentions_word(expr.range(), target));
     let back_to_zero = facts.binds().iter().any(|bind| {
-        let zero = bind.value_expr.is_some_and(Expr::is_number_literal_expr);
+        let zero = bind.value_expr.is_some_and(|value| match value {
+            Expr::List(list) => list.elts.is_empty(),
+            other => other.is_number_literal_expr(),
+        });
         zero && bind.at.block == backward.at.block && facts.source.slice(bind.target.range()) == target
     });
+    let emptied = facts.calls_named("clear").any(|call| {
+        call.at.block == backward.at.block
+            && call.receiver_expr().is_some_and(|expr| facts.source.slice(expr.range()) == target)
+    });
+    let back_to_zero = back_to_zero || emptied;
     (counted && on_it && back_to_zero && facts.is_unconditional_in(&store.at, turns.block)).then_some(backward)
 }
 

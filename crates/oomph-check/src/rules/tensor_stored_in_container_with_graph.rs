@@ -1,6 +1,7 @@
 //! `tensor-stored-in-container-with-graph`: a list collects outputs with their graphs.
 
 use crate::analysis::events::{Call, Root, Store, StoreKind};
+use crate::analysis::tables::ClassKind;
 use crate::analysis::value::{Flags, Kind};
 use crate::facts::{Effect, Facts, FunctionKind, Turn};
 use crate::finding::{Level, Safety};
@@ -108,7 +109,8 @@ for x, y in loader:
 
 fn check(facts: &Facts<'_>, report: &mut Report) {
     for store in facts.stores() {
-        if !store.value.holds_graph() || facts.kind_at(&store.at) == FunctionKind::Forward {
+        let in_forward = facts.kind_at(&store.at) == FunctionKind::Forward;
+        if !store.value.holds_graph() || in_forward && !stays_on_module(facts, store) {
             continue;
         }
         // Another method computes the attribute without a graph as well: which one ran is not to be seen.
@@ -158,10 +160,32 @@ fn turn<'a>(facts: &Facts<'a>, store: &Store<'a>) -> Option<(Turn, Option<TextRa
     if let (Some(turns), Some(late)) = (facts.loops(&store.at).next(), detached_late(facts, store)) {
         return Some((Turn { block: turns.block, head: turns.head() }, Some(late)));
     }
+    let calls = facts.kind_at(&store.at) == FunctionKind::Forward
+        || facts.class_kind(&store.at) == ClassKind::Framework && facts.runs_per_batch(&store.at);
+    if let (true, Root::SelfAttribute(_), Some(function)) = (calls, store.root, facts.function(&store.at)) {
+        let kept = !facts.is_back_propagated_elsewhere(store) && !is_emptied_elsewhere(facts, store);
+        let turn = Turn { block: facts.function_block(&store.at), head: function.node.name.range() };
+        return kept.then_some((turn, None));
+    }
     // A module, Lightning's or a plain one, has rules of its own.
     let own = facts.is_kept_beyond_call(store) && !facts.class_kind(&store.at).is_module();
     let kept = own && !facts.is_back_propagated_elsewhere(store) && !is_emptied_elsewhere(facts, store);
     Some((facts.turn(&store.at).filter(|_| kept)?, None))
+}
+
+/// Whether every `forward` adds to a list of the module that nothing outside this file can empty.
+fn stays_on_module(facts: &Facts<'_>, store: &Store<'_>) -> bool {
+    let Root::SelfAttribute(name) = store.root else { return false };
+    let made = facts.binds_of(name).filter(|bind| facts.function_name(&bind.at) == "__init__").count();
+    let own = facts.outline().attribute_reads.get(name).copied().unwrap_or_default();
+    store.kind == StoreKind::Append
+        && store.via.is_none()
+        && made == 1
+        && facts.tables().attribute_writes(name) == 1
+        && facts.attribute_reads(name) == own
+        && facts.loops(&store.at).next().is_none()
+        && facts.is_unconditional_in(&store.at, facts.function_block(&store.at))
+        && !facts.source.text.contains(&format!("\"{name}\""))
 }
 
 /// Where all that was collected is detached, when every read of the holder outside the loop does that.

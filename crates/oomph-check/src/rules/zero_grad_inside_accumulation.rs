@@ -1,9 +1,10 @@
 //! `zero-grad-inside-accumulation`: gradients are cleared before they are used.
 
-use crate::analysis::events::{Block, BlockKind, Call, LoopKind};
+use crate::analysis::events::{Block, BlockKind, Call, LoopKind, StoreKind};
 use crate::analysis::value::BlockId;
 use crate::facts::{Effect, Facts, Loop};
 use crate::finding::Level;
+use crate::python::ast::CmpOp;
 use crate::python::{Expr, Ranged, Stmt};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
@@ -81,6 +82,9 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         if report_micro_loop(facts, zero, report) {
             continue;
         }
+        if report_accumulate_block(facts, zero, report) {
+            continue;
+        }
         let Some(turn) = facts.turn(&zero.at) else { continue };
         if !facts.is_unconditional_in(&zero.at, turn.block) {
             continue;
@@ -141,6 +145,33 @@ fn report_micro_loop(facts: &Facts<'_>, zero: &Call<'_>, report: &mut Report) ->
     true
 }
 
+/// `with accelerator.accumulate(model): model.zero_grad()`: the wrapped optimizer skips its own on micro-batches, a
+/// module does not.
+fn report_accumulate_block(facts: &Facts<'_>, zero: &Call<'_>, report: &mut Report) -> bool {
+    let module =
+        zero.name == "zero_grad" && zero.receiver.as_ref().is_some_and(crate::analysis::value::Value::is_module);
+    let within = facts.calls_named("accumulate").find(|call| {
+        let around = facts.blocks_around(&zero.at).find_map(|(id, block)| match block.kind {
+            BlockKind::With(node) if node.items.iter().any(|item| item.context_expr.range() == call.range()) => {
+                Some(id)
+            }
+            _ => None,
+        });
+        around.is_some_and(|block| facts.is_unconditional_in(&zero.at, block))
+    });
+    let (true, Some(accumulate)) = (module, within) else { return false };
+    let mut backwards = facts.effects_of(Effect::Backward, zero.at.function);
+    let Some(backward) = backwards.find(|call| call.at.block == zero.at.block) else { return false };
+    report
+        .add(zero, "Gradients are cleared on every micro-batch: what was accumulated is lost before the step")
+        .because(
+            accumulate,
+            "the wrapped optimizer steps and clears every few micro-batches only; a module's `zero_grad` always clears",
+        )
+        .because(backward, "gradients are added up here on every micro-batch");
+    true
+}
+
 /// Whether a function of the project clears, goes back and leaves the step to its caller.
 fn is_micro_step(facts: &Facts<'_>, call: &Call<'_>) -> bool {
     facts.callee_summary(call).is_some_and(|summary| summary.zeroes_grad && summary.calls_backward && !summary.steps)
@@ -171,10 +202,30 @@ fn is_count(facts: &Facts<'_>, test: &Expr) -> bool {
     counts(facts.source.slice(test.range())) || matches!(test, Expr::Name(name) if bound(name.id.as_str()))
 }
 
+/// `seen < enough`, `seen >= enough`, of a sum that the loop adds to and sets back.
+fn is_threshold(facts: &Facts<'_>, test: &Expr, outer: BlockId) -> bool {
+    let Expr::Compare(compare) = test else { return false };
+    let (Expr::Name(_) | Expr::Attribute(_), [CmpOp::Lt | CmpOp::LtE | CmpOp::Gt | CmpOp::GtE]) =
+        (&*compare.left, &compare.ops[..])
+    else {
+        return false;
+    };
+    let sum = facts.source.slice(compare.left.range());
+    let is_it = |expr: &Expr| facts.source.slice(expr.range()) == sum;
+    let grows = facts.stores().iter().any(|store| {
+        store.kind == StoreKind::AugAssign && is_it(store.target) && facts.is_inside(store.at.block, outer)
+    });
+    let set_back = facts.binds().iter().any(|bind| {
+        let zero = bind.value_expr.is_some_and(Expr::is_number_literal_expr);
+        zero && is_it(bind.target) && facts.is_inside(bind.at.block, outer)
+    });
+    grows && set_back
+}
+
 /// The `if` that counts turns around a call, inside a loop.
 fn modulo_around(facts: &Facts<'_>, call: &Call<'_>, outer: BlockId) -> Option<crate::python::TextRange> {
     let counted = |block: &Block<'_>| match block.kind {
-        BlockKind::If(Some(test)) if is_count(facts, test) => Some(test.range()),
+        BlockKind::If(Some(test)) if is_count(facts, test) || is_threshold(facts, test, outer) => Some(test.range()),
         _ => None,
     };
     let mut inside = facts.blocks_around(&call.at).take_while(|(id, _)| *id != outer);
