@@ -26,3 +26,28 @@ class Net(torch.nn.Module):
         y = self.fc(x)
         self.activations.append(y)  # <-
         return y
+# ---
+import torch
+from flask import Flask
+app = Flask("vectors")
+net = torch.nn.Linear(8, 8).cuda().eval()
+KNOWN = {}
+@app.route("/vector")
+def vector(text):
+    if text not in KNOWN:
+        with torch.no_grad():
+            KNOWN[text] = net(torch.ones(1, 8, device="cuda"))  # <-
+    return str(KNOWN[text])
+# ---
+import torch
+from torch import nn
+class Codes(nn.Module):
+    past = []
+    def __init__(self, body):
+        super().__init__()
+        self.body = body
+        self.head = nn.Linear(8, 8)
+    def forward(self, x):
+        z = self.head(self.body(x))
+        Codes.past.append(z.detach())  # <-
+        return z

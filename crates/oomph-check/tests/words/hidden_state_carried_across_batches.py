@@ -54,3 +54,24 @@ class Net(nn.Module):
     def forward(self, x):
         self.h = self.gru(x, self.h)  # <-
         return self.h
+# ---
+import torch
+def train(model, loader, opt, crit, first):
+    memory = first()
+    for x, y in loader:
+        out, memory = model(x.cuda(), memory)  # <-
+        loss = crit(out, y.cuda())
+        opt.zero_grad()
+        loss.backward(retain_graph=True)
+        opt.step()
+# ---
+import torch
+def train(model, head, loader, opt, crit):
+    past = None
+    for x, y in loader:
+        h = model(x.cuda(), past)  # <-
+        loss = crit(head(h), y.cuda())
+        opt.zero_grad()
+        loss.backward(retain_graph=True)
+        opt.step()
+        past = h[:, -1]

@@ -37,3 +37,10 @@ def f(train_loader):
     for x, y in train_loader:
         buf.append((x.cuda(), y.cuda()))  # <-
     return buf
+# ---
+import torch
+def epoch(train_loader, model, opt):
+    for batch in sorted(train_loader, key=len):  # <-
+        model(batch).mean().backward()
+        opt.step()
+        opt.zero_grad()

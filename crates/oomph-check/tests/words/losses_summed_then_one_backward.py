@@ -43,3 +43,14 @@ def train(model, batches, opt, crit):
         i += 1
     total.backward()
     opt.step()
+# ---
+import torch
+def train(model, loader, opt, crit, every):
+    losses = []
+    for x, y in loader:
+        losses.append(crit(model(x), y))  # <-
+        if len(losses) == every:
+            sum(losses).backward()
+            opt.step()
+            opt.zero_grad()
+            losses.clear()

@@ -222,3 +222,41 @@ def train(model, loader, opt, crit):
     for x, y in loader:
         loss = crit(model(x.cuda()), y.cuda()) + model.aux
         opt.zero_grad(); loss.backward(); opt.step()
+# ---
+import torch
+def collect(parts, value):
+    parts.append(value)
+def train(net, loader, opt):
+    for x in loader:
+        parts = []
+        for chunk in x.chunk(4):
+            collect(parts, net(chunk))
+        loss = torch.cat(parts).mean()
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+# ---
+import torch
+def collect(losses, value):
+    losses.append(value)
+def train(engine, loader, opt):
+    total = []
+    for batch in loader:
+        opt.zero_grad()
+        result = engine.run(batch)
+        result["loss"].backward()
+        opt.step()
+        total.append(result["loss"].item())
+        collect(total, result["accuracy"])
+    return total
+# ---
+import torch
+def train(model, loader, opt, crit, first):
+    memory = first()
+    for x, y in loader:
+        opt.zero_grad()
+        out, memory = model(x.cuda(), memory)
+        loss = crit(out, y.cuda())
+        loss.backward()
+        opt.step()
+        memory = memory.detach()

@@ -61,3 +61,26 @@ def train(model, loader, optimizer, criterion, cfg):
         loss.backward()
         if (i + 1) % cfg.accum == 0 or (i + 1) == len(loader):
             optimizer.step()
+# ---
+import torch
+def train(model, loader, opt, crit, enough):
+    tokens = 0
+    for x, y in loader:
+        opt.zero_grad()  # <-
+        crit(model(x), y).backward()
+        tokens += y.numel()
+        if tokens >= enough:
+            opt.step()
+            tokens = 0
+# ---
+import torch
+from accelerate import Accelerator
+def train(model, loader, crit):
+    accelerator = Accelerator(gradient_accumulation_steps=4)
+    opt = torch.optim.SGD(model.parameters(), lr=0.1)
+    model, opt, loader = accelerator.prepare(model, opt, loader)
+    for x, y in loader:
+        with accelerator.accumulate(model):
+            model.zero_grad()  # <-
+            accelerator.backward(crit(model(x), y))
+            opt.step()
