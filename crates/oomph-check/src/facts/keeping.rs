@@ -3,7 +3,7 @@
 use super::{Effect, Facts, Turn};
 use crate::analysis::events::{Bind, Call, Root, Store};
 use crate::analysis::value::{BlockId, Kind};
-use crate::python::{Expr, Ranged};
+use crate::python::{Expr, Ranged, TextRange};
 
 impl<'a> Facts<'a> {
     /// What a store keeps things in, as written: the object itself where one of its methods does the keeping.
@@ -81,13 +81,15 @@ impl<'a> Facts<'a> {
         let (Root::SelfAttribute(name) | Root::Outer(name)) = store.root else { return false };
         self.effects(Effect::Backward).filter(|call| call.at.function != store.at.function).any(|call| {
             let around = self.function(&call.at).map_or_else(|| call.range(), |function| function.node.range());
-            self.mentions_word(around, name)
+            // What is read only when the last backward pass is over does not go back.
+            let end = self.loops(&call.at).last().map_or_else(|| call.range().end(), |turns| turns.range.end());
+            self.mentions_word(TextRange::new(around.start(), end.max(around.start())), name)
         })
     }
 
     /// Whether the text of a range has a word in it.
     #[must_use]
-    pub fn mentions_word(&self, range: crate::python::TextRange, word: &str) -> bool {
+    pub fn mentions_word(&self, range: TextRange, word: &str) -> bool {
         let text = self.source.slice(range);
         let is_part = |c: char| c.is_alphanumeric() || c == '_';
         text.match_indices(word)

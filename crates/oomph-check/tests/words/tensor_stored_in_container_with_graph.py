@@ -187,3 +187,21 @@ def train(make_loss, loader, opt):
         opt.step()
         kept.append(value)  # <-
     return kept
+# ---
+import torch
+from torch import nn
+class Tracker(nn.Module):
+    def __init__(self, dim):
+        super().__init__()
+        self.head = nn.Linear(dim, 2)
+        self.points = []
+    def forward(self, x):
+        out = self.head(x)
+        self.points.append(out)  # <-
+        return out
+def train(model, loader, opt):
+    for x, y in loader:
+        opt.zero_grad()
+        nn.functional.mse_loss(model(x), y).backward()
+        opt.step()
+    torch.save(model.points, "points.pt")
