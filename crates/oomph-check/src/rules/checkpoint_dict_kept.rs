@@ -14,7 +14,7 @@ pub(super) static RULE: Rule = Rule {
     group: Group::Data,
     level: Level::Warning,
     fix: Some(Safety::Safe),
-    summary: "A checkpoint loaded to the GPU stays alive while the model trains, or as long as the object around it.",
+    summary: "A checkpoint loaded to the GPU stays alive while the model trains, or as long as what holds it.",
     why: "`load_state_dict` of a module copies. The loaded dict with its own copy of the weights lives as long as its name \
           does: until the function that trains returns, and for ever in a module or an attribute.",
     cost: "All parameters once more; an average of the weights in the same file comes on top.",
