@@ -87,6 +87,7 @@ impl<'a> Walker<'a, '_> {
             (_, Some(receiver)) => self.call_method(receiver, &given),
             _ => self.call_unknown(&given),
         };
+        self.note_collate(&given);
         outcome.value.made_at = node.range();
         if outcome.value.born == super::value::BlockId::ELSEWHERE {
             outcome.value.born = self.f.block;
@@ -414,6 +415,15 @@ impl<'a> Walker<'a, '_> {
         let parameters = &function.node.parameters;
         let mut all = parameters.posonlyargs.iter().chain(&parameters.args).chain(&parameters.kwonlyargs);
         given.keyword(all.nth(parameter)?.parameter.name.as_str()).map(|(expr, _)| expr)
+    }
+
+    /// Notes the function that a loader runs in its workers to make a batch.
+    fn note_collate(&mut self, given: &Given<'a>) {
+        let Some((_, Value { kind: Kind::Function(id), .. })) = given.keyword("collate_fn") else { return };
+        let workers = given.keyword("num_workers").is_some_and(|(number, _)| !crate::uses::is_number(number, 0));
+        if workers && !self.dry {
+            self.learnt.collates.push(*id);
+        }
     }
 
     /// Notes a call for the function's next walk.

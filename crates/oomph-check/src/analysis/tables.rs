@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::events::{GradMode, StoreKind};
 use super::outline::Outline;
@@ -202,6 +202,8 @@ pub(crate) struct Learnt<'a> {
     pub(crate) globals: FxHashMap<&'a str, Value>,
     pub(crate) call_sites: FxHashMap<FunctionId, CallSites>,
     pub(crate) edges: Vec<Edge>,
+    /// Functions given to a loader with workers as `collate_fn`.
+    pub(crate) collates: Vec<FunctionId>,
     /// Calls of methods whose object is unknown: the method's name, the caller, and the mode as in [`Edge`].
     pub(crate) method_calls: Vec<(&'a str, Option<FunctionId>, Option<GradMode>)>,
 }
@@ -218,6 +220,8 @@ pub struct Tables<'a> {
     pub(crate) learnt: Vec<Learnt<'a>>,
     pub(crate) call_sites: FxHashMap<FunctionId, CallSites>,
     pub(crate) method_modes: FxHashMap<&'a str, Modes>,
+    /// Functions that a loader anywhere in the project runs in its workers.
+    pub(crate) collates: FxHashSet<FunctionId>,
     by_last: FxHashMap<String, Vec<u32>>,
     /// The project's files that each file imports, found when first asked for.
     pub(super) imported: OnceLock<Vec<Vec<u32>>>,
@@ -278,6 +282,7 @@ impl<'a> Tables<'a> {
             learnt,
             call_sites: FxHashMap::default(),
             method_modes: FxHashMap::default(),
+            collates: FxHashSet::default(),
             by_last,
             imported: OnceLock::new(),
         };
@@ -441,6 +446,7 @@ impl<'a> Tables<'a> {
                 self.call_sites.entry(*id).or_default().add(sites);
             }
         }
+        self.collates = learnt.iter().flat_map(|file| file.collates.iter().copied()).collect();
         self.learnt = learnt;
         self.spread_modes();
     }

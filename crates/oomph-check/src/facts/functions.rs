@@ -25,7 +25,7 @@ impl<'a> Facts<'a> {
         let Some(function) = self.outline().functions.get(index as usize) else { return FunctionKind::Plain };
         let id = FunctionId { file: self.file, index };
         let name = function.node.name.as_str();
-        if self.collates.contains(&id) {
+        if self.collates.contains(&id) || self.tables.collates.contains(&id) {
             return FunctionKind::Collate;
         }
         if self.hooks.contains(&id) {
@@ -89,6 +89,12 @@ impl<'a> Facts<'a> {
     #[must_use]
     pub fn file_index(&self) -> u32 {
         self.file
+    }
+
+    /// Whether the function a point is in makes batches in the workers of a loader, in this file or another.
+    #[must_use]
+    pub fn is_collate_of_workers(&self, at: &At) -> bool {
+        at.function.is_some_and(|index| self.tables.collates.contains(&FunctionId { file: self.file, index }))
     }
 
     /// Whether a function is in this file.

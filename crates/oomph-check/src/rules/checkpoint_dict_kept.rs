@@ -1,6 +1,7 @@
 //! `checkpoint-dict-kept`: a loaded checkpoint stays alive for the whole run.
 
 use crate::analysis::events::{BlockKind, Call, Callee, LoopKind, StmtId};
+use crate::analysis::value::BlockId;
 use crate::facts::{Effect, Facts, Loop};
 use crate::finding::{Edit, Level, Safety};
 use crate::python::ast::ExprAttribute;
@@ -240,7 +241,10 @@ fn kept_by_name<'a>(facts: &Facts<'a>, report: &mut Report, call: &Call<'a>, nam
     if !says_gpu(call) && !own || is_taken_out(load) {
         return;
     }
-    let Some(training) = trains_after(facts, call) else { return };
+    let Some(training) = trains_after(facts, call) else {
+        kept_by_server(facts, report, call, name, load);
+        return;
+    };
     // Read after the training: it is there to go back to.
     if training.at.function == call.at.function && load.name.start() > training.start() {
         return;
@@ -267,6 +271,31 @@ fn kept_by_name<'a>(facts: &Facts<'a>, report: &mut Report, call: &Call<'a>, nam
     if let Some(last) = last {
         finding.safe_fix(format!("Delete `{name}` after its last use"), delete_after(facts, last, name));
     }
+}
+
+/// A checkpoint in a name of the module, beside a model that the file's functions run on demand.
+fn kept_by_server<'a>(facts: &Facts<'a>, report: &mut Report, call: &Call<'a>, name: &'a str, load: &Use<'a>) {
+    let model = load.calls().find_map(|call| match &*call.func {
+        Expr::Attribute(method) if method.attr.as_str() == "load_state_dict" => Some(facts.written(&*method.value)),
+        _ => None,
+    });
+    let functions = &facts.outline().functions;
+    let uses = uses_in(facts.source.body(), name);
+    let read_later =
+        uses.iter().any(|found| functions.iter().any(|function| function.node.range().contains_range(found.name.range())));
+    let gone = facts.deletes().iter().any(|delete| facts.written(delete.target) == name)
+        || facts.binds_of(name).any(|bind| bind.at.stmt != call.at.stmt);
+    // A script's main part ends with its work; a module that others import lives on.
+    let of_module = call.at.block == BlockId::MODULE && facts.source.cells.is_empty() && says_gpu(call);
+    let serves = facts.calls().iter().find(|other| {
+        let runs = other.at.function.is_some() && other.callee == Callee::Module;
+        runs && model == Some(facts.written(&*other.node.func))
+    });
+    let Some(serves) = serves.filter(|_| of_module && !read_later && !gone) else { return };
+    report
+        .add(call, format!("`{name}` keeps its own copy of the weights on the GPU as long as the program runs"))
+        .because(load.name, "its tensors are copied into the model here, and nothing reads them again")
+        .because(serves, "the model works on with the copy still alive");
 }
 
 /// A checkpoint in an attribute that only `load_state_dict` reads: it lives as long as the object.

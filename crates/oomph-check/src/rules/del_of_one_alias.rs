@@ -1,6 +1,6 @@
 //! `del-of-one-alias`: a name is deleted, what it named lives on.
 
-use crate::analysis::events::{Bind, Delete, Root, Store, StoreKind};
+use crate::analysis::events::{At, Bind, Callee, Delete, Root, Store, StoreKind};
 use crate::analysis::value::{Flags, Kind};
 use crate::facts::Facts;
 use crate::finding::Level;
@@ -236,6 +236,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         }
         let held = held_by_caller(facts, delete, name)
             .or_else(|| held_by_optimizer(facts, delete, name))
+            .or_else(|| held_by_returned_optimizer(facts, delete, name))
             .or_else(|| held_by_list(facts, delete, name))
             .or_else(|| held_by_name(facts, delete, name));
         if let Some((place, message, why)) = held {
@@ -343,6 +344,45 @@ fn held_by_optimizer(facts: &Facts<'_>, delete: &Delete<'_>, name: &str) -> Opti
     ))
 }
 
+/// `model, optimizer = build()`, `del model`: the function made the second from the first.
+fn held_by_returned_optimizer(facts: &Facts<'_>, delete: &Delete<'_>, name: &str) -> Option<Held> {
+    let here = |at: &At| at.function == delete.at.function;
+    let mut binds = facts.binds_of(name).filter(|bind| here(&bind.at));
+    let (Some(bind), None) = (binds.next(), binds.next()) else { return None };
+    let Stmt::Assign(assign) = facts.statement(bind.at.stmt)?.node else { return None };
+    let ([Expr::Tuple(targets)], Some(made)) = (assign.targets.as_slice(), facts.call_at(&assign.value)) else {
+        return None;
+    };
+    let Callee::Project(id) = made.callee else { return None };
+    let mut results = facts.returns().iter().filter(|found| facts.is_own(id) && found.at.function == Some(id.index));
+    let (Some(Expr::Tuple(given)), None) = (results.next().map(|found| found.expr), results.next()) else {
+        return None;
+    };
+    let place = targets.elts.iter().position(|target| is_name(target, name))?;
+    let Expr::Name(model) = given.elts.get(place)? else { return None };
+    let mut pairs = targets.elts.iter().zip(&given.elts);
+    let (holder, _) = pairs.find(|(_, result)| {
+        let Expr::Name(result) = result else { return false };
+        facts
+            .binds_of(result.id.as_str())
+            .any(|bind| bind.at.function == Some(id.index) && is_optimizer_of(facts, bind, model.id.as_str()))
+    })?;
+    let Expr::Name(optimizer) = holder else { return None };
+    let optimizer = optimizer.id.as_str();
+    let mut empties = facts.calls_named("empty_cache").filter(|call| here(&call.at));
+    let cleared = empties.find(|call| facts.is_always_before(&delete.at, &call.at))?;
+    let dropped = facts.deletes().iter().any(|other| is_name(other.target, optimizer));
+    let rebound = facts.binds_of(optimizer).any(|other| {
+        here(&other.at) && other.at.stmt != bind.at.stmt && other.at.order < cleared.at.order
+    });
+    if dropped || rebound {
+        return None;
+    }
+    let message = format!("This frees no parameter: `{optimizer}` still holds those of `{name}`");
+    let why = format!("`{}` makes `{optimizer}` from the parameters of `{name}`, and it is not deleted", made.name);
+    Some((holder.range(), message, why))
+}
+
 fn is_optimizer_of(facts: &Facts<'_>, bind: &Bind<'_>, name: &str) -> bool {
     let Some(Expr::Call(call)) = bind.value_expr else { return false };
     let first = call.arguments.args.first().map_or("", |expr| facts.source.slice(expr.range()));
@@ -416,16 +456,17 @@ fn is_plain(expr: &Expr) -> bool {
 
 /// `state = hidden; del hidden`, and `state` is read later.
 fn held_by_name(facts: &Facts<'_>, delete: &Delete<'_>, name: &str) -> Option<Held> {
-    if !matches!(delete.value.kind, Kind::Tensor | Kind::Module | Kind::Dict | Kind::List) {
+    if !matches!(delete.value.kind, Kind::Tensor | Kind::Module | Kind::Dict | Kind::List | Kind::Unknown) {
         return None;
     }
+    let certain = |expr: &Expr| delete.value.kind != Kind::Unknown || is_tensor_view(expr);
     let holder = matches!(delete.value.kind, Kind::Dict | Kind::List);
     let alias = facts.binds().iter().find(|bind| {
         matches!(bind.target, Expr::Name(_))
             && bind.name != name
             && bind
                 .value_expr
-                .is_some_and(|expr| !holder && is_same_storage(expr, name) || is_item(facts, delete, bind, name))
+                .is_some_and(|expr| !holder && certain(expr) && is_same_storage(expr, name) || is_item(facts, delete, bind, name))
             && facts.is_always_before(&bind.at, &delete.at)
             && is_same_turn(facts, &bind.at, &delete.at)
     })?;
@@ -467,15 +508,48 @@ fn is_item(facts: &Facts<'_>, delete: &Delete<'_>, bind: &Bind<'_>, name: &str) 
     }
 }
 
+/// Methods that give back the same storage under another shape.
+const VIEWS: &[&str] = &[
+    "detach",
+    "view",
+    "squeeze",
+    "unsqueeze",
+    "permute",
+    "transpose",
+    "unfold",
+    "movedim",
+    "swapaxes",
+    "unflatten",
+    "view_as",
+    "narrow",
+    "diagonal",
+];
+
+/// Whether an expression is a view by a method that only tensors have.
+fn is_tensor_view(expr: &Expr) -> bool {
+    match expr {
+        Expr::Call(call) => match &*call.func {
+            Expr::Attribute(method) => {
+                let only_of_tensors = matches!(
+                    method.attr.as_str(),
+                    "unfold" | "permute" | "unsqueeze" | "detach" | "narrow" | "movedim" | "unflatten" | "view_as"
+                );
+                only_of_tensors || is_tensor_view(&method.value)
+            }
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
 /// `name`, `name.detach()`, `name.view(...)`: the same storage.
 fn is_same_storage(expr: &Expr, name: &str) -> bool {
     match expr {
         Expr::Call(call) => match &*call.func {
             Expr::Attribute(method) => {
-                matches!(
-                    method.attr.as_str(),
-                    "detach" | "view" | "squeeze" | "unsqueeze" | "flatten" | "permute" | "transpose"
-                ) && is_name(&method.value, name)
+                // `flatten` of what is not in order copies.
+                let flat = method.attr.as_str() == "flatten" && is_name(&method.value, name);
+                flat || VIEWS.contains(&method.attr.as_str()) && is_same_storage(&method.value, name)
             }
             _ => false,
         },
@@ -489,7 +563,7 @@ fn deleted_with(facts: &Facts<'_>, delete: &Delete<'_>, name: &str) -> bool {
 }
 
 /// Whether two points are in the same loops: a store of an outer turn says nothing about this one.
-fn is_same_turn(facts: &Facts<'_>, first: &crate::analysis::events::At, second: &crate::analysis::events::At) -> bool {
+fn is_same_turn(facts: &Facts<'_>, first: &At, second: &At) -> bool {
     let innermost = |at| facts.loops(at).next().map(|turns| turns.block);
     innermost(first) == innermost(second)
 }

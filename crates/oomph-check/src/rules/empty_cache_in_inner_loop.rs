@@ -1,9 +1,9 @@
 //! `empty-cache-in-inner-loop`: the cache is thrown away once a batch.
 
-use crate::analysis::events::{Call, Callee};
-use crate::facts::Facts;
+use crate::analysis::events::{BlockKind, Call, Callee, LoopKind};
+use crate::facts::{Facts, Loop};
 use crate::finding::{Level, Safety};
-use crate::python::{Expr, Ranged, Stmt};
+use crate::python::{Expr, Ranged, Stmt, count_reads_in};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
 
@@ -152,7 +152,7 @@ for batch in train_loader:
 
 fn check(facts: &Facts<'_>, report: &mut Report) {
     for call in facts.calls_to("torch.cuda.empty_cache") {
-        let batches = facts.batch_loop(&call.at);
+        let batches = facts.batch_loop(&call.at).or_else(|| chunk_loop(facts, call));
         let (outer, place, text) = match (&batches, facts.function(&call.at)) {
             (Some(batches), _) => (batches.block, batches.head(), "this loop runs once a batch"),
             (None, Some(function)) if facts.is_called_per_batch(&call.at) || facts.runs_per_batch(&call.at) => {
@@ -227,4 +227,23 @@ fn helper_makes_room(facts: &Facts<'_>, call: &Call<'_>) -> bool {
         Callee::Project(id) => within(&facts.function_def(id).node.body),
         _ => false,
     }
+}
+
+/// A loop around a call that takes one piece after the other of something long through a model: by
+/// `range(0, len(texts), size)`, or by `while start < len(texts)` and `start += size`.
+fn chunk_loop<'a>(facts: &Facts<'a>, call: &Call<'a>) -> Option<Loop<'a>> {
+    let forwards = |turns: &Loop<'a>| {
+        facts.calls().iter().any(|other| other.callee == Callee::Module && facts.is_inside(other.at.block, turns.block))
+    };
+    let advances = |turns: &Loop<'a>| match turns.node {
+        BlockKind::Loop(_, Stmt::While(node)) => node.body.iter().any(|stmt| match stmt {
+            Stmt::AugAssign(step) => match &*step.target {
+                Expr::Name(name) => step.op.is_add() && count_reads_in(&node.test, name.id.as_str()) > 0,
+                _ => false,
+            },
+            _ => false,
+        }),
+        _ => false,
+    };
+    facts.loops(&call.at).find(|turns| (turns.kind == LoopKind::Chunks || advances(turns)) && forwards(turns))
 }

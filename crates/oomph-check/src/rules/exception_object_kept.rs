@@ -1,6 +1,6 @@
 //! `exception-object-kept`: a stored exception keeps the failed step's tensors.
 
-use crate::analysis::events::{At, BlockKind, StoreKind};
+use crate::analysis::events::{At, BlockKind, Call, Callee, StoreKind};
 use crate::analysis::value::{BlockId, Kind, Value};
 use crate::facts::Facts;
 use crate::finding::{Edit, Level, Safety};
@@ -189,7 +189,16 @@ fn keeps_tensors(facts: &Facts<'_>, block: BlockId, handler: &ExceptHandlerExcep
     let general = ["RuntimeError", "Exception", "BaseException"].contains(&kind);
     let tried = facts.tried(block).filter(|_| general)?;
     let mut inside = facts.calls().iter().filter(|call| facts.is_inside(call.at.block, tried));
-    inside.find(|call| facts.is_heavy(call)).map(Ranged::range)
+    inside.find(|call| facts.is_heavy(call) || is_training_handed_in(facts, call)).map(Ranged::range)
+}
+
+/// Whether a function that came from outside trains, by its name: `train(config)`, `fit_fold(k)`.
+fn is_training_handed_in(facts: &Facts<'_>, call: &Call<'_>) -> bool {
+    const TRAINS: &[&str] = &["train", "fit", "finetune"];
+    let first = call.name.trim_start_matches('_').split('_').next().unwrap_or_default();
+    let unknown = call.callee == Callee::Other && call.receiver.is_none();
+    let minds_memory = || facts.calls_to("torch.cuda.empty_cache").any(|other| other.at.function == call.at.function);
+    unknown && TRAINS.contains(&first) && minds_memory()
 }
 
 /// Whether the handler cuts the traceback off itself.

@@ -76,11 +76,16 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         ["gc.collect", "gc.enable", "gc.callbacks.append"].iter().any(|name| facts.calls_to(name).next().is_some());
     for call in facts.calls_to("gc.disable") {
         let backward = facts.effects(Effect::Backward).next();
-        let loops = facts.blocks().any(|(_, block)| matches!(block.kind, BlockKind::Loop(..)));
-        let Some(backward) = backward.filter(|_| loops && !collects) else { continue };
+        let loops = facts
+            .blocks()
+            .any(|(_, block)| matches!(block.kind, BlockKind::Loop(..) | BlockKind::Comprehension(..)));
+        let trains = backward.map(|backward| (backward.range(), "this file trains"));
+        let moved = || facts.calls().iter().find(|call| facts.moves_to_gpu(call));
+        let work = trains.or_else(|| moved().map(|call| (call.range(), "this file works on the GPU")));
+        let Some((place, does)) = work.filter(|_| loops && !collects && !facts.is_test_file()) else { continue };
         report
             .add(call, "With the collector off, tensors in reference cycles are never freed")
-            .because(&backward.range(), "this file trains")
+            .because(&place, does)
             .because(call, "and nothing in it collects or switches the collector on again");
     }
 }

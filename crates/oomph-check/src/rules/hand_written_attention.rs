@@ -274,15 +274,16 @@ fn origin<'e>(facts: &Facts<'_>, at: &At, scores: &'e Expr) -> Option<Origin<'e>
         Expr::BinOp(node) if node.op == Operator::Add && is_mask(facts, &node.right) => origin(facts, at, &node.left),
         Expr::Call(call) => {
             let args = &call.arguments.args;
-            let Expr::Attribute(method) = &*call.func else { return None };
-            match method.attr.as_str() {
+            let name = last_name(&call.func)?;
+            match name {
                 "matmul" | "bmm" => args
                     .last()
                     .is_some_and(|right| is_transposed(facts, at, right))
                     .then(|| Origin::Product(call.range())),
-                "masked_fill" | "masked_fill_" | "float" | "mul" | "div" | "type_as" => {
-                    origin(facts, at, &method.value)
-                }
+                "masked_fill" | "masked_fill_" | "float" | "mul" | "div" | "type_as" => match &*call.func {
+                    Expr::Attribute(method) => origin(facts, at, &method.value),
+                    _ => None,
+                },
                 "baddbmm" => args
                     .get(2)
                     .is_some_and(|right| is_transposed(facts, at, right))

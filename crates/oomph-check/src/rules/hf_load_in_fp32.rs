@@ -1,6 +1,6 @@
 //! `hf-load-in-fp32`: a large model is loaded in 32 bits.
 
-use crate::analysis::events::Call;
+use crate::analysis::events::{At, Call};
 use crate::facts::Facts;
 use crate::finding::{Level, Safety};
 use crate::python::Expr;
@@ -74,7 +74,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             continue;
         }
         let Some(path) = call.arg(0).or_else(|| call.keyword("pretrained_model_name_or_path")) else { continue };
-        let Some((name, billions)) = model_size(facts, path) else { continue };
+        let Some((name, billions)) = model_size(facts, &call.at, path) else { continue };
         if billions < LARGE_BILLIONS || is_cast(facts, call) {
             continue;
         }
@@ -92,14 +92,14 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
 }
 
 /// The name of a published model and how many billion parameters that name says it has.
-fn model_size<'f>(facts: &'f Facts<'_>, path: &'f Expr) -> Option<(&'f str, f64)> {
+fn model_size<'f>(facts: &'f Facts<'_>, at: &At, path: &'f Expr) -> Option<(&'f str, f64)> {
     let literal = |expr: &'f Expr| string_of(expr);
     let bound = |name: &str| {
         let mut values = facts.binds_of(name).map(|bind| bind.value_expr.and_then(string_of));
         let first = values.next()??;
         values.all(|other| other == Some(first)).then_some(first)
     };
-    let name = literal(path).or_else(|| bound(last_name(path)?))?;
+    let name = literal(path).or_else(|| bound(last_name(path)?)).or_else(|| default_of(facts, at, path))?;
     let lower = name.to_ascii_lowercase();
     if ["gptq", "awq", "int4", "int8", "4bit", "8bit", "gguf", "fp8", "moe"].iter().any(|word| lower.contains(word)) {
         return None;
@@ -120,4 +120,13 @@ fn billions(name: &str) -> Option<f64> {
 fn is_cast(facts: &Facts<'_>, call: &Call<'_>) -> bool {
     let statement = facts.statement(call.at.stmt).map_or("", |found| facts.written(found.node));
     ["half()", "bfloat16", "float16"].iter().any(|word| statement.contains(word))
+}
+
+/// What a parameter of the function around is when nothing is given: `def __init__(self, name="org/model-7b")`.
+fn default_of<'f>(facts: &'f Facts<'_>, at: &At, path: &Expr) -> Option<&'f str> {
+    let Expr::Name(name) = path else { return None };
+    let mut parameters = facts.function(at)?.node.parameters.iter_non_variadic_params();
+    let own = parameters.find(|parameter| parameter.name().as_str() == name.id.as_str())?;
+    let rebound = facts.binds_of(name.id.as_str()).any(|bind| bind.at.function == at.function);
+    own.default.as_deref().filter(|_| !rebound).and_then(string_of)
 }

@@ -206,7 +206,10 @@ fn has_one(facts: &Facts<'_>, tensor: &Expr, index: usize, rank: usize, hops: u3
         Expr::Attribute(_) | Expr::Name(_) => {
             let (Some(name), Some(hops)) = (last_name(tensor), hops.checked_sub(1)) else { return false };
             let one = |value: &Expr| has_one(facts, value, index, rank, hops);
-            let mut values = facts.binds_of(name).peekable();
+            // `pos = self.pos.repeat(...)` binds a name, not the attribute.
+            let same_kind = tensor.is_attribute_expr();
+            let mut values =
+                facts.binds_of(name).filter(|bind| bind.target.is_attribute_expr() == same_kind).peekable();
             if values.peek().is_none() {
                 return registered(facts, name).is_some_and(one);
             }

@@ -127,7 +127,10 @@ fn is_forward(facts: &Facts<'_>, call: &Call<'_>) -> bool {
 fn repeats(facts: &Facts<'_>, call: &Call<'_>, tried: &[&Call<'_>]) -> bool {
     let text = facts.source.slice(call.node.func.range());
     let recurses = matches!(call.callee, Callee::Project(_)) && call.name == facts.function_name(&call.at);
+    let through = matches!(call.callee, Callee::Project(_)) && tried.iter().any(|other| calls(facts, call, other, 2));
     recurses
+        || through
+        || is_smaller_form(call, tried)
         || matches!(call.callee, Callee::Other | Callee::Project(_))
             && tried.iter().any(|other| facts.source.slice(other.node.func.range()) == text)
 }
@@ -175,4 +178,25 @@ fn is_work(facts: &Facts<'_>, call: &Call<'_>) -> bool {
     let written = facts.source.slice(call.node.func.range());
     // An answer that says what went wrong is text.
     !harmless.contains(&call.name) && !["log", "dump", "str("].iter().any(|word| written.contains(word))
+}
+
+/// Whether the function a call calls, calls what another call calls: `attention_sliced` runs `attention`.
+fn calls(facts: &Facts<'_>, call: &Call<'_>, other: &Call<'_>, hops: u32) -> bool {
+    let (Callee::Project(id), Callee::Project(wanted)) = (call.callee, other.callee) else { return false };
+    let inner = |inside: &&Call<'_>| inside.at.function == Some(id.index);
+    facts.is_own(id)
+        && is_work(facts, other)
+        && facts.calls().iter().filter(inner).any(|inside| {
+            inside.callee == Callee::Project(wanted) || hops > 1 && calls(facts, inside, other, hops - 1)
+        })
+}
+
+/// Whether a call is the same work in smaller pieces, by its name: `tiled_decode` after `decode`.
+fn is_smaller_form(call: &Call<'_>, tried: &[&Call<'_>]) -> bool {
+    const PIECES: &[&str] = &["sliced", "tiled", "chunked", "chunks", "tiles", "slices", "batched", "split"];
+    let words = |name: &str| name.split('_').filter(|word| !word.is_empty()).map(str::to_owned).collect::<Vec<_>>();
+    let here = words(call.name);
+    let plain: Vec<&String> = here.iter().filter(|word| !PIECES.contains(&word.as_str()) && *word != "in").collect();
+    let same = |other: &&Call<'_>| words(other.name).iter().collect::<Vec<_>>() == plain;
+    plain.len() < here.len() && !plain.is_empty() && tried.iter().any(same)
 }

@@ -4,7 +4,7 @@ use crate::analysis::events::Call;
 use crate::analysis::value::Kind;
 use crate::facts::{Effect, Facts};
 use crate::finding::Level;
-use crate::python::{Expr, Ranged};
+use crate::python::{Expr, Ranged, Stmt, TextRange};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
 
@@ -202,11 +202,26 @@ fn scalers<'f, 'a>(facts: &'f Facts<'a>) -> impl Iterator<Item = &'f Call<'a>> {
 
 fn made_in_loop(facts: &Facts<'_>, report: &mut Report) {
     for call in scalers(facts) {
-        let Some(batches) = facts.batch_loop(&call.at) else { continue };
+        let by_loop = facts.batch_loop(&call.at).map(|batches| (batches.head(), "this loop runs once a batch"));
+        let by_call = || Some((step_around(facts, call)?, "this function runs once a batch"));
+        let Some((place, why)) = by_loop.or_else(by_call) else { continue };
         report
             .add(call, "A new scaler on every step begins at the largest scale again: steps overflow and are skipped")
-            .because(&batches.head(), "this loop runs once a batch");
+            .because(&place, why);
     }
+}
+
+/// The name of a function that runs once a batch, and makes a scaler for the one loss it scales.
+fn step_around(facts: &Facts<'_>, made: &Call<'_>) -> Option<TextRange> {
+    let per_batch = facts.is_called_per_batch(&made.at) || facts.runs_per_batch(&made.at);
+    let always = facts.is_unconditional_in(&made.at, facts.function_block(&made.at));
+    let looped = |call: &Call<'_>| facts.loops(&call.at).next().is_some();
+    let scales = facts.calls_named("scale").any(|call| {
+        let of_scaler = call.receiver.as_ref().is_some_and(|value| value.kind == Kind::Scaler);
+        of_scaler && call.at.function == made.at.function && !looped(call)
+    });
+    let function = facts.function(&made.at).filter(|_| per_batch && always && scales)?;
+    Some(function.node.name.range())
 }
 
 fn never_updated(facts: &Facts<'_>, report: &mut Report) {
@@ -259,19 +274,29 @@ fn with_bfloat16(facts: &Facts<'_>, report: &mut Report) {
 }
 
 fn with_half_weights(facts: &Facts<'_>, report: &mut Report) {
-    for half in facts.calls_named("half") {
+    let to_half = facts.calls_named("to").filter(|call| {
+        let dtype = call.arg(0).or_else(|| call.keyword("dtype"));
+        dtype.is_some_and(|dtype| matches!(facts.written(dtype), "torch.half" | "torch.float16"))
+    });
+    let switched = scalers(facts).any(|call| call.keyword("enabled").is_some() || call.has_star());
+    for half in facts.calls_named("half").chain(to_half).filter(|_| !switched) {
+        let Some(receiver) = half.receiver_expr().and_then(base) else { continue };
+        let module = bound_to(facts, half).unwrap_or(receiver);
+        let (module, original) = (facts.written(module), facts.written(receiver));
         if !half.receiver.as_ref().is_some_and(crate::analysis::value::Value::is_module) {
             continue;
         }
-        let Some(module) = half.receiver_expr().and_then(base) else { continue };
         let trained = facts.calls_under("torch.optim.").find(|call| {
             let parameters = call.arg(0).map_or("", |expr| facts.source.slice(expr.range()));
-            parameters == format!("{module}.parameters()")
+            parameters.strip_suffix(".parameters()").is_some_and(|of| of == module || of == original)
                 && call.at.function == half.at.function
                 && facts.is_always_before(&half.at, &call.at)
         });
+        // What `self` holds is trained by another method.
+        let of_self = module.starts_with("self.").then(|| facts.class_at(&half.at)).flatten();
         let scale = facts.calls_named("scale").find(|call| {
-            call.at.function == half.at.function
+            let same_class = of_self.is_some() && of_self == facts.class_at(&call.at);
+            (call.at.function == half.at.function || same_class)
                 && call.receiver.as_ref().is_some_and(|value| value.kind == Kind::Scaler)
         });
         let (Some(trained), Some(scale)) = (trained, scale) else { continue };
@@ -287,14 +312,25 @@ fn with_half_weights(facts: &Facts<'_>, report: &mut Report) {
     }
 }
 
-/// The name at the root of `model.half()` or `model.cuda().half()`.
-fn base(expr: &Expr) -> Option<&str> {
+/// What is made half: `model` of `model.half()`, `self.net` of `self.net.cuda().half()`.
+fn base(expr: &Expr) -> Option<&Expr> {
     match expr {
-        Expr::Name(name) => Some(name.id.as_str()),
+        Expr::Name(_) | Expr::Attribute(_) => Some(expr),
         Expr::Call(call) => match &*call.func {
             Expr::Attribute(method) if matches!(method.attr.as_str(), "cuda" | "to" | "train") => base(&method.value),
             _ => None,
         },
+        _ => None,
+    }
+}
+
+/// The one target that the half model, moved or not, is bound to.
+fn bound_to<'a>(facts: &Facts<'a>, half: &Call<'a>) -> Option<&'a Expr> {
+    let Stmt::Assign(assign) = facts.statement(half.at.stmt)?.node else { return None };
+    let own = base(&assign.value).is_some() && assign.value.range().contains_range(half.node.range())
+        || assign.value.range() == half.node.range();
+    match assign.targets.as_slice() {
+        [target @ (Expr::Name(_) | Expr::Attribute(_))] if own => Some(target),
         _ => None,
     }
 }

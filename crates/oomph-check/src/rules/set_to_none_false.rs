@@ -1,6 +1,6 @@
 //! `set-to-none-false`: cleared gradients stay allocated.
 
-use crate::analysis::events::Call;
+use crate::analysis::events::{At, Call, Callee};
 use crate::analysis::tables::ClassKind;
 use crate::facts::Facts;
 use crate::finding::{Level, Safety};
@@ -123,10 +123,35 @@ fn keeps(call: &Call<'_>) -> Option<TextRange> {
 /// Whether something here may need the gradients in place.
 fn needs_them(facts: &Facts<'_>, call: &Call<'_>) -> bool {
     let text = &facts.source.text;
+    let near = text_around(facts, &call.at);
     let graphs = ["CUDAGraph", "cuda.graph(", "make_graphed_callables", "reduce-overhead"]
         .iter()
         .any(|word| text.contains(word));
-    let reads = [".grad.", ".grad)", ".grad,", ".grad\n", ".grad ", ".grad["].iter().any(|word| text.contains(word));
+    let reads = [".grad.", ".grad)", ".grad,", ".grad\n", ".grad ", ".grad["]
+        .iter()
+        .any(|word| near.iter().any(|part| part.contains(word)));
     let of_super = call.receiver_expr().is_some_and(|expr| facts.source.slice(expr.range()).starts_with("super("));
     graphs || reads || of_super || facts.class_kind(&call.at) == ClassKind::Optimizer
+}
+
+/// The text that runs around a call: its function, those it calls and those that call it; its class, or the file.
+fn text_around<'f>(facts: &'f Facts<'_>, at: &At) -> Vec<&'f str> {
+    let outline = facts.outline();
+    let Some((index, function)) = at.function.zip(facts.function(at)) else { return vec![&facts.source.text] };
+    if let Some(class) = function.class {
+        return vec![facts.written(outline.classes[class as usize].node)];
+    }
+    let own = |call: &Call<'_>| match call.callee {
+        Callee::Project(id) if facts.is_own(id) => Some(id.index),
+        _ => None,
+    };
+    let called = facts.calls().iter().filter(|call| call.at.function == at.function).filter_map(own);
+    let callers = facts.calls().iter().filter(|call| own(call) == Some(index)).map(|call| call.at.function);
+    let mut functions: Vec<u32> = called.collect();
+    for caller in callers {
+        let Some(caller) = caller else { return vec![&facts.source.text] };
+        functions.push(caller);
+    }
+    functions.push(index);
+    functions.iter().map(|index| facts.written(outline.functions[*index as usize].node)).collect()
 }

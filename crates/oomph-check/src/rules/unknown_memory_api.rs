@@ -36,6 +36,13 @@ def release():
         "\
 import torch
 
+torch.cuda.memory.empty_cache()
+torch.cuda.memory.reset_peak_memory_stats()
+torch.clear_autocast_cache()
+",
+        "\
+import torch
+
 if hasattr(torch.cuda, 'clear_cache'):
     torch.cuda.clear_cache()
 ",
@@ -96,7 +103,24 @@ const MEANT: &[(&str, &str)] = &[
     ("get_memory_info", "mem_get_info"),
     ("memory_info", "mem_get_info"),
     ("reset_memory_stats", "reset_peak_memory_stats"),
+    ("reset_max_memory", "reset_peak_memory_stats"),
+    ("reset_peak_memory", "reset_peak_memory_stats"),
+    ("memory_used", "memory_allocated"),
+    ("max_memory_used", "max_memory_allocated"),
+    ("peak_memory_allocated", "max_memory_allocated"),
+    ("get_free_memory", "mem_get_info"),
+    ("get_available_memory", "mem_get_info"),
 ];
+
+/// Whether a name says that the cache is to be emptied: `clear_gpu_memory`, `empty_memory`, `purge_cache`.
+fn asks_to_empty(name: &str) -> bool {
+    const VERBS: &[&str] = &["clear", "empty", "free", "release", "flush", "purge", "clean", "drop"];
+    const NOUNS: &[&str] = &["cache", "caches", "cached", "memory", "mem", "gpu", "cuda", "all", "unused", "vram"];
+    let mut words = name.split('_');
+    let verb = words.next().is_some_and(|word| VERBS.contains(&word));
+    let nouns: Vec<&str> = words.collect();
+    verb && !nouns.is_empty() && nouns.iter().all(|word| NOUNS.contains(word))
+}
 
 fn check(facts: &Facts<'_>, report: &mut Report) {
     for call in facts.calls_under("torch.") {
@@ -118,7 +142,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
 fn meant(full: &str) -> Option<&'static str> {
     let rest = full.strip_prefix("torch.")?;
     let (name, on_cuda) = match rest.strip_prefix("cuda.") {
-        Some(name) => (name, true),
+        Some(name) => (name.strip_prefix("memory.").unwrap_or(name), true),
         None => (rest, false),
     };
     if name.contains('.') || name.starts_with('_') || on_cuda && KNOWN.contains(&name) {
@@ -132,7 +156,9 @@ fn meant(full: &str) -> Option<&'static str> {
     let words = name.to_ascii_lowercase();
     let about_memory = ["memory", "cache", "mem_"].iter().any(|word| words.contains(word)) && name == words;
     let close = || KNOWN.iter().copied().find(|known| strsim::levenshtein(known, name) <= 3);
-    exact.or_else(|| about_memory.then(close).flatten())
+    let getter = || KNOWN.iter().copied().find(|known| name.strip_prefix("get_") == Some(known));
+    let emptied = asks_to_empty(name).then_some("empty_cache");
+    exact.or(emptied).or_else(getter).or_else(|| about_memory.then(close).flatten())
 }
 
 /// Whether an `if hasattr(...)` looks before it leaps.

@@ -260,3 +260,41 @@ def train(model, loader, opt, crit, first):
         loss.backward()
         opt.step()
         memory = memory.detach()
+# ---
+import torch
+
+def tries(make, loader, rates, flip):
+    for rate in rates:
+        model = make()
+        for layer in model.modules():
+            layer.register_forward_hook(flip(rate))
+        with torch.no_grad():
+            for x, y in loader:
+                print((model(x).argmax(1) == y).sum().item())
+# ---
+import torch
+
+class Trainer:
+    def step(self, batch):
+        if self.scaler is None:
+            self.scaler = torch.amp.GradScaler("cuda")
+        self.opt.zero_grad()
+        self.scaler.scale(self.net(batch).mean()).backward()
+        self.scaler.step(self.opt)
+        self.scaler.update()
+
+    def fit(self, loader):
+        for batch in loader:
+            self.step(batch)
+# ---
+import torch
+
+def generate(model):
+    with torch.no_grad():
+        return model(torch.randn(4, 512, device="cuda"))
+
+if __name__ == "__main__":
+    checkpoint = torch.load("g.pt", map_location="cuda")
+    model = make_model().cuda()
+    model.load_state_dict(checkpoint["g"])
+    generate(model)

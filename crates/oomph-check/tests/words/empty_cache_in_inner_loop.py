@@ -1,0 +1,21 @@
+import torch
+
+@torch.inference_mode()
+def encode(net, texts, tokenizer, size=64):
+    rows, start = [], 0
+    while start < len(texts):
+        batch = tokenizer(texts[start:start + size], return_tensors="pt").to("cuda")
+        rows.append(net(**batch).logits.cpu())
+        torch.cuda.empty_cache()  # <-
+        start += size
+    return rows
+# ---
+import torch
+
+@torch.no_grad()
+def score(model, images, size):
+    out = []
+    for i in range(0, len(images), size):
+        out.append(model(images[i:i + size].cuda()).cpu())
+        torch.cuda.empty_cache()  # <-
+    return torch.cat(out)

@@ -1,0 +1,12 @@
+import torch
+from torch import nn
+
+class Positions(nn.Module):
+    def __init__(self, n, dim):
+        super().__init__()
+        self.pos = nn.Parameter(torch.zeros(1, n, dim))
+        self.lin = nn.Linear(3, dim)
+
+    def forward(self, points):
+        pos = self.pos.repeat(points.size(0), 1, 1)  # <-
+        return self.lin(points) + pos
