@@ -281,8 +281,9 @@ fn kept_by_server<'a>(facts: &Facts<'a>, report: &mut Report, call: &Call<'a>, n
     });
     let functions = &facts.outline().functions;
     let uses = uses_in(facts.source.body(), name);
-    let read_later =
-        uses.iter().any(|found| functions.iter().any(|function| function.node.range().contains_range(found.name.range())));
+    let read_later = uses
+        .iter()
+        .any(|found| functions.iter().any(|function| function.node.range().contains_range(found.name.range())));
     let gone = facts.deletes().iter().any(|delete| facts.written(delete.target) == name)
         || facts.binds_of(name).any(|bind| bind.at.stmt != call.at.stmt);
     // A script's main part ends with its work; a module that others import lives on.

@@ -372,9 +372,9 @@ fn held_by_returned_optimizer(facts: &Facts<'_>, delete: &Delete<'_>, name: &str
     let mut empties = facts.calls_named("empty_cache").filter(|call| here(&call.at));
     let cleared = empties.find(|call| facts.is_always_before(&delete.at, &call.at))?;
     let dropped = facts.deletes().iter().any(|other| is_name(other.target, optimizer));
-    let rebound = facts.binds_of(optimizer).any(|other| {
-        here(&other.at) && other.at.stmt != bind.at.stmt && other.at.order < cleared.at.order
-    });
+    let rebound = facts
+        .binds_of(optimizer)
+        .any(|other| here(&other.at) && other.at.stmt != bind.at.stmt && other.at.order < cleared.at.order);
     if dropped || rebound {
         return None;
     }
@@ -464,9 +464,9 @@ fn held_by_name(facts: &Facts<'_>, delete: &Delete<'_>, name: &str) -> Option<He
     let alias = facts.binds().iter().find(|bind| {
         matches!(bind.target, Expr::Name(_))
             && bind.name != name
-            && bind
-                .value_expr
-                .is_some_and(|expr| !holder && certain(expr) && is_same_storage(expr, name) || is_item(facts, delete, bind, name))
+            && bind.value_expr.is_some_and(|expr| {
+                !holder && certain(expr) && is_same_storage(expr, name) || is_item(facts, delete, bind, name)
+            })
             && facts.is_always_before(&bind.at, &delete.at)
             && is_same_turn(facts, &bind.at, &delete.at)
     })?;

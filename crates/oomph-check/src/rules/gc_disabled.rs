@@ -76,9 +76,8 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         ["gc.collect", "gc.enable", "gc.callbacks.append"].iter().any(|name| facts.calls_to(name).next().is_some());
     for call in facts.calls_to("gc.disable") {
         let backward = facts.effects(Effect::Backward).next();
-        let loops = facts
-            .blocks()
-            .any(|(_, block)| matches!(block.kind, BlockKind::Loop(..) | BlockKind::Comprehension(..)));
+        let loops =
+            facts.blocks().any(|(_, block)| matches!(block.kind, BlockKind::Loop(..) | BlockKind::Comprehension(..)));
         let trains = backward.map(|backward| (backward.range(), "this file trains"));
         let moved = || facts.calls().iter().find(|call| facts.moves_to_gpu(call));
         let work = trains.or_else(|| moved().map(|call| (call.range(), "this file works on the GPU")));

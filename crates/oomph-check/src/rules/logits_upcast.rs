@@ -87,7 +87,8 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             continue;
         }
         // `logits.float().view(-1, vocab)` says what the scores are for.
-        let of_words = || facts.statement(call.at.stmt).is_some_and(|found| facts.written(found.node).contains("vocab"));
+        let of_words =
+            || facts.statement(call.at.stmt).is_some_and(|found| facts.written(found.node).contains("vocab"));
         if !named && !of_words() {
             continue;
         }

@@ -186,9 +186,11 @@ fn calls(facts: &Facts<'_>, call: &Call<'_>, other: &Call<'_>, hops: u32) -> boo
     let inner = |inside: &&Call<'_>| inside.at.function == Some(id.index);
     facts.is_own(id)
         && is_work(facts, other)
-        && facts.calls().iter().filter(inner).any(|inside| {
-            inside.callee == Callee::Project(wanted) || hops > 1 && calls(facts, inside, other, hops - 1)
-        })
+        && facts
+            .calls()
+            .iter()
+            .filter(inner)
+            .any(|inside| inside.callee == Callee::Project(wanted) || hops > 1 && calls(facts, inside, other, hops - 1))
 }
 
 /// Whether a call is the same work in smaller pieces, by its name: `tiled_decode` after `decode`.
