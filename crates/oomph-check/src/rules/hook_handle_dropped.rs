@@ -224,10 +224,9 @@ fn is_on_lasting_module(facts: &Facts<'_>, call: &Call<'_>) -> bool {
     }
     let born_here = receiver.born != BlockId::ELSEWHERE
         && facts.loops(&call.at).any(|turn| facts.is_inside(receiver.born, turn.block));
-    let walked = is_walked_over(facts, call);
     let own_name =
         call.receiver_expr().and_then(root_name).is_some_and(|root| is_made_in_function(facts, &call.at, root));
-    (walked || !born_here && !own_name) && !walks_over_new(facts, call)
+    !born_here && !own_name
 }
 
 /// Whether a name is bound in the function, or in the loop around, to something made there.
@@ -250,50 +249,7 @@ fn is_walk_over_modules(facts: &Facts<'_>, at: &At) -> bool {
 }
 
 fn is_repeating(facts: &Facts<'_>, found: &Loop<'_>) -> bool {
-    facts.is_per_batch(found) || found.kind == LoopKind::Epochs || is_trial(facts, found)
-}
-
-/// Whether every turn of a loop runs a model over a whole loader: one setting after the other is tried.
-fn is_trial(facts: &Facts<'_>, found: &Loop<'_>) -> bool {
-    let other = matches!(found.kind, LoopKind::Items | LoopKind::Range);
-    let in_loop = |call: &Call<'_>| {
-        facts.loops(&call.at).take_while(|turns| turns.block != found.block).any(|turns| turns.kind == LoopKind::Loader)
-    };
-    let runs =
-        |call: &Call<'_>| call.callee == Callee::Module && facts.is_inside(call.at.block, found.block) && in_loop(call);
-    let resets = facts.source.text.contains("_forward_hooks") || facts.source.text.contains("deepcopy");
-    other && !resets && facts.calls().iter().any(runs)
-}
-
-/// Whether what gets the hook is a layer that a walk over modules of a trial comes to: as old as its model.
-fn is_walked_over(facts: &Facts<'_>, call: &Call<'_>) -> bool {
-    let Some(layer) = call.receiver_expr().and_then(root_name) else { return false };
-    let tried = facts.loops(&call.at).any(|turns| is_trial(facts, &turns));
-    tried
-        && facts.loops(&call.at).any(|turns| match turns.node {
-            BlockKind::Loop(LoopKind::Parameters, Stmt::For(node)) => facts.mentions_word(node.target.range(), layer),
-            _ => false,
-        })
-}
-
-/// Whether a walk over modules goes over a model made in the same turn.
-fn walks_over_new(facts: &Facts<'_>, call: &Call<'_>) -> bool {
-    facts.loops(&call.at).any(|turns| match turns.node {
-        BlockKind::Loop(LoopKind::Parameters, Stmt::For(node)) => {
-            root_name(&node.iter).is_some_and(|root| is_made_in_function(facts, &call.at, root))
-        }
-        _ => false,
-    })
-}
-
-/// Whether a point is reached in every turn, at least for some of the layers that a loop in between walks over.
-fn is_reached(facts: &Facts<'_>, at: &At, outer: BlockId) -> bool {
-    let mut inside = facts.blocks_around(at).take_while(|(id, _)| *id != outer);
-    let walk = inside.find(|(_, block)| matches!(block.kind, BlockKind::Loop(LoopKind::Parameters, _)));
-    match walk {
-        Some((id, _)) => inside.all(|(_, block)| block.kind.is_unconditional()) && facts.is_inside(id, outer),
-        None => facts.is_unconditional_in(at, outer),
-    }
+    facts.is_per_batch(found) || found.kind == LoopKind::Epochs
 }
 
 /// Whether a method of what is computed again and again puts a hook on the object's model and then runs it.
@@ -314,7 +270,7 @@ fn is_run_here(facts: &Facts<'_>, call: &Call<'_>) -> bool {
 /// Why the registration runs many times: a loop, a `forward`, or a function called once a batch.
 fn repeated(facts: &Facts<'_>, call: &Call<'_>) -> Option<(TextRange, &'static str)> {
     if let Some(turns) = facts.loops(&call.at).find(|found| is_repeating(facts, found)) {
-        return is_reached(facts, &call.at, turns.block).then(|| (turns.head(), "once a turn of this loop"));
+        return facts.is_unconditional_in(&call.at, turns.block).then(|| (turns.head(), "once a turn of this loop"));
     }
     let function = facts.function(&call.at)?;
     let always = facts
