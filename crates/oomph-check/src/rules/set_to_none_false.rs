@@ -148,9 +148,9 @@ fn text_around<'f>(facts: &'f Facts<'_>, at: &At) -> Vec<&'f str> {
     let called = facts.calls().iter().filter(|call| call.at.function == at.function).filter_map(own);
     let callers = facts.calls().iter().filter(|call| own(call) == Some(index)).map(|call| call.at.function);
     let mut functions: Vec<u32> = called.collect();
-    for caller in callers {
-        let Some(caller) = caller else { return vec![&facts.source.text] };
-        functions.push(caller);
+    for place in callers {
+        let Some(function) = place else { return vec![&facts.source.text] };
+        functions.push(function);
     }
     functions.push(index);
     functions.iter().map(|index| facts.written(outline.functions[*index as usize].node)).collect()
