@@ -5,6 +5,7 @@
 //! - `walk`: abstract interpretation of every body, in the order it would run.
 //! - `events`: what the walk leaves behind, for rules to query through [`crate::Facts`].
 
+mod arguments;
 mod batches;
 mod binding;
 mod branches;
