@@ -35,9 +35,6 @@ const OWN_BYTES: [u64; 2] = [32 * MIB, 72 * MIB];
 /// How large those are.
 const OWN_ARENA_BYTES: [u64; 2] = [32 * MIB, 96 * MIB];
 
-/// What kernels can allocate from, and print to: 8.3 MiB in whole pages.
-const HEAP_BYTES: u64 = 10 * MIB;
-
 impl Own {
     /// Stacks grow with the number of multiprocessors: the sizes were measured for 132.
     pub(crate) fn of_card(sms: u32) -> Self {
@@ -136,12 +133,11 @@ impl<S: Source> Space<S> {
         self.open(bytes, bytes.next_multiple_of(CHUNK_BYTES))
     }
 
-    /// Stacks grow, once: they move, and leave room where they were. Beside them there is now a heap.
+    /// Stacks grow, once: they move, and leave room where they were.
     pub(crate) fn grow_stacks(&mut self) {
         let Some(address) = self.stacks.take() else { return };
         self.give_back(address, self.own.stacks_bytes);
         self.take_for_stacks(self.own.large_stacks_bytes);
-        self.take(HEAP_BYTES);
     }
 
     pub(crate) fn holds(&self, address: u64) -> bool {
