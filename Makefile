@@ -85,6 +85,10 @@ bench: setup $(VENV)/.truth ## Measure speed and memory against the targets
 	$(BIN)/python benches/plan_cost.py
 	$(BIN)/python benches/check_speed.py
 
+.PHONY: recall
+recall: setup ## Say how many labelled bugs `oomph check` finds, by rule, and its false alarms
+	OOMPH=$(CURDIR)/$(OOMPH) $(BIN)/python corpus/check/score.py --misses
+
 .PHONY: fuzz
 fuzz: ## Throw random bytes at the readers for FUZZ_SECONDS each
 	fuzz/run $(FUZZ_SECONDS)

@@ -69,6 +69,12 @@ pub struct Loop<'a> {
 }
 
 impl Loop<'_> {
+    /// The loop as what runs once a batch.
+    #[must_use]
+    pub fn turn(&self) -> Turn {
+        Turn { block: self.block, head: self.head() }
+    }
+
     /// The line that opens the loop.
     #[must_use]
     pub fn head(&self) -> TextRange {
@@ -294,6 +300,11 @@ impl<'a> Facts<'a> {
     #[must_use]
     pub fn statements(&self) -> &[Statement<'a>] {
         &self.log.statements
+    }
+
+    /// Every statement within a block.
+    pub fn statements_in(&self, block: BlockId) -> impl Iterator<Item = &Statement<'a>> {
+        self.statements().iter().filter(move |statement| self.is_inside(statement.block, block))
     }
 
     /// Every block.

@@ -71,11 +71,16 @@ impl<'a> Facts<'a> {
     #[must_use]
     pub fn turn(&self, at: &At) -> Option<Turn> {
         if let Some(batches) = self.batch_loop(at) {
-            return Some(Turn { block: batches.block, head: batches.head() });
+            return Some(batches.turn());
         }
-        let function = self.function(at)?;
-        (self.is_called_per_batch(at) || self.is_training_step(at))
-            .then(|| Turn { block: self.function_block(at), head: function.node.name.range() })
+        (self.is_called_per_batch(at) || self.is_training_step(at)).then(|| self.function_turn(at))?
+    }
+
+    /// The function around a point as what runs once a batch.
+    #[must_use]
+    pub fn function_turn(&self, at: &At) -> Option<Turn> {
+        let head = self.function(at)?.node.name.range();
+        Some(Turn { block: self.function_block(at), head })
     }
 
     /// Whether the function a point is in goes back and steps once a call, outside of loops.

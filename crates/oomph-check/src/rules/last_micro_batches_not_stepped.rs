@@ -366,7 +366,5 @@ fn steps_otherwise(facts: &Facts<'_>, step: &Call<'_>, batches: &Loop<'_>) -> bo
 
 /// Whether the loop is left or batches are skipped on purpose.
 fn leaves(facts: &Facts<'_>, batches: &Loop<'_>) -> bool {
-    let statements = facts.statements().iter();
-    let mut inside = statements.filter(|statement| facts.is_inside(statement.block, batches.block));
-    inside.any(|statement| matches!(statement.node, Stmt::Break(_)))
+    facts.statements_in(batches.block).any(|statement| matches!(statement.node, Stmt::Break(_)))
 }

@@ -3,7 +3,7 @@
 use crate::analysis::events::{BlockKind, Call, LoopKind, StoreKind};
 use crate::analysis::guesses::is_loader_name;
 use crate::analysis::value::Kind;
-use crate::facts::{Facts, Loop, Turn};
+use crate::facts::{Facts, Loop};
 use crate::finding::Level;
 use crate::python::ast::Comprehension;
 use crate::python::{Expr, Ranged, Stmt};
@@ -153,7 +153,7 @@ fn check_loops(facts: &Facts<'_>, report: &mut Report) {
         };
         let BlockKind::Loop(_, Stmt::For(node)) = turns.node else { continue };
         let target = batch_target(&node.target, &node.iter);
-        let turn = Turn { block: turns.block, head: turns.head() };
+        let turn = turns.turn();
         let whole = keeps_batch(target, store.value_expr) && is_loader(facts, &node.iter);
         let always = facts.is_unconditional_in(&store.at, turns.block) && !leaves(facts, &turns);
         if !whole || !always || !facts.is_carried(store, &turn) || is_cut_short(facts, &node.iter) {
@@ -183,8 +183,7 @@ fn is_loader(facts: &Facts<'_>, iter: &Expr) -> bool {
 
 /// Whether a loop is left before its end.
 fn leaves(facts: &Facts<'_>, turns: &Loop<'_>) -> bool {
-    let mut inside = facts.statements().iter().filter(|statement| facts.is_inside(statement.block, turns.block));
-    inside.any(|statement| matches!(statement.node, Stmt::Break(_) | Stmt::Return(_)))
+    facts.statements_in(turns.block).any(|statement| matches!(statement.node, Stmt::Break(_) | Stmt::Return(_)))
 }
 
 /// What stands for the batch in a loop's target: `batch` of `for i, batch in enumerate(loader)`.

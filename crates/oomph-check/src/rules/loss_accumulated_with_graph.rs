@@ -171,16 +171,14 @@ fn turn<'a>(facts: &Facts<'a>, store: &Store<'a>) -> Option<Turn> {
         return None;
     }
     if let Some(batches) = facts.batch_loop(&store.at) {
-        return Some(Turn { block: batches.block, head: batches.head() });
+        return Some(batches.turn());
     }
     let module = facts.class_kind(&store.at).is_module();
     if store.kind == StoreKind::Rebind && !store.value_expr.is_bin_op_expr() {
         return None;
     }
     if facts.kind_at(&store.at) == FunctionKind::TrainingStep {
-        let head = facts.function(&store.at)?.node.name.range();
-        let turn = Turn { block: facts.function_block(&store.at), head };
-        return matches!(store.root, Root::SelfAttribute(_)).then_some(turn);
+        return matches!(store.root, Root::SelfAttribute(_)).then(|| facts.function_turn(&store.at))?;
     }
     if let Some(turn) = facts.turn(&store.at) {
         // A module adds up auxiliary losses of one pass on itself, for whoever trains it.
@@ -200,7 +198,7 @@ fn evaluated_loop<'a>(facts: &Facts<'a>, store: &Store<'a>) -> Option<Turn> {
     let passes: Vec<_> = facts.forward_passes(&store.value, &store.at).collect();
     let around = |turns: &Loop<'_>| !passes.is_empty() && passes.iter().all(|pass| turns.range.contains_range(*pass));
     let turns = facts.loops(&store.at).find(around)?;
-    (turns.kind != LoopKind::Parameters).then(|| Turn { block: turns.block, head: turns.head() })
+    (turns.kind != LoopKind::Parameters).then(|| turns.turn())
 }
 
 /// Whether a function plays in an environment, in a file that trains nothing.

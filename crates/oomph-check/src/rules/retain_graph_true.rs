@@ -181,7 +181,7 @@ fn flag<'a>(call: &Call<'a>) -> Option<&'a Expr> {
 /// The innermost loop around a backward pass if it runs once a batch, or the function that takes one step.
 fn turn<'a>(facts: &Facts<'a>, call: &Call<'a>) -> Option<Turn> {
     match facts.loops(&call.at).next() {
-        Some(turns) => facts.is_per_batch(&turns).then(|| Turn { block: turns.block, head: turns.head() }),
+        Some(turns) => facts.is_per_batch(&turns).then(|| turns.turn()),
         None => facts.is_training_step(&call.at).then(|| facts.turn(&call.at)).flatten(),
     }
 }

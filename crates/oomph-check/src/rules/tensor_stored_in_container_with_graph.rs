@@ -155,16 +155,15 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
 /// What adds something on every turn, and where the whole is detached if that is what shows that no graph is wanted.
 fn turn<'a>(facts: &Facts<'a>, store: &Store<'a>) -> Option<(Turn, Option<TextRange>)> {
     if let Some(batches) = facts.batch_loop(&store.at) {
-        return Some((Turn { block: batches.block, head: batches.head() }, None));
+        return Some((batches.turn(), None));
     }
     if let (Some(turns), Some(late)) = (facts.loops(&store.at).next(), detached_late(facts, store)) {
-        return Some((Turn { block: turns.block, head: turns.head() }, Some(late)));
+        return Some((turns.turn(), Some(late)));
     }
     let calls = facts.kind_at(&store.at) == FunctionKind::Forward
         || facts.class_kind(&store.at) == ClassKind::Framework && facts.runs_per_batch(&store.at);
-    if let (true, Root::SelfAttribute(_), Some(function)) = (calls, store.root, facts.function(&store.at)) {
+    if let (true, Root::SelfAttribute(_), Some(turn)) = (calls, store.root, facts.function_turn(&store.at)) {
         let kept = !facts.is_back_propagated_elsewhere(store) && !is_emptied_elsewhere(facts, store);
-        let turn = Turn { block: facts.function_block(&store.at), head: function.node.name.range() };
         return kept.then_some((turn, None));
     }
     // A module, Lightning's or a plain one, has rules of its own.

@@ -30,10 +30,8 @@ pub(crate) struct Own {
     large_stacks_bytes: u64,
 }
 
-/// What the driver takes from its first two arenas.
-const OWN_BYTES: [u64; 2] = [32 * MIB, 72 * MIB];
-/// How large those are.
-const OWN_ARENA_BYTES: [u64; 2] = [32 * MIB, 96 * MIB];
+/// What the driver takes from its first two arenas, and how large those are.
+const OWN_BYTES: [(u64, u64); 2] = [(32 * MIB, 32 * MIB), (72 * MIB, 96 * MIB)];
 
 impl Own {
     /// Stacks grow with the number of multiprocessors: the sizes were measured for 132.
@@ -95,7 +93,7 @@ impl<S: Source> Space<S> {
     pub(crate) fn new(source: S, own: Own) -> Self {
         let mut space = Self { source, arenas: Vec::new(), own, stacks: None };
         // Where there are no addresses for these, requests will fail, and say so.
-        for (bytes, arena_bytes) in OWN_BYTES.into_iter().zip(OWN_ARENA_BYTES) {
+        for (bytes, arena_bytes) in OWN_BYTES {
             space.open(bytes, arena_bytes);
         }
         space.stacks = space.take_for_stacks(own.stacks_bytes);
