@@ -1,7 +1,10 @@
 //! The rules about a file itself and its comments to oomph. They look at what the other rules found, so they are not
 //! in [`rules::ALL`], but they have names, pages and settings like the others.
 
+use rustc_hash::FxHashSet;
+
 use crate::finding::{Finding, Level, Safety};
+use crate::python::SyntaxError;
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
 use crate::rules;
@@ -85,11 +88,88 @@ pub(crate) fn report(
     findings.extend(report.into_findings().into_iter().filter_map(|finding| choice.apply(finding)));
 }
 
-/// Every place the parser complained about.
+/// The first place the parser complained about, once a file or once a cell: one slip makes it complain of what follows.
 pub(crate) fn syntax_errors(source: &Source, choices: FileChoices, findings: &mut Vec<Finding>) {
+    let errors = source.syntax_errors();
+    let mut seen = FxHashSet::default();
+    let firsts = errors.iter().filter(|error| seen.insert(source.position(error.range.start()).cell));
     report(choices, &SYNTAX_ERROR, findings, |report| {
-        for error in source.syntax_errors() {
-            report.add(&error.range, format!("Not valid Python: {}", error.message));
+        for first in firsts {
+            let cell = source.position(first.range.start()).cell;
+            let own = || errors.iter().filter(|error| source.position(error.range.start()).cell == cell);
+            let older = own().find_map(|error| older_python(source, error));
+            let (of, unit) = (older.unwrap_or("Python"), if cell.is_some() { "cell" } else { "file" });
+            let rest = if source.is_walked() {
+                format!("the rest of the {unit} is checked as far as it can be read")
+            } else {
+                format!("the {unit} is not checked")
+            };
+            report.add(&first.range, format!("Not valid {of}: {}; {rest}", first.message));
         }
     });
+}
+
+/// What the line of a complaint shows the file to be written for, where that is not today's Python.
+fn older_python(source: &Source, error: &SyntaxError) -> Option<&'static str> {
+    const PYTHON_2: &str = "Python 3 (this looks like Python 2)";
+    let line = source.slice(source.line_range(source.line_of(error.range.start()))).trim();
+    let statement = |word: &str| {
+        let rest = line.strip_prefix(word).filter(|rest| rest.starts_with([' ', '"', '\'', '`']));
+        rest.is_some_and(|rest| !rest.trim_start().starts_with(['=', '.', ',', ':', '[']))
+    };
+    let comma = line.starts_with("except ") || line.starts_with("raise ");
+    if line.contains("async=") {
+        return Some("Python since 3.7 (`async` is a keyword; torch calls it `non_blocking`)");
+    }
+    let old = statement("print") || statement("exec") || comma && line.contains(',') || line.contains("<>");
+    (old || line.matches('`').count() == 2).then_some(PYTHON_2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(source: &Source) -> Vec<String> {
+        let mut findings = Vec::new();
+        syntax_errors(source, FILE_RULES.map(|_| Choice::Selected), &mut findings);
+        findings.into_iter().map(|finding| finding.message).collect()
+    }
+
+    fn told_of(text: &str) -> Vec<String> {
+        told(&Source::parse("a.py", text.to_owned()))
+    }
+
+    #[test]
+    fn a_file_is_complained_of_once() {
+        let [only] = &told_of("x = (\ny = 1\nfor in z\nclass\n")[..] else { panic!("one finding") };
+        assert!(only.starts_with("Not valid Python: "), "{only}");
+        assert!(only.ends_with("; the rest of the file is checked as far as it can be read"), "{only}");
+        assert!(told_of("print('fine')\n").is_empty());
+    }
+
+    #[test]
+    fn each_cell_is_complained_of_once() {
+        let cell = |text: &str| serde_json::json!({"cell_type": "code", "source": text, "metadata": {}, "outputs": [], "execution_count": null});
+        let cells = [cell("for in x\nclass\n"), cell("y = 1\n"), cell("print y\nprint y\n")];
+        let json = serde_json::json!({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5});
+        let source = Source::parse_notebook("a.ipynb", &json.to_string()).expect("a notebook");
+        let told = told(&source);
+        assert_eq!(told.len(), 2, "{told:?}");
+        assert!(told[0].ends_with("the rest of the cell is checked as far as it can be read"), "{told:?}");
+        assert!(told[1].starts_with("Not valid Python 3 (this looks like Python 2): "), "{told:?}");
+    }
+
+    #[test]
+    fn older_python_is_named() {
+        let old =
+            ["print x\n", "print 'x', y\n", "exec 'x'\n", "raise Value, 'x'\n", "y = `x`\n", "print >>f, x, y z\n"];
+        for text in old {
+            assert!(told_of(text)[0].contains("looks like Python 2"), "{text}: {:?}", told_of(text));
+        }
+        let call = told_of("x = x.cuda(async=True)\n");
+        assert!(call[0].contains("`async` is a keyword"), "{call:?}");
+        for text in ["printer x\n", "print = = 1\n", "!pip install torch\n"] {
+            assert!(!told_of(text)[0].contains("Python 2"), "{text}");
+        }
+    }
 }

@@ -120,6 +120,12 @@ impl Source {
         self.tree.comments()
     }
 
+    /// Whether its statements are looked at: those that nest too deep to walk are not.
+    #[must_use]
+    pub fn is_walked(&self) -> bool {
+        !self.tree.too_deep
+    }
+
     /// The statements of the module; empty when they nest too deep to walk.
     #[must_use]
     pub fn body(&self) -> &[Stmt] {

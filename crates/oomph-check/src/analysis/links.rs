@@ -15,6 +15,13 @@ impl Tables<'_> {
         closure(above, |of| imported[of as usize].clone())
     }
 
+    /// Whether another file of the project imports this one.
+    #[must_use]
+    pub fn is_imported(&self, file: u32) -> bool {
+        let imported = self.imported.get_or_init(|| self.import_graph());
+        imported.iter().enumerate().any(|(of, imports)| of != file as usize && imports.contains(&file))
+    }
+
     fn import_graph(&self) -> Vec<Vec<u32>> {
         let of_file = |(file, outline): (usize, &super::outline::Outline<'_>)| {
             let names = outline.imports.values().chain(&outline.stars);

@@ -108,10 +108,15 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
     }
 }
 
-/// Whether the call stands under a question for `requires_grad` of its inputs: the reentrant way works there.
+/// Whether its inputs are known to need gradients: asked for around the call, or made so in it. The reentrant way works
+/// there.
 fn asks_inputs(facts: &Facts<'_>, call: &Call<'_>) -> bool {
     let inputs = call.node.arguments.args.iter().skip(1).map(|input| facts.written(input).trim_start_matches('*'));
     let inputs: Vec<&str> = inputs.collect();
+    // `checkpoint(block, x.requires_grad_())`: one of them is made to need a gradient.
+    if inputs.iter().any(|input| input.contains("requires_grad_(")) {
+        return true;
+    }
     let asks = |test: &str| {
         inputs.iter().any(|input| {
             let one = test.contains(&format!("{input}.requires_grad"));

@@ -1,9 +1,9 @@
 //! `checkpoint-whole-model`: one checkpoint around everything saves nothing.
 
-use crate::analysis::events::{Callee, LoopKind};
-use crate::facts::{Facts, FunctionKind};
+use crate::analysis::events::{Call, Callee, LoopKind};
+use crate::facts::{Effect, Facts, FunctionKind};
 use crate::finding::Level;
-use crate::python::Expr;
+use crate::python::{Expr, Ranged};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
 use crate::uses::last_name;
@@ -103,8 +103,23 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             continue;
         }
         let name = facts.written(model);
+        let proven = is_the_only_pass(facts, call, model);
         report
             .add(call, format!("All activations of `{name}` come back at once in backward: the peak stays the same"))
+            .level(if proven { Level::Warning } else { Level::Info })
             .because(model, "the whole model is one checkpoint");
     }
+}
+
+/// Whether what it gives goes back in the same function, after no other pass: several checkpoints before one backward do
+/// save memory.
+fn is_the_only_pass(facts: &Facts<'_>, call: &Call<'_>, model: &Expr) -> bool {
+    let own = |other: &&Call<'_>| other.at.function == call.at.function;
+    let goes_back = facts.effects(Effect::Backward).filter(own).any(|back| back.at.order > call.at.order);
+    let is_pass = |other: &&Call<'_>| {
+        let again = other.node.func.as_ref() == model || facts.written(&*other.node.func) == facts.written(model);
+        let checkpointed = facts.full_name(other).is_some_and(|name| name.starts_with("torch.utils.checkpoint."));
+        other.node.range() != call.node.range() && (again || checkpointed)
+    };
+    goes_back && !facts.calls().iter().filter(own).any(|other| is_pass(&other))
 }

@@ -12,7 +12,7 @@ use crate::uses::last_name;
 pub(super) static RULE: Rule = Rule {
     name: "checkpoint-with-cache",
     group: Group::Operations,
-    level: Level::Warning,
+    level: Level::Info,
     fix: Some(Safety::Unsafe),
     summary: "A model trains with gradient checkpointing and `use_cache=True`.",
     why: "Checkpointing drops activations to compute them again; the cache keeps the keys and values of every layer for a \

@@ -1,6 +1,6 @@
 //! `ctx-attribute-in-custom-function`: an output kept on `ctx` keeps itself alive.
 
-use crate::analysis::events::{Bind, Store, StoreKind};
+use crate::analysis::events::{At, Bind, Store, StoreKind};
 use crate::analysis::tables::ClassKind;
 use crate::analysis::value::Kind;
 use crate::facts::{Facts, FunctionKind};
@@ -185,6 +185,36 @@ class Split(torch.autograd.Function):
         "\
 import torch
 
+class Count(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        counts = (x > 0).sum(-1)
+        ctx.for_backward = (counts, x.shape)
+        ctx.mark_non_differentiable(counts)
+        return x * 2, counts
+
+    @staticmethod
+    def backward(ctx, grad, _):
+        return grad * 2
+",
+        "\
+import torch
+
+class Invertible(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        y = x.exp()
+        ctx.outputs = [y]
+        return y
+
+    @staticmethod
+    def backward(ctx, grad):
+        y = ctx.outputs.pop()
+        return grad * y
+",
+        "\
+import torch
+
 class Pad(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, width):
@@ -235,10 +265,13 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         }
         let held = matches!(store.value.kind, Kind::Tensor | Kind::Unknown)
             || matches!(store.value_expr, Expr::Tuple(_) | Expr::List(_) | Expr::Dict(_));
-        if !held || is_non_differentiable(facts, store) {
+        if !held || is_let_go_in_backward(facts, store) {
             continue;
         }
         let Some((output, range)) = output_kept(facts, store) else { continue };
+        if is_non_differentiable(facts, store, output) {
+            continue;
+        }
         let target = facts.source.slice(store.target.range());
         report
             .add(
@@ -339,10 +372,23 @@ fn is_rebound_between(facts: &Facts<'_>, store: &Store<'_>, name: &Expr, until: 
     })
 }
 
-fn is_non_differentiable(facts: &Facts<'_>, store: &Store<'_>) -> bool {
-    let kept = facts.source.slice(store.value_expr.range());
+/// Whether an output has no graph, and so no way back to `ctx`.
+fn is_non_differentiable(facts: &Facts<'_>, store: &Store<'_>, output: &str) -> bool {
     facts.calls_named("mark_non_differentiable").any(|call| {
-        call.at.function == store.at.function
-            && call.node.arguments.args.iter().any(|arg| facts.source.slice(arg.range()) == kept)
+        let marked = |arg: &Expr| items_of(arg).iter().any(|item| facts.written(*item) == output);
+        call.at.function == store.at.function && call.node.arguments.args.iter().any(marked)
     })
+}
+
+/// Whether `backward` of the same class lets it go, which breaks the cycle: `ctx.y.pop()`, `del ctx.y`, `ctx.y = None`.
+fn is_let_go_in_backward(facts: &Facts<'_>, store: &Store<'_>) -> bool {
+    let Expr::Attribute(kept) = store.target else { return false };
+    let kept = kept.attr.as_str();
+    let in_backward =
+        |at: &At| facts.function_name(at) == "backward" && facts.class_at(at) == facts.class_at(&store.at);
+    let is_kept = |expr: &Expr| matches!(expr, Expr::Attribute(found) if found.attr.as_str() == kept);
+    let popped = ["pop", "clear", "popleft"].into_iter().flat_map(|name| facts.calls_named(name));
+    popped.into_iter().any(|call| in_backward(&call.at) && call.receiver_expr().is_some_and(is_kept))
+        || facts.deletes().iter().any(|delete| in_backward(&delete.at) && is_kept(delete.target))
+        || facts.binds_of(kept).any(|bind| in_backward(&bind.at) && is_kept(bind.target))
 }

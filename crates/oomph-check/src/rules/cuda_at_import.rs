@@ -1,6 +1,7 @@
 //! `cuda-at-import`: importing a module opens a CUDA context.
 
-use crate::analysis::events::{BlockKind, Call};
+use crate::analysis::events::{BlockKind, Call, Callee};
+use crate::analysis::value::Kind;
 use crate::facts::Facts;
 use crate::finding::Level;
 use crate::report::Report;
@@ -91,9 +92,11 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
     });
     let Some(call) = touch else { return };
     let text = facts.written(call);
-    let text = if text.contains('\n') || text.len() > 60 { "this" } else { text };
+    let text = if text.contains('\n') || text.len() > 60 { "This".to_owned() } else { format!("`{text}`") };
+    let imported = facts.tables().is_imported(facts.file_index());
     report
-        .add(call, format!("`{text}` opens a CUDA context in every process that imports this module"))
+        .add(call, format!("{text} opens a CUDA context in every process that imports this module"))
+        .level(if imported || !runs_by_itself(facts) { Level::Warning } else { Level::Info })
         .because(call, "runs when the module is imported");
 }
 
@@ -102,6 +105,16 @@ fn runs_at_import(facts: &Facts<'_>, call: &Call<'_>) -> bool {
         .blocks_around(&call.at)
         .any(|(_, block)| matches!(block.kind, BlockKind::Main | BlockKind::Lambda | BlockKind::If(_)));
     call.at.function.is_none() && !guarded
+}
+
+/// Whether the file may be a script: it has a part for that, or calls or makes at its top level what it defines.
+fn runs_by_itself(facts: &Facts<'_>) -> bool {
+    let guarded = facts.blocks().any(|(_, block)| matches!(block.kind, BlockKind::Main));
+    let own = |call: &Call<'_>| {
+        let defined = matches!(call.callee, Callee::Project(_)) || matches!(call.result.kind, Kind::Instance(_));
+        call.at.function.is_none() && (defined || call.result.class.is_some())
+    };
+    guarded || facts.calls().iter().any(own)
 }
 
 /// Whether the file is there to be imported: it defines things and does nothing else at its top level but bind names.

@@ -7,6 +7,7 @@ use crate::finding::Level;
 use crate::python::{Expr, Ranged};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::uses::{last_name, string_of};
 
 pub(super) static RULE: Rule = Rule {
     name: "cuda-in-getitem-or-collate",
@@ -210,9 +211,11 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             continue;
         }
         let with_workers = with_workers.filter(|_| !tied.is_empty());
+        // Forked workers cannot start CUDA at all, so code that runs has none, unless it says that it does.
+        let sure = elsewhere || with_workers.is_some_and(|loader| surely_has_workers(facts, loader));
         report
             .add(call, format!("`{part}` runs in the loader's workers: each of them opens a CUDA context here"))
-            .level(if with_workers.is_some() { Level::Error } else { Level::Warning })
+            .level(if sure { Level::Error } else { Level::Info })
             .because(call, "this puts data on the GPU")
             .because_if(with_workers.map(Ranged::range), "this loader has workers");
     }
@@ -260,6 +263,30 @@ fn has_workers(facts: &Facts<'_>, loader: &Call<'_>) -> bool {
         Some(workers) => !facts.is_always(workers, 0),
         None => loader.has_star(),
     }
+}
+
+/// Whether a loader has workers whatever the user asks for: a number in plain sight, by name or as the only default.
+fn surely_has_workers(facts: &Facts<'_>, loader: &Call<'_>) -> bool {
+    let some = |expr: &Expr| number_of(facts, expr).is_some_and(|number| number > 0);
+    if let Some(workers) = loader.keyword("num_workers").or_else(|| loader.arg(5)) {
+        let mut given = last_name(workers).map(|name| facts.given_to(name)).into_iter().flatten().peekable();
+        return some(workers) || given.peek().is_some() && given.all(some);
+    }
+    // `DataLoader(data, **options)`: what the options of this file say.
+    let options = facts.calls_to("dict").filter_map(|made| made.keyword("num_workers"));
+    let written = facts.binds().iter().filter_map(|bind| match bind.value_expr {
+        Some(Expr::Dict(dict)) => dict.items.iter().find_map(|item| {
+            let named = item.key.as_ref().and_then(string_of) == Some("num_workers");
+            named.then_some(&item.value)
+        }),
+        _ => None,
+    });
+    let mut all = options.chain(written).peekable();
+    all.peek().is_some() && all.all(some)
+}
+
+fn number_of(facts: &Facts<'_>, expr: &Expr) -> Option<u32> {
+    matches!(expr, Expr::NumberLiteral(_)).then(|| facts.written(expr).parse().ok())?
 }
 
 /// Whether the call stands under a test of which process this is.

@@ -1,10 +1,10 @@
 //! `ddp-without-set-device`: every rank opens a context on GPU 0.
 
-use crate::analysis::events::Call;
+use crate::analysis::events::{BlockKind, Call};
 use crate::analysis::outline::Usage;
 use crate::facts::Facts;
 use crate::finding::Level;
-use crate::python::{Expr, Ranged};
+use crate::python::{Expr, Ranged, TextRange};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
 use crate::uses::{last_name, string_of};
@@ -168,7 +168,8 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         return;
     }
     let Some(start) = starts.next() else { return };
-    if let Some(touch) = facts.calls().iter().find(|call| means_current_device(facts, call)) {
+    let alone = |call: &Call<'_>| is_for_one_process(facts, call);
+    if let Some(touch) = facts.calls().iter().find(|call| means_current_device(facts, call) && !alone(call)) {
         let text = facts.written(touch);
         let text = text.lines().next().unwrap_or(text);
         report
@@ -176,8 +177,11 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             .because(start, "one process a GPU starts here")
             .because(&start.range(), "`torch.cuda.set_device` is called nowhere in the program");
     } else if wraps_model(facts) {
+        let asks = facts.calls().iter().find_map(|call| asks_for_current(facts, call));
         report
             .add(start, "No process chooses its GPU: whatever asks for \"the current one\" opens a context on GPU 0")
+            .level(if asks.is_some() { Level::Warning } else { Level::Info })
+            .because_if(asks, "this asks for the current one")
             .because(start, "one process a GPU starts here, for `DistributedDataParallel`")
             .because(&start.range(), "`torch.cuda.set_device` is called nowhere in the program");
     }
@@ -223,6 +227,27 @@ fn wraps_model(facts: &Facts<'_>) -> bool {
         let aliases = outline.imports.iter().filter(|(_, full)| full.ends_with(".DistributedDataParallel"));
         aliases.map(|(name, _)| *name).chain([DDP]).any(|name| outline.usage(name).any(Usage::CALLED))
     })
+}
+
+/// Whether a call stands where a program that may run as one process does so: in the other branch of a test for that.
+fn is_for_one_process(facts: &Facts<'_>, call: &Call<'_>) -> bool {
+    let about_processes = |test: &Expr| {
+        let text = facts.written(test).to_ascii_lowercase();
+        ["dist", "rank", "world", "ddp", "gpu", "parallel", "multi"].iter().any(|word| text.contains(word))
+    };
+    facts.blocks_around(&call.at).any(|(_, block)| match block.kind {
+        BlockKind::Else(test) | BlockKind::If(Some(test)) => about_processes(test),
+        _ => false,
+    })
+}
+
+/// A call that opens a context on the current device though it puts nothing there: an emptied cache, pinned memory.
+fn asks_for_current(facts: &Facts<'_>, call: &Call<'_>) -> Option<TextRange> {
+    const CURRENT: &[&str] =
+        &["torch.cuda.empty_cache", "torch.cuda.synchronize", "torch.cuda.mem_get_info", "torch.cuda.Stream"];
+    let by_name = facts.full_name(call).is_some_and(|name| CURRENT.contains(&name)) && call.node.arguments.is_empty();
+    let pinned = (call.name == "DataLoader" && call.keyword_is("pin_memory", true)).then(|| call.keyword("pin_memory"));
+    pinned.flatten().map(Ranged::range).or_else(|| by_name.then(|| call.range()))
 }
 
 /// Whether a call uses the current device, whatever that is.

@@ -1,11 +1,12 @@
 //! `exception-object-kept`: a stored exception keeps the failed step's tensors.
 
-use crate::analysis::events::{At, BlockKind, Call, Callee, StoreKind};
+use crate::analysis::events::{At, BlockKind, Call, Callee, Root, Store, StoreKind};
+use crate::analysis::outline::FunctionDef;
 use crate::analysis::value::{BlockId, Kind, Value};
 use crate::facts::Facts;
 use crate::finding::{Edit, Level, Safety};
 use crate::python::ast::ExceptHandlerExceptHandler;
-use crate::python::{Expr, Ranged, TextRange};
+use crate::python::{Expr, Ranged, Stmt, TextRange};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
 
@@ -101,6 +102,29 @@ def with_retries(model, batch, sizes):
         },
     ],
     silent_on: &[
+        "\
+import threading
+import torch
+
+def parallel(modules, inputs):
+    results = {}
+
+    def worker(i, module, x):
+        try:
+            results[i] = module(x)
+        except RuntimeError as error:
+            results[i] = error
+
+    threads = [threading.Thread(target=worker, args=(i, m, x)) for i, (m, x) in enumerate(zip(modules, inputs))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for result in results.values():
+        if isinstance(result, Exception):
+            raise result
+    return results
+",
         "\
 import logging
 import torch
@@ -221,6 +245,7 @@ fn kept<'a>(
         let of_exception = matches!(store.target, Expr::Attribute(target) if is_caught(&target.value, handler));
         if lasting
             && !of_exception
+            && !is_raised_around(facts, store)
             && is_in(facts, &store.at, block)
             && holds_exception(facts, &store.value, store.value_expr)
         {
@@ -237,6 +262,24 @@ fn kept<'a>(
     found.sort_by_key(|(place, ..)| place.start());
     found.dedup_by_key(|(place, ..)| place.start());
     found
+}
+
+/// Whether a function of a function keeps it in a name of the outer one, which raises it: `results[i] = e` in a thread.
+fn is_raised_around(facts: &Facts<'_>, store: &Store<'_>) -> bool {
+    let Root::Outer(name) = store.root else { return false };
+    let Some(inner) = facts.function(&store.at) else { return false };
+    let around = facts.outline().functions.iter().filter(|outer| {
+        outer.node.range() != inner.node.range() && outer.node.range().contains_range(inner.node.range())
+    });
+    let raises = |outer: &FunctionDef<'_>| {
+        let own = facts.binds_of(name).any(|bind| outer.node.range().contains_range(bind.target.range()));
+        own && facts.statements().iter().any(|statement| {
+            matches!(statement.node, Stmt::Raise(_))
+                && outer.node.range().contains_range(statement.node.range())
+                && !inner.node.range().contains_range(statement.node.range())
+        })
+    };
+    around.into_iter().any(raises)
 }
 
 fn is_in(facts: &Facts<'_>, at: &At, block: BlockId) -> bool {
@@ -269,7 +312,6 @@ fn work_follows(facts: &Facts<'_>, at: &At, block: BlockId, name: &str) -> bool 
 
 /// Whether the loop goes on after this point: no `break`, `return` or `raise` follows in the same suite.
 fn stays_in(facts: &Facts<'_>, at: &At, turns: BlockId) -> bool {
-    use crate::python::Stmt;
     let Some(statement) = facts.statement(at.stmt) else { return false };
     let leaves = |stmt: &Stmt| matches!(stmt, Stmt::Break(_) | Stmt::Return(_) | Stmt::Raise(_));
     let in_handler = facts.blocks_around(at).take_while(|(id, _)| *id != turns);

@@ -128,6 +128,17 @@ class Attention(nn.Module):
 import torch
 from torch import nn
 
+class Critic(nn.Module):
+    def forward(self, x, agent):
+        queries = self.query(x[:, agent]).unsqueeze(1)
+        scores = torch.bmm(queries, self.key(x).transpose(1, 2))
+        weights = torch.softmax(scores, dim=-1)
+        return torch.bmm(weights, self.value(x))
+",
+        "\
+import torch
+from torch import nn
+
 class Attention(nn.Module):
     def forward(self, q, k, v):
         scores = q @ k.transpose(-2, -1)
@@ -211,12 +222,14 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             continue;
         }
         let Some(product) = product_of(facts, call, scores, 6) else { continue };
-        let Some(second) = only_multiplied(facts, call) else { continue };
-        if is_over_channels(facts, call) {
+        let Some(Multiplied { place: second, also_kept }) = only_multiplied(facts, call) else { continue };
+        if is_over_channels(facts, call) || asks_once(facts, call, product) {
             continue;
         }
+        // Weights that are also put on the module may be looked at from elsewhere.
         report
             .add(call, "The table of attention weights is written out and kept for backward, once a head")
+            .level(if also_kept { Level::Info } else { Level::Warning })
             .because(&product, "scores of every query against every key")
             .because(&second, "the weights go into this product and nowhere else");
     }
@@ -249,6 +262,16 @@ fn softmax_of<'a>(facts: &Facts<'a>, call: &Call<'a>) -> Option<&'a Expr> {
 /// Whether channels attend to channels, by the temperature such layers learn: that table is small.
 fn is_over_channels(facts: &Facts<'_>, call: &Call<'_>) -> bool {
     facts.body_around(&call.at).iter().any(|stmt| facts.written(stmt).contains("temperature"))
+}
+
+/// Whether there is one query only, and so one row of weights: `query.unsqueeze(1)`, `x[:, :1]`.
+fn asks_once(facts: &Facts<'_>, call: &Call<'_>, product: TextRange) -> bool {
+    const ONE: &[&str] = &[".unsqueeze(1)", ".unsqueeze(-2)", "[:, :1]", "[:, 0:1]", "[:, -1:]", "[:, None]"];
+    let text = facts.source.slice(product);
+    let first = text.split_once('(').filter(|(before, _)| !before.contains('@')).map_or(text, |(_, after)| after);
+    let name = first.split(|c: char| !c.is_alphanumeric() && c != '_').find(|word| !word.is_empty());
+    let made = name.and_then(|name| last_bound(facts, &call.at, name)).map_or("", |expr| facts.written(expr));
+    ONE.iter().any(|way| made.ends_with(way))
 }
 
 /// What scores are, seen through scaling and masking.
@@ -404,11 +427,18 @@ fn last_bound<'a>(facts: &Facts<'a>, at: &At, name: &str) -> Option<&'a Expr> {
     }
 }
 
+/// The product that reads the weights.
+struct Multiplied {
+    place: TextRange,
+    /// They are also put on an object, where the program does not look.
+    also_kept: bool,
+}
+
 /// The product that alone reads the weights; dropout and casts in between are read through.
-fn only_multiplied<'a>(facts: &Facts<'a>, call: &Call<'a>) -> Option<TextRange> {
+fn only_multiplied<'a>(facts: &Facts<'a>, call: &Call<'a>) -> Option<Multiplied> {
     let around = facts.around(call);
     if let Some(place) = multiplied(call.node.range(), &around) {
-        return Some(place);
+        return Some(Multiplied { place, also_kept: false });
     }
     let statement = facts.statement(call.at.stmt)?.node;
     let Stmt::Assign(assign) = statement else { return None };
@@ -422,6 +452,7 @@ fn only_multiplied<'a>(facts: &Facts<'a>, call: &Call<'a>) -> Option<TextRange> 
     let uses: Vec<Use<'a>> =
         uses_in(body, name.id.as_str()).into_iter().filter(|found| found.name.start() >= end).collect();
     let mut place = None;
+    let also_kept = uses.iter().any(|found| is_dead_store(facts, found));
     for found in &uses {
         let rebinds = matches!(found.stmt, Stmt::Assign(next) if matches!(next.targets.as_slice(), [Expr::Name(other)] if other.id == name.id));
         if rebinds && found.around.iter().all(|outer| is_pass_through(outer)) || is_dead_store(facts, found) {
@@ -429,7 +460,7 @@ fn only_multiplied<'a>(facts: &Facts<'a>, call: &Call<'a>) -> Option<TextRange> 
         }
         place = Some(multiplied(found.name.range(), &found.around)?);
     }
-    place
+    place.map(|place| Multiplied { place, also_kept })
 }
 
 /// Whether a read only puts the weights where the program never looks: `self.last_attention = weights`.

@@ -187,6 +187,9 @@ const REGISTERS: &[&str] = &[
     "register_backward_hook",
 ];
 
+/// Said of a method that looks as if it were called often: nobody is seen to do so.
+const ONCE_A_CALL: &str = "once a call, before the model runs";
+
 fn check(facts: &Facts<'_>, report: &mut Report) {
     for call in REGISTERS.iter().flat_map(|name| facts.calls_named(name)) {
         if !is_dropped(facts, call) || !is_on_lasting_module(facts, call) {
@@ -196,6 +199,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         let module = call.receiver_expr().map(|expr| facts.source.slice(expr.range())).unwrap_or_default();
         report
             .add(call, format!("`{module}` gets one more hook each time this runs, and none is ever removed"))
+            .level(if text == ONCE_A_CALL { Level::Info } else { Level::Warning })
             .because(&place, text)
             .because(call, "the handle that could remove it is dropped");
     }
@@ -283,7 +287,7 @@ fn repeated(facts: &Facts<'_>, call: &Call<'_>) -> Option<(TextRange, &'static s
         return Some((function.node.name.range(), "once a forward pass"));
     }
     if is_run_here(facts, call) {
-        return Some((function.node.name.range(), "once a call, before the model runs"));
+        return Some((function.node.name.range(), ONCE_A_CALL));
     }
     let index = call.at.function?;
     let mut calls = facts

@@ -1,6 +1,6 @@
 //! `list-of-loader`: a whole epoch is held at once.
 
-use crate::analysis::events::{BlockKind, Call, LoopKind, StoreKind};
+use crate::analysis::events::{BlockKind, Call, LoopKind, Store, StoreKind};
 use crate::analysis::guesses::is_loader_name;
 use crate::analysis::value::Kind;
 use crate::facts::{Facts, Loop};
@@ -57,6 +57,20 @@ def preload(train_loader, device):
         },
     ],
     silent_on: &[
+        "\
+import torch
+
+class Predictor:
+    def loop(self, model, eval_loader):
+        truth = []
+        for batch in eval_loader:
+            self(batch, model, truth)
+        return truth
+
+    def __call__(self, sample, model, truth):
+        model(sample)
+        truth.append(sample['target'].cpu())
+",
         "\
 import torch
 
@@ -147,7 +161,10 @@ fn check_comprehensions(facts: &Facts<'_>, report: &mut Report) {
 /// `for batch in loader: batches.append(batch)`.
 fn check_loops(facts: &Facts<'_>, report: &mut Report) {
     for store in facts.stores() {
-        let keeps = matches!(store.kind, StoreKind::Append | StoreKind::Item) && store.holder.is_growing_holder();
+        // What a helper keeps of the batch may be its labels.
+        let keeps = matches!(store.kind, StoreKind::Append | StoreKind::Item)
+            && store.holder.is_growing_holder()
+            && !is_kept_by_helper(facts, store);
         let Some(turns) = facts.loops(&store.at).next().filter(|turns| keeps && turns.kind == LoopKind::Loader) else {
             continue;
         };
@@ -165,6 +182,13 @@ fn check_loops(facts: &Facts<'_>, report: &mut Report) {
             .because(&turns.head(), "a data loader: it makes one batch at a time")
             .because(store.value_expr, "each batch is kept");
     }
+}
+
+/// Whether a call of something else than a list's own methods does the keeping.
+fn is_kept_by_helper(facts: &Facts<'_>, store: &Store<'_>) -> bool {
+    const OWN: &[&str] = &["append", "appendleft", "add", "insert", "extend", "put", "setdefault", "update"];
+    let by_call = facts.calls().iter().find(|call| call.node.range() == store.range);
+    store.via.is_some() || by_call.is_some_and(|call| !OWN.contains(&call.name))
 }
 
 /// Whether what is gone over is a loader by more than the shape of the loop.

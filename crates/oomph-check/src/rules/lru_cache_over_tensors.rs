@@ -8,6 +8,7 @@ use crate::finding::Level;
 use crate::python::{Expr, Ranged, TextRange};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::uses::last_name;
 
 pub(super) static RULE: Rule = Rule {
     name: "lru-cache-over-tensors",
@@ -148,6 +149,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
                     function.node.name.as_str()
                 ),
             )
+            .level(if is_unbounded(decorator) { Level::Warning } else { Level::Info })
             .because(made, "the tensor's size comes from the key, so every new size is a new entry")
             .because(decorator.expr, "nothing takes entries out before there are very many");
     }
@@ -171,6 +173,14 @@ fn is_small(facts: &Facts<'_>, decorator: &Decorator<'_>) -> bool {
         }
         Some(Expr::NoneLiteral(_)) | None => false,
         Some(_) => true,
+    }
+}
+
+/// Whether the cache grows without end: `cache`, `lru_cache(maxsize=None)`.
+fn is_unbounded(decorator: &Decorator<'_>) -> bool {
+    match decorator.expr {
+        Expr::Call(call) => matches!(call.arguments.find_argument_value("maxsize", 0), Some(Expr::NoneLiteral(_))),
+        named => last_name(named) == Some("cache"),
     }
 }
 

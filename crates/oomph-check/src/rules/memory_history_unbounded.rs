@@ -3,7 +3,7 @@
 use crate::analysis::events::{BlockKind, Call};
 use crate::facts::Facts;
 use crate::finding::{Level, Safety};
-use crate::python::{Expr, Ranged};
+use crate::python::{Expr, Ranged, Stmt};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
 
@@ -58,6 +58,16 @@ def main(args):
         },
     ],
     silent_on: &[
+        "\
+import torch
+
+def profile(model, x):
+    torch.cuda.memory._record_memory_history()
+    for _ in range(5):
+        model(x).sum().backward()
+    torch.cuda.memory._dump_snapshot('steps.pickle')
+    torch.cuda.memory._record_memory_history(enabled=None)
+",
         "\
 import torch
 
@@ -125,8 +135,18 @@ fn switches_off(call: &Call<'_>) -> bool {
 fn loops_between(facts: &Facts<'_>, begin: &Call<'_>, end: &Call<'_>) -> bool {
     let within = facts.blocks().any(|(_, block)| {
         matches!(block.kind, BlockKind::Loop(..))
+            && !is_few_turns(facts, &block.kind)
             && block.range.start() > begin.range().end()
             && block.range.start() < end.range().start()
     });
     within || facts.loops(&begin.at).next().is_some()
+}
+
+/// Whether a loop runs a number of times that stands there and is small: `for _ in range(5)`.
+fn is_few_turns(facts: &Facts<'_>, kind: &BlockKind<'_>) -> bool {
+    let BlockKind::Loop(_, Stmt::For(node)) = kind else { return false };
+    let Expr::Call(call) = &*node.iter else { return false };
+    let counts = matches!(&*call.func, Expr::Name(name) if name.id.as_str() == "range");
+    let turns = call.arguments.args.last().and_then(|last| facts.written(last).parse::<u32>().ok());
+    counts && call.arguments.args.len() <= 2 && turns.is_some_and(|turns| turns <= 100)
 }

@@ -4,7 +4,7 @@ use crate::analysis::events::{Bind, Call, Callee};
 use crate::analysis::value::{Device, Flags, Value};
 use crate::facts::Facts;
 use crate::finding::{Edit, Level, Safety};
-use crate::python::{Expr, Ranged, Stmt, count_reads_in};
+use crate::python::{Expr, Ranged, Stmt, count_reads_in, root_name};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
 use crate::uses::last_name;
@@ -98,6 +98,9 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         if after.trim_start().starts_with(';') || !is_heavy(facts, value, &shown.value) {
             continue;
         }
+        if is_bound_by_magic(facts, &shown.value) {
+            continue;
+        }
         let text = facts.written(&*shown.value);
         let text = text.lines().next().unwrap_or(text);
         let what = if value.keeps_graph() { "a tensor with its graph" } else { "a tensor on the GPU" };
@@ -106,6 +109,14 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             .because(shown, format!("the last line of the cell, and {what}"))
             .unsafe_fix("Do not keep the value", vec![Edit::insert(shown.end(), ";")]);
     }
+}
+
+/// Whether a line such as `%time mask = make_mask()` binds the name that is shown: what it is then, nobody knows.
+fn is_bound_by_magic(facts: &Facts<'_>, shown: &Expr) -> bool {
+    let Some(name) = root_name(shown) else { return false };
+    let lines = facts.source.text.lines().map(str::trim_start).filter(|line| line.starts_with('%'));
+    let targets = lines.filter_map(|line| line.split_once('=')).map(|(target, _)| target);
+    targets.into_iter().any(|target| target.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == name))
 }
 
 /// What a shown expression is, where that is known for sure: results of unknown methods may be anything.

@@ -9,6 +9,7 @@ use crate::python::{Expr, Ranged, Stmt, TextRange};
 use crate::questions::string_literal;
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::uses::last_name;
 
 pub(super) static RULE: Rule = Rule {
     name: "oom-by-string",
@@ -74,6 +75,30 @@ def probe(run, size):
     ],
     silent_on: &[
         "\
+import sys
+import torch
+
+def main(run):
+    try:
+        run()
+    except RuntimeError as error:
+        print('failed:', error)
+        if 'CUDA out of memory' in str(error):
+            print('try a smaller batch')
+        sys.exit(1)
+",
+        "\
+import torch
+
+def step(run):
+    try:
+        run()
+    except RuntimeError as error:
+        if 'out of memory' in str(error):
+            raise RuntimeError('reduce the batch size') from error
+        raise
+",
+        "\
 import torch
 
 def step(run, batch):
@@ -131,9 +156,10 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             let leaves = matches!(statement.node, Stmt::Return(_) | Stmt::Continue(_) | Stmt::Break(_));
             leaves && facts.is_inside(statement.block, id)
         });
-        let reports = matches!(handler.body.last(), Some(Stmt::Raise(_))) && !leaves;
+        let reports = handler.body.last().is_some_and(ends_program) && !leaves;
         let words: Vec<TextRange> = words_tested(handler);
-        if !general || reports || words.is_empty() || others.iter().any(|word| text.contains(word)) {
+        let recovers = words.first().is_some_and(|word| recovers(facts, &handler.body, *word));
+        if !general || reports || !recovers || words.is_empty() || others.iter().any(|word| text.contains(word)) {
             continue;
         }
         let place = handler.type_.as_deref().map_or(words[0], Ranged::range);
@@ -141,6 +167,31 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             .add(&words[0], "Running out of memory is told by its words: catch `torch.OutOfMemoryError`")
             .because(&place, "this catches every error of its kind");
     }
+}
+
+/// Whether a statement raises, or ends the program.
+fn ends_program(stmt: &Stmt) -> bool {
+    match stmt {
+        Stmt::Raise(_) => true,
+        Stmt::Expr(node) => match &*node.value {
+            Expr::Call(call) => matches!(last_name(&call.func), Some("exit" | "_exit" | "quit" | "abort")),
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
+/// Whether the program goes on where the words are found. A branch that ends in an error only words a report.
+fn recovers(facts: &Facts<'_>, body: &[Stmt], word: TextRange) -> bool {
+    let branch = body.iter().find_map(|stmt| match stmt {
+        Stmt::If(node) if node.test.range().contains_range(word) => Some(node),
+        _ => None,
+    });
+    // Tested elsewhere: in a helper variable, or deeper.
+    let Some(branch) = branch else { return true };
+    let test = facts.written(&*branch.test);
+    let negated = test.contains(" not in ") || test.starts_with("not ");
+    negated || !branch.body.last().is_some_and(ends_program)
 }
 
 /// Where a handler tests for the words: `"..." in str(e)`, `startswith("...")`.

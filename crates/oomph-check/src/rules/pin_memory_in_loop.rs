@@ -12,7 +12,7 @@ use crate::uses::{Use, uses_in};
 pub(super) static RULE: Rule = Rule {
     name: "pin-memory-in-loop",
     group: Group::Data,
-    level: Level::Warning,
+    level: Level::Info,
     fix: None,
     summary: "`pin_memory()` is called for every batch or sample.",
     why: "Pinning copies the tensor into page-locked memory, on the thread that waits for it, and torch caches such memory \
@@ -123,8 +123,9 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         if module_like || !call.node.arguments.is_empty() || facts.function_name(&call.at).contains("pin_memory") {
             continue;
         }
-        let what = call.receiver_expr().map_or("the batch", |expr| facts.written(expr));
-        let what = if what.contains('\n') || what.len() > 40 { "the batch" } else { what };
+        let what = call.receiver_expr().map_or("", |expr| facts.written(expr));
+        let plain = !what.is_empty() && !what.contains('\n') && what.len() <= 40;
+        let what = if plain { format!("`{what}`") } else { "The batch".to_owned() };
         let turns = facts.loops(&call.at).find(|turns| turns.kind == LoopKind::Loader);
         let turns = turns.or_else(|| facts.loops(&call.at).next().filter(|turns| streams(facts, call, turns)));
         let in_worker = matches!(facts.kind_at(&call.at), FunctionKind::GetItem | FunctionKind::Collate);
@@ -132,12 +133,12 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             report
                 .add(
                     call,
-                    format!("`{what}` is copied into page-locked memory on every batch, and that is seldom given back"),
+                    format!("{what} is copied into page-locked memory on every batch, and that is seldom given back"),
                 )
                 .because(&turns.head(), "once a batch");
         } else if in_worker {
             report
-                .add(call, format!("`{what}` is pinned in a worker: each worker opens a CUDA context for it"))
+                .add(call, format!("{what} is pinned in a worker: each worker opens a CUDA context for it"))
                 .because(call, "this function runs in the loader's workers");
         }
     }

@@ -1,6 +1,6 @@
 //! `requires-grad-misspelt`: parameters meant to be frozen go on training.
 
-use crate::analysis::events::{Bare, Bind, Call};
+use crate::analysis::events::{Bare, Bind, Call, LoopKind};
 use crate::analysis::value::{Flags, Graph, Kind, Value};
 use crate::facts::Facts;
 use crate::finding::{Edit, Level, Safety};
@@ -117,6 +117,22 @@ class Tagger(nn.Module):
     ],
     silent_on: &[
         "\
+from torch import nn
+
+class Positions(nn.Embedding):
+    @staticmethod
+    def fill(out: nn.Parameter):
+        out.requires_grad = False
+        return out
+",
+        "\
+import torch
+
+def quantise(model):
+    model._requires_grad = False
+    return model
+",
+        "\
 import torch
 from torch import nn
 
@@ -180,7 +196,8 @@ const MISSPELT: &[&str] =
 fn is_misspelt(name: &str) -> bool {
     const MEANT: &str = "requires_grad";
     let near = name.len().abs_diff(MEANT.len()) <= 2 && strsim::osa_distance(name, MEANT) <= 2;
-    name != MEANT && (near || MISSPELT.contains(&name))
+    // `_requires_grad` is a flag of somebody's own.
+    name != MEANT && !name.starts_with('_') && (near || MISSPELT.contains(&name))
 }
 
 fn check(facts: &Facts<'_>, report: &mut Report) {
@@ -225,7 +242,7 @@ fn misspelt_attribute(facts: &Facts<'_>, report: &mut Report, misspelt: &str, bi
         if harmless { "it needs no gradients, but not for that" } else { "the gradients are computed all the same" };
     report
         .add(target, format!("`{text}` makes a new attribute that torch never reads: {cost}"))
-        .level(if harmless { Level::Warning } else { Level::Error })
+        .level(if harmless { Level::Info } else { Level::Error })
         .because(&target.attr, "the attribute is called `requires_grad`")
         .unsafe_fix("Spell it `requires_grad`", vec![Edit::replace(target.attr.range(), "requires_grad")]);
 }
@@ -262,7 +279,7 @@ fn is_frozen_anyway(facts: &Facts<'_>, target: &ExprAttribute) -> bool {
 fn set_on_module(facts: &Facts<'_>, report: &mut Report, bind: &Bind<'_>, target: &ExprAttribute) {
     let Some(Expr::BooleanLiteral(literal)) = bind.value_expr else { return };
     let Some(module) = bind.owner.as_ref().filter(|value| is_surely_module(facts, value)) else { return };
-    if literal.value {
+    if literal.value || is_annotated_tensor(facts, bind, target) {
         return;
     }
     let owner = facts.source.slice(target.value.range());
@@ -273,11 +290,35 @@ fn set_on_module(facts: &Facts<'_>, report: &mut Report, bind: &Bind<'_>, target
         return;
     }
     let whole = TextRange::new(target.start(), literal.range().end());
+    let frozen_around = owner == "self" && freezes_parameters(facts);
     report
         .add(&whole, format!("`{owner}` is a module, and modules have no `requires_grad`: its parameters still get gradients and optimizer state"))
+        .level(if frozen_around { Level::Info } else { Level::Error })
         .because_if((!module.made_at.is_empty()).then_some(module.made_at), "the module is made here")
         .because(&target.attr, "this sets a plain attribute that nothing reads")
         .unsafe_fix("Call `requires_grad_(False)`", vec![Edit::replace(whole, format!("{owner}.requires_grad_(False)"))]);
+}
+
+/// Whether the file freezes parameters in the right way too: perhaps those of this module, from what holds it.
+fn freezes_parameters(facts: &Facts<'_>) -> bool {
+    let by_attribute = facts.binds_of("requires_grad").any(|bind| {
+        let off = matches!(bind.value_expr, Some(Expr::BooleanLiteral(literal)) if !literal.value);
+        off && facts.loops(&bind.at).any(|turns| turns.kind == LoopKind::Parameters)
+    });
+    let off = |call: &Call<'_>| matches!(call.arg(0), Some(Expr::BooleanLiteral(literal)) if !literal.value);
+    by_attribute || facts.calls_named("requires_grad_").any(off)
+}
+
+/// Whether the owner is a parameter of the function that is said to be a tensor: `out: nn.Parameter`.
+fn is_annotated_tensor(facts: &Facts<'_>, bind: &Bind<'_>, target: &ExprAttribute) -> bool {
+    let (Expr::Name(owner), Some(function)) = (&*target.value, facts.function(&bind.at)) else { return false };
+    let mut parameters = function.node.parameters.iter_non_variadic_params();
+    let own = parameters.find(|found| found.name().as_str() == owner.id.as_str());
+    let annotation = own.and_then(|found| found.parameter.annotation.as_deref());
+    annotation.is_some_and(|kind| {
+        let text = facts.written(kind);
+        text.contains("Parameter") || text.contains("Tensor")
+    })
 }
 
 /// Whether a value is a module by more than its name, and no class of the project gives it the attribute a meaning.

@@ -268,6 +268,7 @@ fn with_bfloat16(facts: &Facts<'_>, report: &mut Report) {
         let (Some(first), true, true) = (casts.first(), is_scaler, casts.iter().all(bfloat)) else { continue };
         report
             .add(scaled, "bfloat16 has the range of full precision: this scaler only makes steps overflow")
+            .level(Level::Info)
             .because(*first, "the forward pass runs in bfloat16")
             .because(made[0], "the scaler is on");
     }
