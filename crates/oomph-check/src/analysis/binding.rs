@@ -106,7 +106,7 @@ impl<'a> Walker<'a, '_> {
                 (_, Kind::Tensor) if index > 0 && value.has(Flags::LOSS) && !self.names_loss(target) => {
                     Value { sources: value.sources, ..Value::unknown() }
                 }
-                (_, Kind::Tensor) => raw_part(value, target),
+                (_, Kind::Tensor) => raw_part(value, target, index),
                 _ => value.element(),
             };
             self.assign(target, part, exprs.map(|exprs| &exprs[index]), range);
@@ -385,7 +385,7 @@ fn iterates_loader(value: &Value) -> bool {
 }
 
 /// One of several things a module returned: what is called a length or a metric is seldom an activation.
-fn raw_part(value: &Value, target: &Expr) -> Value {
+fn raw_part(value: &Value, target: &Expr, index: usize) -> Value {
     const PLAIN: &[&str] = &[
         "metric", "acc", "len", "ind", "idx", "count", "num", "size", "info", "stats", "label", "target", "ids",
         "names", "meta", "correct", "time", "lr", "log_", "logs", "logging", "shape",
@@ -403,6 +403,9 @@ fn raw_part(value: &Value, target: &Expr) -> Value {
         part.graph = part.graph.min(Graph::Unknown);
     }
     part.graph = part.graph.min(Graph::Likely);
+    if index > 0 && value.has(Flags::RAW) && !guesses::is_tensor_name(&name) {
+        part = part.flagged(Flags::GUESSED);
+    }
     if name.contains("loss") {
         part = part.flagged(Flags::LOSS);
     }

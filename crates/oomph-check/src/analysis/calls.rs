@@ -163,11 +163,11 @@ impl<'a> Walker<'a, '_> {
             Kind::Module => self.forward(callee, given),
             Kind::Instance(id) => match self.tables.method(id, "__call__") {
                 Some(function) => self.call_function(function, Some(callee), given),
-                None => Outcome::other(Value::unknown()),
+                None => Outcome::other(made_from(given)),
             },
             _ => match receiver {
                 Some(receiver) if callee.has(Flags::GUESSED) => self.call_method(receiver, given),
-                _ => Outcome::other(Value::unknown()),
+                _ => Outcome::other(made_from(given)),
             },
         }
     }
@@ -182,7 +182,12 @@ impl<'a> Walker<'a, '_> {
         }
         let is_named = matches!(&*given.node.func, Expr::Name(_));
         if is_named && self.outline.imports_torch && given.takes_moved() && !guesses::is_helper_name(given.name) {
-            return self.forward(&Value::of(Kind::Module).flagged(Flags::GUESSED), given);
+            let mut outcome = self.forward(&Value::of(Kind::Module).flagged(Flags::GUESSED), given);
+            // Models are handed to functions; what a function found elsewhere may be anything.
+            if !self.is_parameter(given.name) {
+                outcome.value = outcome.value.flagged(Flags::GUESSED);
+            }
+            return outcome;
         }
         if guesses::makes_criterion(given.name) {
             return Outcome::other(Value::of(Kind::Module).flagged(Flags::CRITERION.with(Flags::GUESSED)));
@@ -192,6 +197,12 @@ impl<'a> Walker<'a, '_> {
             return Outcome::other(module.flagged(Flags::GUESSED));
         }
         Outcome::other(made_from(given))
+    }
+
+    /// Whether a name is a parameter of the function being walked.
+    fn is_parameter(&self, name: &str) -> bool {
+        let function = self.f.function.map(|index| self.outline.functions[index as usize].node);
+        function.is_some_and(|node| node.parameters.iter().any(|parameter| parameter.name().as_str() == name))
     }
 
     /// A tensor computed from the arguments.
@@ -273,6 +284,8 @@ impl<'a> Walker<'a, '_> {
             }
             let value = self.of_args(given);
             let flags = if module.has(Flags::CRITERION) { Flags::LOSS.with(Flags::SCALAR) } else { Flags::RAW };
+            // What a criterion takes are predictions, whoever made them.
+            let value = if module.has(Flags::CRITERION) { value.unflagged(Flags::GUESSED) } else { value };
             return outcome(value.flagged(flags), Sources::default());
         }
         let site = if self.f.grad.is_off() { Sources::default() } else { self.site(range) };
@@ -506,7 +519,7 @@ impl<'a> Walker<'a, '_> {
                 self.born_here(value, given.node.range())
             }
             Gives::TensorOfArgs => self.of_args(given),
-            Gives::LossOfArgs => self.of_args(given).flagged(Flags::LOSS.with(Flags::SCALAR)),
+            Gives::LossOfArgs => self.of_args(given).unflagged(Flags::GUESSED).flagged(Flags::LOSS.with(Flags::SCALAR)),
             Gives::Plain => Value::data(),
             Gives::Module => Value { graph: Graph::Certain, ..Value::of(Kind::Module) },
             Gives::Criterion => Value::of(Kind::Module).flagged(Flags::CRITERION),

@@ -62,7 +62,10 @@ impl<'a> Walker<'a, '_> {
             Kind::Tensor => shown.is_tensor() && old.graph < Graph::Likely && !old.has(Flags::LEAF),
             _ => false,
         };
-        if is_open {
+        // What goes back is a tensor with a graph, whatever its name said.
+        if old.is_tensor() && old.has(Flags::GUESSED) && old.graph >= Graph::Likely {
+            self.f.env.update(slot, Some(old.unflagged(Flags::GUESSED)));
+        } else if is_open {
             let flags = old.flags.with(shown.flags);
             let seen = Value { flags, sources: old.sources, made_at: old.made_at, born: old.born, ..shown };
             self.f.env.update(slot, Some(seen));

@@ -141,6 +141,10 @@ impl<'a> Walker<'a, '_> {
         let base = self.eval(&node.value);
         self.eval(&node.slice);
         match base.kind {
+            // The second thing a module returned may be anything.
+            Kind::Tensor if base.has(Flags::RAW) && literal_index(&node.slice).is_some_and(|index| index > 0) => {
+                base.flagged(Flags::VIEW.with(Flags::GUESSED))
+            }
             Kind::Tensor => base.flagged(Flags::VIEW),
             Kind::Tuple => match (&base.parts, literal_index(&node.slice)) {
                 (Some(parts), Some(index)) if index < parts.len() => parts[index].clone(),
@@ -201,12 +205,16 @@ impl<'a> Walker<'a, '_> {
         let mut value = Value::data();
         let tensors = inputs.iter().filter(|input| input.kind == Kind::Tensor || input.graph > Graph::No);
         let (mut sources, mut graph, mut mixed) = (Sources::default(), Graph::No, false);
-        let mut leaf = false;
+        let (mut leaf, mut guessed, mut told) = (false, false, false);
         for input in tensors {
             sources = sources.with(input.sources);
             graph = graph.max(input.graph);
             mixed |= input.has(Flags::MIXED);
             leaf |= input.has(Flags::LEAF);
+            if input.graph >= Graph::Likely {
+                guessed |= input.has(Flags::GUESSED);
+                told |= !input.has(Flags::GUESSED);
+            }
             if input.device != Device::Unknown {
                 value.device = input.device;
             }
@@ -215,6 +223,9 @@ impl<'a> Walker<'a, '_> {
         value.sources = sources;
         if mixed {
             value = value.flagged(Flags::MIXED);
+        }
+        if guessed && !told {
+            value = value.flagged(Flags::GUESSED);
         }
         if leaf && graph < Graph::Likely {
             // Arithmetic on parameters makes a graph too, but no forward pass hangs on it.

@@ -156,6 +156,19 @@ pub(crate) fn is_loader_name(lower: &str) -> bool {
         || lower.ends_with("data_iter")
 }
 
+/// Whether one of several results of a model is a tensor by its name: `loss`, `logits`, `mu`; `energy` may be a number.
+pub(crate) fn is_tensor_name(lower: &str) -> bool {
+    const WORDS: &[&str] = &[
+        "loss", "nll", "kl", "logit", "pred", "out", "feat", "emb", "recon", "prob", "hidden", "hid", "state", "mu",
+        "var", "mean", "std", "sigma", "repr", "enc", "dec", "gen", "fake", "proj", "att", "latent", "score", "map",
+        "vec", "token", "img", "image", "mask", "mel", "wav", "coarse", "fine", "rgb", "heat", "disp", "flow", "depth",
+        "seg", "hat", "aux", "class", "box", "rnn",
+    ];
+    // `x`, `z`, `h_n`: what formulas call a tensor.
+    let short = |word: &str| word.trim_end_matches(|c: char| c.is_ascii_digit()).len() == 1;
+    WORDS.iter().any(|word| lower.contains(word)) || lower.split('_').all(short)
+}
+
 /// What functions about models begin with: `train_model` is no model.
 const VERBS: &[&str] = &[
     "build",

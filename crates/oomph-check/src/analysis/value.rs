@@ -347,6 +347,13 @@ impl Value {
         self.keeps_graph() || self.parts.iter().any(|parts| parts.iter().any(Value::holds_graph))
     }
 
+    /// The same, and more than a name says so.
+    #[must_use]
+    pub fn surely_holds_graph(&self) -> bool {
+        self.keeps_graph() && !self.has(Flags::GUESSED)
+            || self.parts.iter().any(|parts| parts.iter().any(Value::surely_holds_graph))
+    }
+
     /// The one element of a holder, or what iterating it gives.
     #[must_use]
     pub fn element(&self) -> Value {
@@ -367,7 +374,13 @@ impl Value {
             return self.clone();
         }
         if let (Some(a), Some(b)) = (self.plain_beside(other), other.plain_beside(self)) {
-            return a.join_same_kind(&b);
+            let mut whole = a.join_same_kind(&b);
+            // Only its name said that it is a tensor, and on another path it is a number.
+            let by_name = |value: &Self| value.is_tensor() && value.has(Flags::GUESSED);
+            if self.kind == Kind::Number && by_name(other) || other.kind == Kind::Number && by_name(self) {
+                whole.graph = Graph::Unknown;
+            }
+            return whole;
         }
         let mut whole = Value::unknown();
         whole.graph = if self.graph == other.graph { self.graph } else { Graph::Unknown };

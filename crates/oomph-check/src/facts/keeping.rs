@@ -1,9 +1,10 @@
 //! How long something that is kept lives: what empties, resets or back-propagates its holder.
 
-use super::{Effect, Facts, Turn};
-use crate::analysis::events::{Bind, Call, Root, Store};
+use super::{Effect, Facts, Loop, Turn};
+use crate::analysis::events::{Bind, Call, LoopKind, Root, Store};
 use crate::analysis::value::{BlockId, Kind};
 use crate::python::{Expr, Ranged, TextRange};
+use crate::uses::last_name;
 
 impl<'a> Facts<'a> {
     /// What a store keeps things in, as written: the object itself where one of its methods does the keeping.
@@ -22,8 +23,45 @@ impl<'a> Facts<'a> {
         store.via.is_some()
             && self.effects_of(Effect::Backward, store.at.function).any(|call| {
                 let mut on = call.receiver_expr().into_iter().chain(call.node.arguments.args.iter());
-                on.any(|expr| self.mentions_word(expr.range(), keeper))
+                on.any(|expr| self.mentions_word(expr.range(), keeper) || self.is_taken_from(expr, keeper, store))
             })
+    }
+
+    /// Whether a name is bound to something that an object gives: `loss = replay.sample()`.
+    fn is_taken_from(&self, expr: &Expr, keeper: &str, store: &Store<'a>) -> bool {
+        let Expr::Name(name) = expr else { return false };
+        self.binds_of(name.id.as_str()).any(|bind| {
+            bind.at.function == store.at.function
+                && bind.value_expr.is_some_and(|value| self.mentions_word(value.range(), keeper))
+        })
+    }
+
+    /// Whether more than a name says that what is kept has a graph: where it came from, or a backward pass over it.
+    #[must_use]
+    pub fn surely_keeps_graph(&self, store: &Store<'a>) -> bool {
+        let by_name = |call: &Call<'a>| {
+            let mut on = call.receiver_expr().into_iter().chain(call.node.arguments.args.iter());
+            on.any(|expr| self.mentions_word(store.value_expr.range(), self.source.slice(expr.range())))
+        };
+        store.value.surely_holds_graph() || self.effects_of(Effect::Backward, store.at.function).any(by_name)
+    }
+
+    /// Whether what is kept is dropped with the step it belongs to: a few items, made in the turn of a loop around or
+    /// in a function that takes one step.
+    #[must_use]
+    pub fn is_dropped_with_step(&self, store: &Store<'a>, turn: &Turn) -> bool {
+        let Some(name) = last_name(self.keeper(store)) else { return false };
+        let mut around = self.loops(&store.at).skip_while(|turns| turns.block != turn.block);
+        let Some(own) = around.next() else { return false };
+        let made = |outer: &Loop<'a>| {
+            let mut binds = self.binds_of(name);
+            binds.any(|bind| self.is_inside(bind.at.block, outer.block) && !self.is_inside(bind.at.block, turn.block))
+        };
+        let in_outer = around.any(|outer| self.is_per_batch(&outer) && made(&outer));
+        let function = self.function_name(&store.at);
+        let updates = ["update", "learn", "optimize", "replay"].iter().any(|word| function.contains(word));
+        let local = matches!(store.root, Root::Local(_)) && own.kind != LoopKind::Loader;
+        in_outer || local && (updates || self.is_called_per_batch(&store.at))
     }
 
     /// Whether what a store adds to is carried from one turn to the next: it is not made, emptied or reset on every one.

@@ -107,10 +107,20 @@ impl<'a> Facts<'a> {
         // A function that trains in loops of its own, or makes its optimizer, is an epoch or a whole run.
         let own = |call: &Call<'_>| {
             self.loops(&call.at).next().is_some_and(|innermost| innermost.block == turns.block)
+                && !self.steps_another_each_turn(call, turns)
                 && self.callee_summary(call).is_none_or(|summary| summary.steps_batch)
         };
         let comprehension = matches!(turns.node, BlockKind::Comprehension(..));
         !comprehension && turns.kind != LoopKind::Parameters && self.effects_in(Effect::Step, turns.block).any(own)
+    }
+
+    /// `for critic, optimizer in zip(critics, optimizers)`: a loop over optimizers, not over batches.
+    fn steps_another_each_turn(&self, step: &Call<'_>, turns: &Loop<'_>) -> bool {
+        let BlockKind::Loop(_, crate::python::Stmt::For(node)) = turns.node else { return false };
+        let Some(stepped) = step.receiver_expr() else { return false };
+        let target = self.source.slice(node.target.range());
+        let mut names = target.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|name| !name.is_empty());
+        names.any(|name| self.mentions_word(stepped.range(), name))
     }
 
     /// Whether `block` is `outer` or inside it.

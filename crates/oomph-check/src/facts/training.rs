@@ -3,7 +3,7 @@
 use super::{Effect, Facts};
 use crate::analysis::events::{At, Call, Callee};
 use crate::analysis::value::{BlockId, Kind, Sources, Value};
-use crate::python::TextRange;
+use crate::python::{Ranged, TextRange};
 
 impl<'a> Facts<'a> {
     /// Calls that do something, directly or through a function of the project, in the order of the walk.
@@ -74,6 +74,29 @@ impl<'a> Facts<'a> {
     #[must_use]
     pub fn may_be_freed(&self, value: &Value, at: &At) -> bool {
         value.sources.sites().0 & at.maybe_freed.0 != 0
+    }
+
+    /// Whether a forward pass that a value comes from takes what the same pass gave on an earlier turn.
+    #[must_use]
+    pub fn feeds_itself(&self, value: &Value, at: &At) -> bool {
+        let passes: Vec<TextRange> = self.forward_passes(value, at).collect();
+        self.calls().iter().any(|call| {
+            passes.contains(&call.node.range()) && call.values().any(|input| input.sources.sites().overlap(call.site))
+        })
+    }
+
+    /// Whether the function hands what comes from the same passes to numpy or scikit-learn as it is: torch refuses that
+    /// to what has a graph, so it has none.
+    #[must_use]
+    pub fn goes_to_numpy(&self, value: &Value, at: &At) -> bool {
+        let same = |other: &Value| other.holds_graph() && other.sources.sites().overlap(value.sources.sites());
+        let converts = |call: &Call<'a>| {
+            let by_method = call.name == "numpy" && call.receiver.as_ref().is_some_and(same);
+            let takes =
+                || self.full_name(call).is_some_and(|name| name.starts_with("numpy.") || name.starts_with("sklearn."));
+            call.at.function == at.function && (by_method || call.values().any(same) && takes())
+        };
+        self.calls().iter().any(converts)
     }
 
     /// What `torch` is called in this file.

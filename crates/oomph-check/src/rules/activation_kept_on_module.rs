@@ -5,7 +5,7 @@ use crate::analysis::value::Flags;
 use crate::facts::{Facts, FunctionKind};
 use crate::finding::{Level, Safety};
 use crate::python::ast::visitor::source_order::{SourceOrderVisitor, walk_body, walk_expr};
-use crate::python::{Expr, Ranged, TextSize};
+use crate::python::{Expr, Ranged, TextRange, TextSize};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
 
@@ -179,6 +179,21 @@ class Net(nn.Module):
         del self.tmp
         return out
 ",
+        "\
+import torch
+from torch import nn
+
+class Disparity(nn.Module):
+    def __init__(self, pseudo_label_generator, criterion):
+        super().__init__()
+        self.pseudo_label_generator = pseudo_label_generator
+        self.criterion = criterion
+
+    def forward(self, y, y_adv):
+        labels = self.pseudo_label_generator(y.detach())
+        self.labels = labels
+        return self.criterion(y_adv, labels)
+",
     ],
     check,
 };
@@ -201,6 +216,9 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         if !always || store.value.has(Flags::LOSS) || store.value.has(Flags::SCALAR) {
             continue;
         }
+        if is_fed_detached(facts, store) {
+            continue;
+        }
         if is_used_elsewhere(facts, store, name) || is_cleared(facts, store, name) || is_state(facts, store, name) {
             continue;
         }
@@ -210,6 +228,15 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             .because(store.target, format!("the project reads `{name}` nowhere outside this `forward`"))
             .unsafe_fix("Detach what is kept", detached(facts, store));
     }
+}
+
+/// Whether a pass it comes from takes nothing but detached tensors: without parameters of its own it makes no graph.
+fn is_fed_detached(facts: &Facts<'_>, store: &Store<'_>) -> bool {
+    let passes: Vec<TextRange> = facts.forward_passes(&store.value, &store.at).collect();
+    facts.calls().iter().filter(|call| passes.contains(&call.node.range())).any(|call| {
+        let mut inputs = call.values().peekable();
+        inputs.peek().is_some() && inputs.all(|input| input.has(Flags::DETACHED))
+    })
 }
 
 /// Whether anything but this `forward` may read the attribute: other code of the project, or a string naming it.

@@ -1,6 +1,6 @@
 //! `loss-accumulated-with-graph`: a running sum of losses keeps every graph.
 
-use crate::analysis::events::{Call, Callee, LoopKind, Root, Store, StoreKind};
+use crate::analysis::events::{Call, Callee, GradMode, LoopKind, Root, Store, StoreKind};
 use crate::analysis::value::Kind;
 use crate::facts::{Effect, Facts, FunctionKind, Loop, Turn};
 use crate::finding::{Level, Safety};
@@ -128,6 +128,83 @@ for x, y in train_loader:
     loss = loss.item()
     total += loss
 ",
+        "\
+import torch
+
+def train(net, loader, optimizer, criterion):
+    total = 0
+    for x, y in loader:
+        loss = criterion(net(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        with torch.no_grad():
+            total += loss
+    return total / len(loader)
+",
+        "\
+import torch
+from torch import nn
+
+class Stack(nn.Module):
+    def __init__(self, layers):
+        super().__init__()
+        self.layers = nn.ModuleList(layers)
+
+    def forward(self, blocks, h):
+        for layer, batch in zip(self.layers, blocks):
+            h = layer(batch.to('cuda'), h)
+        return h
+",
+        "\
+import torch
+
+def train(gen, disc, loader, opt_d, repeats):
+    for mel, audio in loader:
+        fake = gen(mel).detach()
+        total = 0.0
+        for _ in range(repeats):
+            opt_d.zero_grad()
+            loss = (disc(audio) - 1).pow(2).mean() + disc(fake).pow(2).mean()
+            loss.backward()
+            opt_d.step()
+            total += loss
+        print(total.item() / repeats)
+",
+        "\
+import torch
+
+class Trainer:
+    def train_step(self, states, actions):
+        if self.early_exit:
+            logits, layers, energy = self.agent.network(states)
+        else:
+            logits = self.agent.network(states)
+            energy = 0.0
+        loss = torch.nn.functional.cross_entropy(logits, actions)
+        self.optimizer.zero_grad()
+        loss.backward()
+        self.optimizer.step()
+        self.energy_used += energy
+",
+        "\
+import torch
+from accelerate import Accelerator
+
+def train(model, loader, optimizer, loss_fn):
+    accelerator = Accelerator(gradient_accumulation_steps=4)
+    total = 0
+    for x, y in loader:
+        with accelerator.accumulate(model):
+            loss = loss_fn(model(x), y)
+            total += loss / 4
+            accelerator.backward(loss)
+            optimizer.step()
+            optimizer.zero_grad()
+        if accelerator.sync_gradients:
+            print(total.item())
+            total = 0
+",
     ],
     check,
 };
@@ -137,11 +214,18 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         if !matches!(store.kind, StoreKind::AugAssign | StoreKind::Rebind) || !store.value.keeps_graph() {
             continue;
         }
+        // Under `no_grad` the sum is a number in a tensor.
+        if store.at.grad != GradMode::On || !sums(facts, store) || !facts.surely_keeps_graph(store) {
+            continue;
+        }
         let Some(turn) = turn(facts, store) else { continue };
         if !facts.is_carried(store, &turn) || is_back_propagated(facts, store) {
             continue;
         }
         let frees = backward_in(facts, store, &turn);
+        if frees.is_some() && (facts.is_dropped_with_step(store, &turn) || is_set_back(facts, store, &turn)) {
+            continue;
+        }
         if frees.is_none() && (facts.backward_of(&store.value, &store.at).is_some() || may_be_used_later(facts, store))
         {
             continue;
@@ -162,6 +246,28 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             finding.unsafe_fix("Detach what is added", facts.call_method_on(store.value_expr, "detach"));
         }
     }
+}
+
+/// Whether something is added: `h = layer(h)` goes on, but adds nothing.
+fn sums<'a>(facts: &Facts<'a>, store: &Store<'a>) -> bool {
+    let adds = |expr: &Expr| match expr {
+        Expr::BinOp(_) => true,
+        Expr::If(node) => node.body.is_bin_op_expr() || node.orelse.is_bin_op_expr(),
+        Expr::Call(_) => facts.call_at(expr).and_then(|call| facts.full_name(call)) == Some("torch.add"),
+        _ => false,
+    };
+    store.kind == StoreKind::AugAssign || adds(store.value_expr)
+}
+
+/// Whether the sum is set back with every step of the optimizer: `if accelerator.sync_gradients: total = 0`.
+fn is_set_back<'a>(facts: &Facts<'a>, store: &Store<'a>, turn: &Turn) -> bool {
+    let Expr::Name(name) = facts.keeper(store) else { return false };
+    facts.binds_of(name.id.as_str()).filter(|bind| facts.is_inside(bind.at.block, turn.block)).any(|bind| {
+        facts.tests_within(&bind.at, turn.block).flatten().any(|test| {
+            let asked = facts.source.slice(test.range());
+            asked.contains("sync_gradients") || asked.contains("accum")
+        })
+    })
 }
 
 /// What runs once a batch around a sum that outlives it.

@@ -1,10 +1,10 @@
 //! `losses-summed-then-one-backward`: many forward passes wait for one backward pass.
 
-use crate::analysis::events::{BlockKind, Call, Store, StoreKind};
+use crate::analysis::events::{At, BlockKind, Call, Store, StoreKind};
 use crate::analysis::value::{BlockId, Flags, Value};
 use crate::facts::{Effect, Facts, FunctionKind, Loop};
 use crate::finding::Level;
-use crate::python::{Expr, Ranged, TextRange};
+use crate::python::{Expr, Ranged, Stmt, TextRange};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
 
@@ -104,6 +104,19 @@ for x, y in loader:
         loss += criterion(h[0], y[t])
     loss.backward()
 ",
+        "\
+import torch
+from torch import nn
+
+net = nn.Linear(8, 2)
+criterion = nn.CrossEntropyLoss()
+for step in range(100):
+    losses = []
+    for x, y in environments:
+        losses.append(criterion(net(x), y))
+    loss = torch.stack(losses).mean() + 10 * torch.var(torch.stack(losses))
+    loss.backward()
+",
     ],
     check,
 };
@@ -120,7 +133,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             continue;
         }
         let Some(backward) = one_backward(facts, store, &turns) else { continue };
-        if !passes_are_apart(facts, &store.value, store, &turns) {
+        if !passes_are_apart(facts, &store.value, store, &turns) || is_used_as_a_whole(facts, store) {
             continue;
         }
         report
@@ -193,15 +206,78 @@ fn passes_are_apart(facts: &Facts<'_>, value: &Value, store: &Store<'_>, turns: 
         .calls()
         .iter()
         .any(|call| passes.contains(&call.node.range()) && facts.varies_in(&call.node.func, turns.block));
-    let coupled = facts.calls().iter().any(|call| {
-        passes.contains(&call.node.range()) && call.values().any(|input| input.sources.sites().overlap(call.site))
-    });
+    let coupled = facts.feeds_itself(value, &store.at);
     // What an environment answers depends on the pass before.
     let acts = facts.calls_named("step").any(|call| {
         let on = call.receiver_expr().map(|expr| facts.source.slice(expr.range()).to_ascii_lowercase());
         on.is_some_and(|text| text.contains("env")) && facts.is_inside(call.at.block, turns.block)
     });
     inside && !coupled && !other_modules && !acts
+}
+
+/// Calls that take losses apart again, or only show them: their mean goes back one by one as well.
+const SEPARABLE: &[&str] = &[
+    "append",
+    "stack",
+    "cat",
+    "sum",
+    "mean",
+    "item",
+    "backward",
+    "len",
+    "print",
+    "format",
+    "detach",
+    "tensor",
+    "scale",
+    "info",
+    "log",
+    "add_scalar",
+    "extend",
+    "float",
+    "round",
+    "str",
+    "cpu",
+    "tolist",
+    "numpy",
+    "clear",
+    "range",
+    "enumerate",
+    "update",
+    "manual_backward",
+    "grad",
+    "zip",
+    "list",
+    "div",
+    "squeeze",
+];
+
+/// Whether the losses collected in a list are needed together: for their variance, their worst, a function of all.
+fn is_used_as_a_whole(facts: &Facts<'_>, store: &Store<'_>) -> bool {
+    let target = facts.source.slice(store.target.range());
+    store.kind == StoreKind::Append && needs_all(facts, target, &store.at)
+}
+
+/// Whether a call after a point does something else with a name than add up what it holds.
+fn needs_all(facts: &Facts<'_>, name: &str, at: &At) -> bool {
+    facts.calls().iter().any(|call| {
+        let mut on = call.receiver_expr().into_iter().chain(&call.node.arguments.args);
+        call.at.function == at.function
+            && call.at.order > at.order
+            && !SEPARABLE.contains(&call.name)
+            && on.any(|expr| facts.mentions_word(expr.range(), name))
+    })
+}
+
+/// The name that the statement around an expression binds.
+fn bound_name<'a>(facts: &Facts<'a>, at: &At) -> Option<&'a str> {
+    match facts.statement(at.stmt)?.node {
+        Stmt::Assign(assign) => match &assign.targets[..] {
+            [Expr::Name(name)] => Some(name.id.as_str()),
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 /// `sum(criterion(net(x), y) for x, y in parts)`, then `backward`.
@@ -220,6 +296,9 @@ fn check_comprehensions(facts: &Facts<'_>, backward: &Call<'_>, seen: &mut Vec<B
             continue;
         }
         seen.push(turns.block);
+        if bound_name(facts, &loss.at).is_some_and(|name| needs_all(facts, name, &loss.at)) {
+            continue;
+        }
         report
             .add(
                 whole,

@@ -1,7 +1,7 @@
 //! `retain-graph-true`: a graph kept after the last backward pass over it.
 
 use crate::analysis::events::Call;
-use crate::analysis::value::Value;
+use crate::analysis::value::{BlockId, Kind, Value};
 use crate::facts::{Effect, Facts, FunctionKind, Turn};
 use crate::finding::{Edit, Level, Safety};
 use crate::python::{Expr, Ranged};
@@ -152,6 +152,9 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             continue;
         }
         let Some(forward) = made_within(facts, call, turn.block) else { continue };
+        if feeds_a_later_pass(facts, call, turn.block) {
+            continue;
+        }
         let others = facts.effects_of(Effect::Backward, call.at.function).filter(|other| other.range() != call.range());
         let mut others = others.filter(|other| {
             let theirs = facts.backward_sources(other);
@@ -198,6 +201,23 @@ fn made_within(
     let first = *passes.peek()?;
     let from_parameters = loss.sources.parameters().any(|index| !is_data(facts, call, index));
     (!from_parameters && passes.all(|range| turn.contains_range(range))).then_some(first)
+}
+
+/// Whether a later backward pass of the turn goes over passes that were fed something of unknown origin: a hook may
+/// have kept parts of this graph.
+fn feeds_a_later_pass(facts: &Facts<'_>, backward: &Call<'_>, block: BlockId) -> bool {
+    let later = facts.effects_in(Effect::Backward, block).filter(|other| other.at.order > backward.at.order);
+    later.into_iter().any(|other| {
+        let sources = facts.backward_sources(other);
+        facts.calls().iter().any(|call| {
+            let between = call.at.order > backward.at.order && call.at.order < other.at.order;
+            let unknown = |value: &Value| value.kind == Kind::Unknown && value.sources.is_empty();
+            between
+                && call.at.function == backward.at.function
+                && call.site.overlap(sources)
+                && call.args.iter().any(unknown)
+        })
+    })
 }
 
 /// Whether a parameter of the function is plain data: it is moved to a device there.

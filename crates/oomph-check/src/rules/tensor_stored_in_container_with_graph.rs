@@ -103,6 +103,41 @@ recent = deque(maxlen=10)
 for x, y in loader:
     recent.append(net(x))
 ",
+        "\
+import torch
+
+class Agent:
+    def update(self, states, actions, target):
+        q_values = []
+        for critic, optimizer in zip(self.critics, self.optimizers):
+            q = critic(states, actions)
+            q_values.append(q)
+            loss = torch.nn.functional.mse_loss(q, target)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        return torch.stack(q_values).mean().item()
+",
+        "\
+import torch
+
+def collect(net, loader):
+    features = []
+    for x, _ in loader:
+        features.append(net(x.cuda()).cpu())
+    return torch.cat(features).numpy()
+",
+        "\
+import torch
+
+def sequence_loss(model, inputs, targets, criterion):
+    h = model.init_hidden(inputs.size(0))
+    losses = []
+    for t in range(inputs.shape[1]):
+        out, h = model(inputs[:, t], h)
+        losses.append(criterion(out, targets[:, t]))
+    return torch.stack(losses).mean().item()
+",
     ],
     check,
 };
@@ -117,11 +152,21 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         if store.value.has(Flags::MIXED) && store.value_expr.is_attribute_expr() {
             continue;
         }
+        if !facts.surely_keeps_graph(store) || facts.goes_to_numpy(&store.value, &store.at) {
+            continue;
+        }
         let Some((turn, late)) = turn(facts, store) else { continue };
+        // A recurrent pass keeps the graph of all its turns, stored or not.
+        if late.is_some() && facts.feeds_itself(&store.value, &store.at) {
+            continue;
+        }
         if !grows(facts, store, &turn) || !facts.is_carried(store, &turn) || facts.keeper_goes_back(store) {
             continue;
         }
         let backward = facts.effects_in(Effect::Backward, turn.block).next();
+        if backward.is_some() && facts.is_dropped_with_step(store, &turn) {
+            continue;
+        }
         let later = |call: &Call<'_>| {
             !facts.is_inside(call.at.block, turn.block)
                 && facts.backward_sources(call).overlap(store.value.sources.sites())

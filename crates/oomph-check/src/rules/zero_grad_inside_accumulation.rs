@@ -1,10 +1,11 @@
 //! `zero-grad-inside-accumulation`: gradients are cleared before they are used.
 
-use crate::analysis::events::{Block, BlockKind, Call, LoopKind, StoreKind};
+use crate::analysis::events::{Block, BlockKind, Call, Callee, LoopKind, StoreKind};
 use crate::analysis::value::BlockId;
 use crate::facts::{Effect, Facts, Loop};
 use crate::finding::Level;
 use crate::python::ast::CmpOp;
+use crate::python::ast::visitor::source_order::{SourceOrderVisitor, walk_body, walk_expr};
 use crate::python::{Expr, Ranged, Stmt};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
@@ -73,6 +74,19 @@ def train(net_g, net_d, opt_g, opt_d, loader, criterion, every):
             opt_g.step()
             opt_g.zero_grad()
 ",
+        "\
+import torch
+
+def train(model, loader, optimizer, memories, criterion):
+    for x, y in loader:
+        for task in range(len(memories)):
+            out = model(memories[task])
+            optimizer.zero_grad()
+            criterion(out, y).backward()
+            store_grad(model, task)
+        project(model)
+        optimizer.step()
+",
     ],
     check,
 };
@@ -133,7 +147,7 @@ fn report_micro_loop(facts: &Facts<'_>, zero: &Call<'_>, report: &mut Report) ->
     // Micro-batches may be drawn in a `range`, chunks of a batch, or items of a list.
     let is_loader = micro.kind == LoopKind::Loader && outer.kind != LoopKind::Loader && !counts_up(&micro);
     // `p.grad` is copied away on every turn: gradients of single samples, added up elsewhere.
-    let taken = facts.source.slice(micro.range).contains(".grad");
+    let taken = facts.source.slice(micro.range).contains(".grad") || gives_gradients_away(facts, backward, &micro);
     if steps_inside || !always || is_loader || micro.kind == LoopKind::Epochs || taken {
         return false;
     }
@@ -143,6 +157,33 @@ fn report_micro_loop(facts: &Facts<'_>, zero: &Call<'_>, report: &mut Report) ->
         .because(backward, "gradients are added up here on every micro-batch")
         .because(step, "the step comes once, after them");
     true
+}
+
+/// Whether something in the loop is called to take the gradients: `store_grad(model)`, a function that reads `.grad`.
+fn gives_gradients_away(facts: &Facts<'_>, backward: &Call<'_>, micro: &Loop<'_>) -> bool {
+    facts.calls().iter().any(|call| {
+        let after = call.at.order > backward.at.order && facts.is_inside(call.at.block, micro.block);
+        let named = call.name.contains("grad") && call.name != "zero_grad" && !call.name.starts_with("clip");
+        let reads = || match call.callee {
+            Callee::Project(id) => reads_gradients(&facts.function_def(id).node.body),
+            _ => false,
+        };
+        after && call.at.function == backward.at.function && (named || reads())
+    })
+}
+
+/// Whether statements read an attribute `grad`.
+fn reads_gradients(body: &[Stmt]) -> bool {
+    struct Search(bool);
+    impl<'n> SourceOrderVisitor<'n> for Search {
+        fn visit_expr(&mut self, expr: &'n Expr) {
+            self.0 |= matches!(expr, Expr::Attribute(node) if node.attr.as_str() == "grad");
+            walk_expr(self, expr);
+        }
+    }
+    let mut search = Search(false);
+    walk_body(&mut search, body);
+    search.0
 }
 
 /// `with accelerator.accumulate(model): model.zero_grad()`: the wrapped optimizer skips its own on micro-batches, a
