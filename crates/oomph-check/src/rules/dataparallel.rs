@@ -7,6 +7,7 @@ use crate::finding::Level;
 use crate::python::Expr;
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::uses::{last_name, string_of};
 
 pub(super) static RULE: Rule = Rule {
     name: "dataparallel",
@@ -186,9 +187,13 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         if model.contains("teacher") || call.args.first().is_some_and(|value| value.has(Flags::FROZEN)) {
             continue;
         }
-        let model = if model.contains('\n') || model.len() > 40 { "the model" } else { model };
+        let model = if model.contains('\n') || model.len() > 40 { "model" } else { model };
         report
-            .add(call, format!("GPU 0 holds the outputs, the loss and all gradients of `{model}`: it fills up first"))
+            .add(
+                call,
+                format!("The first GPU holds the outputs, the loss and all gradients of `{model}`: it fills up first"),
+            )
+            .level(if is_single_unless_told(facts, call) { Level::Info } else { Level::Warning })
             .because(call, "`DataParallel` gathers everything on its first device")
             .because(training, "the model is trained");
     }
@@ -220,6 +225,16 @@ fn trains<'f, 'a>(facts: &'f Facts<'a>, wrapping: &Call<'_>) -> Option<&'f Call<
         return facts.calls().iter().find(|call| call.result.kind == Kind::Optimizer);
     }
     passes.find(|call| !is_over(&call.at) && !is_called_before(call.at.function))
+}
+
+/// Whether the devices come from an option that names one: with that, the model is called as it is.
+fn is_single_unless_told(facts: &Facts<'_>, call: &Call<'_>) -> bool {
+    let name = call.keyword("device_ids").or_else(|| call.arg(1)).and_then(last_name);
+    let one = |default: &Expr| match default {
+        Expr::List(list) => list.elts.len() == 1,
+        other => string_of(other).is_some_and(|text| text.parse::<u32>().is_ok()),
+    };
+    name.is_some_and(|name| facts.defaults_of(name).any(one))
 }
 
 /// Whether it is told to use one device.

@@ -1,6 +1,7 @@
 //! `empty-cache-in-inner-loop`: the cache is thrown away once a batch.
 
 use crate::analysis::events::{BlockKind, Call, Callee, LoopKind};
+use crate::analysis::value::{BlockId, Flags, FunctionId, Kind};
 use crate::facts::{Facts, Loop};
 use crate::finding::{Level, Safety};
 use crate::python::{Expr, Ranged, Stmt, count_reads_in};
@@ -160,6 +161,11 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             }
             _ => continue,
         };
+        // A helper that only cleans is told of where it is called once a batch.
+        let pure = || batches.is_none() && !facts.runs_per_batch(&call.at) && only_cleans(facts, call);
+        if pure() || tries_models(facts, outer) {
+            continue;
+        }
         if facts.handler(&call.at).is_some() || !facts.is_unconditional_in(&call.at, outer) {
             continue;
         }
@@ -194,6 +200,29 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
                 .because(&place, "this runs once a batch");
         }
     }
+}
+
+/// Whether a function does nothing but clean up: it forwards nothing, steps nothing, and is not long.
+fn only_cleans(facts: &Facts<'_>, call: &Call<'_>) -> bool {
+    let Some(index) = call.at.function else { return false };
+    let id = FunctionId { file: facts.file_index(), index };
+    facts.summary(id).is_some_and(|summary| summary.empties_cache && !summary.steps && !summary.forwards)
+        && facts.function_def(id).node.body.len() <= 8
+}
+
+/// Whether each turn makes a model of its own, as a search for the largest batch does: its memory is to go back.
+fn tries_models(facts: &Facts<'_>, turns: BlockId) -> bool {
+    facts.binds().iter().any(|bind| {
+        let made = bind.value_expr.and_then(|expr| facts.call_at(expr));
+        let makes = made.is_some_and(|call| {
+            !matches!(call.name, "to" | "cuda" | "cpu" | "eval" | "train" | "half" | "unwrap_model")
+        });
+        makes
+            && bind.value.kind == Kind::Module
+            && bind.value.class.is_some()
+            && !bind.value.has(Flags::GUESSED)
+            && facts.is_inside(bind.at.block, turns)
+    })
 }
 
 /// Whether the cache is emptied between two phases: tensors of the first are deleted right before, and more is computed

@@ -82,13 +82,21 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
     if facts.is_test_file() {
         return;
     }
-    let evaluates = ["eval_dataset", ".evaluate(", ".predict("].iter().any(|way| facts.source.text.contains(way));
+    let says = |ways: &[&str]| ways.iter().any(|way| facts.source.text.contains(way));
+    let evaluates = says(&[".evaluate(", ".predict("]);
     let arguments = facts.calls_to("transformers.TrainingArguments").find(|call| {
         let told = ["eval_accumulation_steps", "prediction_loss_only"].iter().any(|name| call.keyword(name).is_some());
         let set_later = facts.source.text.contains(".eval_accumulation_steps");
         !told && !call.has_star() && !set_later
     });
-    let Some(arguments) = arguments.filter(|_| evaluates) else { return };
+    // Held-out data alone is not enough: evaluation runs when it is asked for.
+    let on_schedule = |call: &&Call<'_>| {
+        let asked = ["eval_strategy", "evaluation_strategy"].iter().find_map(|name| call.keyword(name));
+        asked.is_some_and(|way| facts.written(way).trim_matches(['"', '\'']) != "no")
+            || call.keyword_is("do_eval", true)
+    };
+    let Some(arguments) = arguments.filter(|_| evaluates || says(&["eval_dataset"])) else { return };
+    let surely = evaluates || on_schedule(&arguments);
     for call in facts.calls_to("transformers.Trainer") {
         let reduced = call.keyword("preprocess_logits_for_metrics").is_some() || call.has_star();
         if call.keyword("compute_metrics").is_none() || reduced {
@@ -97,6 +105,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         let Some(large) = large_head_of(facts, call) else { continue };
         report
             .add(call, "All logits of an evaluation stay on the GPU until its end")
+            .level(if surely { Level::Warning } else { Level::Info })
             .because(large, "this model gives a score for every token and word")
             .because(
                 &call.keyword("compute_metrics").map_or_else(|| call.range(), Ranged::range),

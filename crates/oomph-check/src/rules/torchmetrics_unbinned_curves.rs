@@ -8,7 +8,7 @@ use crate::rule::{Example, Group, Rule};
 pub(super) static RULE: Rule = Rule {
     name: "torchmetrics-unbinned-curves",
     group: Group::Frameworks,
-    level: Level::Warning,
+    level: Level::Info,
     fix: Some(Safety::Unsafe),
     summary: "A curve metric of torchmetrics keeps all scores and targets.",
     why: "Without `thresholds` the exact curve needs every score and target of the epoch, and the metric keeps them on the \
