@@ -23,6 +23,7 @@ mod methods;
 pub mod names;
 pub mod outline;
 mod run;
+mod saving;
 mod stmts;
 pub mod tables;
 pub mod value;

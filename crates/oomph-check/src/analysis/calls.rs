@@ -61,6 +61,10 @@ impl<'a> Given<'a> {
     pub(super) fn is_true(&self, name: &str) -> bool {
         matches!(self.keyword(name), Some((Expr::BooleanLiteral(literal), _)) if literal.value)
     }
+
+    pub(super) fn is_false(&self, name: &str) -> bool {
+        matches!(self.keyword(name), Some((Expr::BooleanLiteral(literal), _)) if !literal.value)
+    }
 }
 
 /// What a call came to.
@@ -530,6 +534,8 @@ impl<'a> Walker<'a, '_> {
             Gives::Dataset => Value::of(Kind::Dataset),
             Gives::Scaler => Value::of(Kind::Scaler),
             Gives::Engine => Value::of(Kind::Engine),
+            // `Parameter(x, requires_grad=False)` is data that moves with its module.
+            Gives::Parameter if given.is_false("requires_grad") => Value::data().flagged(Flags::FROZEN),
             Gives::Parameter => Value::data().flagged(Flags::LEAF),
             Gives::Number => Value::of(Kind::Number),
             Gives::Str => Value::of(Kind::Str),

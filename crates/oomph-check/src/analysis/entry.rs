@@ -40,7 +40,11 @@ impl<'a> Walker<'a, '_> {
             let id = ClassId { file: self.file, index: class };
             match self.tables.kind(id) {
                 ClassKind::Lightning if is_lightning_eval(name) => return GradMode::NoGrad,
-                ClassKind::Framework if matches!(name, "evaluation_loop" | "prediction_step" | "evaluate") => {
+                // Lightning calls a callback's hooks of evaluation under `no_grad`.
+                ClassKind::Framework
+                    if matches!(name, "evaluation_loop" | "prediction_step" | "evaluate")
+                        || is_lightning_eval(name) =>
+                {
                     return GradMode::Depends;
                 }
                 ClassKind::AutogradFunction if matches!(name, "forward" | "backward") => return GradMode::NoGrad,

@@ -211,6 +211,13 @@ impl<'a> Walker<'a, '_> {
                 }
                 Value::of(Kind::None)
             }
+            // Lightning's way, and what many call theirs.
+            "freeze" if given.node.arguments.is_empty() => {
+                if let Some(module) = func {
+                    self.set_frozen(module, true);
+                }
+                receiver.clone().flagged(Flags::FROZEN)
+            }
             "generate" => Value::data().flagged(Flags::NO_GRAD.with(Flags::RAW)),
             "requires_grad_" => {
                 let off =

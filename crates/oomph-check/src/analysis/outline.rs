@@ -2,6 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
+use super::saving::Saving;
 use crate::python::ast::visitor::source_order::{SourceOrderVisitor, walk_expr, walk_stmt};
 use crate::python::ast::{StmtClassDef, StmtFunctionDef};
 use crate::python::{Expr, Ranged, Stmt};
@@ -126,6 +127,10 @@ pub struct Outline<'a> {
     pub module: String,
     /// Whether it imports torch, or a library that stands on it: a mention in a comment is not enough to guess by.
     pub imports_torch: bool,
+    /// Whether it saves anything with `torch.save`.
+    pub saves: bool,
+    /// Whether it brings weights to the CPU before it saves them.
+    pub saves_from_cpu: bool,
 }
 
 impl<'a> Outline<'a> {
@@ -143,11 +148,12 @@ impl<'a> Outline<'a> {
     pub(crate) fn of(path: &str, body: &'a [Stmt]) -> Self {
         let (module, package) = module_name(path);
         let outline = Self { module, ..Self::default() };
-        let mut look = Look { outline, package, class: None, function: None };
+        let mut look = Look { outline, package, class: None, function: None, saving: Saving::default() };
         for stmt in body {
             look.visit_stmt(stmt);
         }
         let mut outline = look.outline;
+        (outline.saves, outline.saves_from_cpu) = (look.saving.saves(), look.saving.saves_from_cpu());
         outline.imports_torch = outline.stands_on_torch();
         for index in 0..outline.classes.len() {
             let class = &outline.classes[index];
@@ -228,6 +234,7 @@ struct Look<'a> {
     package: String,
     class: Option<u32>,
     function: Option<u32>,
+    saving: Saving,
 }
 
 impl<'a> Look<'a> {
@@ -316,6 +323,7 @@ impl<'a> Look<'a> {
 
 impl<'a> SourceOrderVisitor<'a> for Look<'a> {
     fn visit_stmt(&mut self, stmt: &'a Stmt) {
+        self.saving.note_stmt(stmt, self.function);
         match stmt {
             Stmt::Import(_) | Stmt::ImportFrom(_) => self.import(stmt),
             Stmt::FunctionDef(node) => self.function(node),
@@ -332,6 +340,7 @@ impl<'a> SourceOrderVisitor<'a> for Look<'a> {
         match expr {
             Expr::Call(call) => match &*call.func {
                 Expr::Attribute(attribute) => {
+                    self.saving.note_call(call, self.function);
                     // `frame.eval("a + b")` is a table's.
                     let of_table = attribute.attr.as_str() == "eval" && !call.arguments.is_empty();
                     if !of_table {
@@ -359,6 +368,7 @@ impl<'a> SourceOrderVisitor<'a> for Look<'a> {
                     *self.outline.attribute_writes.entry(attribute.attr.as_str()).or_default() += 1;
                 }
             }
+            Expr::DictComp(node) => self.saving.note_dict(node),
             Expr::Yield(_) | Expr::YieldFrom(_) => {
                 if let Some(function) = self.function {
                     self.outline.functions[function as usize].is_generator = true;

@@ -380,6 +380,20 @@ impl<'a> Tables<'a> {
             .find_map(|class| self.learnt[class.file as usize].attributes.get(class.index as usize)?.get(name))
     }
 
+    /// Whether a class has a base that is neither in the project nor plain: a framework may call its methods.
+    #[must_use]
+    pub fn has_foreign_base(&self, id: ClassId) -> bool {
+        let plain = |base: &&String| {
+            let root = base.split('.').next().unwrap_or_default();
+            matches!(root, "torch" | "object" | "abc" | "ABC" | "typing" | "Generic" | "Protocol" | "enum")
+        };
+        self.ancestry(id).into_iter().any(|class| {
+            let bases = &self.outlines[class.file as usize].classes[class.index as usize].bases;
+            let known = self.class_bases[class.file as usize][class.index as usize].len();
+            known + bases.iter().filter(plain).count() < bases.len()
+        })
+    }
+
     /// Whether a module of the project certainly has no parameters: its forward passes make no graph of their own.
     #[must_use]
     pub fn has_no_parameters(&self, id: ClassId) -> bool {
@@ -387,7 +401,14 @@ impl<'a> Tables<'a> {
     }
 
     fn is_parameterless(&self, id: ClassId, hops: u32) -> bool {
+        let mut own = self
+            .ancestry(id)
+            .into_iter()
+            .filter_map(|class| self.learnt[class.file as usize].attributes.get(class.index as usize));
+        // A class that takes its parameters out of training keeps sizes and the like beside them.
+        let frozen = own.any(|found| found.values().any(|value| value.is_tensor() && value.has(Flags::FROZEN)));
         let plain = |value: &Value| match value.kind {
+            Kind::Unknown | Kind::Tuple | Kind::List => frozen,
             Kind::Number | Kind::Str | Kind::None | Kind::Array | Kind::Function(_) => true,
             Kind::Tensor => !value.has(Flags::LEAF),
             Kind::Module => hops > 0 && value.class.is_some_and(|class| self.is_parameterless(class, hops - 1)),

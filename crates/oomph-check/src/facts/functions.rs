@@ -109,6 +109,27 @@ impl<'a> Facts<'a> {
         self.tables.call_sites.contains_key(&FunctionId { file: self.file, index: function })
     }
 
+    /// Whether code that is not in view may call the method a point is in, under `no_grad` or not: one of its class's
+    /// bases is not in view either, and nothing in view calls the method; or it is a step, which some engine calls.
+    #[must_use]
+    pub fn is_called_from_elsewhere(&self, at: &At) -> bool {
+        let (Some(function), Some(class)) = (at.function, self.class_at(at)) else { return false };
+        let derived = || self.outline().classes[class.index as usize].bases.iter().any(|base| base != "object");
+        let is_step = self.function_name(at).ends_with("_step") && derived();
+        is_step || !self.is_called(function) && self.tables.has_foreign_base(class)
+    }
+
+    /// Whether a point is in a unit test: what it runs is tiny on purpose.
+    #[must_use]
+    pub fn is_unit_test(&self, at: &At) -> bool {
+        let mut folders = self.source.name.rsplit(['/', '\\']).skip(1);
+        let of_case = || {
+            let class = self.class_at(at).map(|class| &self.outline().classes[class.index as usize]);
+            class.is_some_and(|class| class.bases.iter().any(|base| base.ends_with("TestCase")))
+        };
+        folders.any(|part| matches!(part, "test" | "tests" | "testing" | "unittests")) || of_case()
+    }
+
     /// Whether the function a point is in is called in a loop over batches somewhere in the project.
     #[must_use]
     pub fn is_called_per_batch(&self, at: &At) -> bool {

@@ -144,6 +144,17 @@ def train(loader):
     ],
     silent_on: &[
         "\
+import torch
+
+def main(model, loader, attack):
+    state = torch.load('last.pt', map_location='cuda')
+    model.load_state_dict(state['model'])
+    for x, y in loader:
+        x.requires_grad_()
+        model(x).sum().backward()
+        attack(x, x.grad)
+",
+        "\
 import os
 import torch
 
@@ -385,7 +396,9 @@ fn trains_after<'f, 'a>(facts: &'f Facts<'a>, call: &Call<'a>) -> Option<&'f Cal
     let beside = |step: &&Call<'a>| step.at.function == call.at.function;
     let after =
         |step: &&Call<'a>| step.at.order > call.at.order && repeats(step) && !is_other_branch(facts, call, step);
-    let here = || facts.effects(Effect::Backward).filter(beside).find(after);
+    // An attack goes back too; training steps.
+    let trains = facts.effects(Effect::Step).next().is_some();
+    let here = || facts.effects(Effect::Backward).filter(|_| trains).filter(beside).find(after);
     let in_trainer = || {
         facts.calls().iter().filter(beside).find(|other| {
             other.at.order > call.at.order && hands_over(facts, other) && !is_other_branch(facts, call, other)
@@ -396,7 +409,7 @@ fn trains_after<'f, 'a>(facts: &'f Facts<'a>, call: &Call<'a>) -> Option<&'f Cal
         let is_main = facts.blocks_around(&call.at).any(|(_, block)| matches!(block.kind, BlockKind::Main));
         let own = call.at.function.is_none() && facts.source.cells.is_empty() && !is_main;
         let called_here = facts.effects(Effect::Backward).any(|step| beside(&step));
-        facts.effects(Effect::Backward).filter(|_| own && !called_here).find(repeats)
+        facts.effects(Effect::Backward).filter(|_| own && trains && !called_here).find(repeats)
     };
     here().or_else(in_trainer).or_else(defined)
 }

@@ -154,6 +154,21 @@ def fit(model, loader, optimizer, epochs, score):
 import copy
 import torch
 
+def inner(model, optimizer, tasks):
+    model.cuda()
+    for task in tasks:
+        for step, batch in enumerate(task):
+            if step == 1:
+                before = copy.deepcopy(model.state_dict())
+            model(batch).sum().backward()
+            optimizer.step()
+            if step == 1:
+                model.load_state_dict(before)
+",
+        "\
+import copy
+import torch
+
 def rounds(model, clients, epochs):
     model.cuda()
     for epoch in range(epochs):
@@ -360,7 +375,8 @@ fn only_kept<'a>(facts: &Facts<'a>, copied: &Copied<'_, 'a>, turns: &Loop<'a>) -
     };
     let body = facts.body_of(turns);
     let used = match target {
-        Expr::Name(_) => count_reads(body, name) > usize::from(copied.is_state),
+        // Weights read back on every turn are part of the algorithm; after an epoch they are the best so far.
+        Expr::Name(_) => count_reads(body, name) > usize::from(copied.is_state && turns.kind == LoopKind::Epochs),
         _ => false,
     };
     let conditional = !facts.is_unconditional_in(at, turns.block);

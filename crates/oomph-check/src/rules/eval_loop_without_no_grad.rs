@@ -5,7 +5,7 @@ use crate::analysis::tables::Summary;
 use crate::analysis::value::Graph;
 use crate::facts::{Effect, Facts, FunctionKind, Loop};
 use crate::finding::{Edit, Level, Safety};
-use crate::python::{Ranged, Stmt, TextRange};
+use crate::python::{Expr, Ranged, Stmt, TextRange};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
 
@@ -117,6 +117,94 @@ def main(model, test_loader):
     print(list(model.parameters()))
 ",
         "\
+import torch
+
+def run(model, loaders, criterion, optimizer):
+    for phase in ['train', 'val']:
+        model.train(phase == 'train')
+        for x, y in loaders[phase]:
+            optimizer.zero_grad()
+            if phase == 'train':
+                out = model(x)
+            else:
+                with torch.no_grad():
+                    out = model(x)
+            loss = criterion(out, y)
+            if phase == 'train':
+                loss.backward()
+                optimizer.step()
+",
+        "\
+import torch
+from torch import nn
+
+class Spiking(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weights = nn.Parameter(torch.randn(8, 8), requires_grad=False)
+
+    def forward(self, x):
+        return x @ self.weights
+
+def evaluate(test_loader):
+    net = Spiking()
+    net.eval()
+    for x, y in test_loader:
+        print(net(x).argmax(1))
+",
+        "\
+import torch
+from engine import Batches
+
+class Classifier(Batches):
+    def val_step(self, model, batch):
+        found = []
+        for part in batch['image'].split(8):
+            found.append(model(part).argmax(1))
+        return torch.cat(found)
+",
+        "\
+import torch
+import lightning as L
+
+class Pictures(L.Callback):
+    def on_validation_end(self, trainer, pl_module):
+        for images, labels in trainer.val_dataloaders:
+            print(pl_module(images).argmax(1))
+",
+        "\
+import torch
+import unittest
+
+class DecoderTest(unittest.TestCase):
+    def test_infer(self):
+        decoder = torch.nn.Linear(8, 8)
+        decoder.eval()
+        for x in [torch.zeros(8), torch.ones(8)]:
+            self.assertEqual(decoder(x).shape, (8,))
+",
+        "\
+from frame import Loader
+
+class Trainer:
+    def _validate(self):
+        self._network.eval()
+        for x, target in Loader(self._validation_dataset):
+            y = self._network.forward(x)
+            print(self._loss.calculate(y, target))
+",
+        "\
+import torch
+import lightning as L
+
+def evaluate(path, loader, Net):
+    model = Net.load_from_checkpoint(path)
+    model.freeze()
+    model.eval()
+    for x, y in loader:
+        print(model(x).argmax(1))
+",
+        "\
 import lightning as L
 
 class Lit(L.LightningModule):
@@ -135,10 +223,17 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             continue;
         }
         let Some(batches) = evaluation_loop(facts, call) else { continue };
-        if seen.contains(&batches.block) {
+        if seen.contains(&batches.block) || facts.is_unit_test(&call.at) || facts.is_called_from_elsewhere(&call.at) {
             continue;
         }
+        // Without torch a network may be one of another kind.
+        if !stands_on_torch(facts) {
+            return;
+        }
         if let Some(phase) = training_phase(facts, &batches) {
+            if knows_phases(facts, call, &batches) {
+                continue;
+            }
             seen.push(batches.block);
             report
                 .add(
@@ -176,6 +271,16 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
     }
 }
 
+/// Whether the file imports torch or a library that brings it along, or runs with a file that does.
+fn stands_on_torch(facts: &Facts<'_>) -> bool {
+    const LIBRARIES: &[&str] = &["fastai", "monai", "d2l", "fairseq", "speechbrain", "mmcv", "mmengine", "ignite"];
+    let outline = facts.outline();
+    let mut roots = outline.imports.values().chain(&outline.stars).filter_map(|full| full.split('.').next());
+    outline.imports_torch
+        || roots.any(|root| LIBRARIES.contains(&root))
+        || facts.outlines_of_process().iter().any(|other| other.imports_torch)
+}
+
 /// Where a loop for several phases runs its only backward passes: the test in `if phase == "train"`.
 fn training_phase(facts: &Facts<'_>, batches: &Loop<'_>) -> Option<TextRange> {
     let phase = |call: &Call<'_>| {
@@ -190,6 +295,25 @@ fn training_phase(facts: &Facts<'_>, batches: &Loop<'_>) -> Option<TextRange> {
         found = Some(phase(call)?);
     }
     found
+}
+
+/// Whether a forward pass belongs to one phase, or another one of the loop runs without gradients.
+fn knows_phases(facts: &Facts<'_>, call: &Call<'_>, batches: &Loop<'_>) -> bool {
+    let asks = |test: &Expr| {
+        let text = facts.source.slice(test.range()).to_ascii_lowercase();
+        ["train", "phase", "eval", "valid", "test"].iter().any(|word| text.contains(word))
+    };
+    let mut around = facts.blocks_around(&call.at).take_while(|(id, _)| *id != batches.block);
+    let in_phase = around.any(|(_, block)| match block.kind {
+        BlockKind::If(Some(test)) | BlockKind::Else(test) => asks(test),
+        _ => false,
+    });
+    let switched = |other: &Call<'_>| {
+        other.callee == Callee::Module
+            && other.at.grad != GradMode::On
+            && facts.is_inside(other.at.block, batches.block)
+    };
+    in_phase || facts.calls().iter().any(switched)
 }
 
 /// Whether a test asks which phase this is, not how far training has come.

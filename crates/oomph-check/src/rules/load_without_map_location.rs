@@ -1,9 +1,10 @@
 //! `load-without-map-location`: a checkpoint comes back to the card it was saved from.
 
-use crate::analysis::events::{BlockKind, Call, Callee, Return};
+use crate::analysis::events::{Block, BlockKind, Call, Callee, Return};
+use crate::analysis::outline::Outline;
 use crate::analysis::tables::ClassKind;
 use crate::analysis::value::FunctionId;
-use crate::facts::Facts;
+use crate::facts::{Facts, FunctionKind};
 use crate::finding::{Level, Safety};
 use crate::python::{Expr, ExprCall, Ranged, TextRange};
 use crate::report::Report;
@@ -132,6 +133,79 @@ def start(model, path):
         "\
 import torch
 
+def save(net, path):
+    state = net.state_dict()
+    for key, param in state.items():
+        state[key] = param.cpu()
+    torch.save(state, path)
+
+def load(net, path):
+    net.cuda().load_state_dict(torch.load(path))
+",
+        "\
+import torch
+
+class Agent:
+    def save(self, filename):
+        self.prepare(device='cpu')
+        torch.save({'actor': self.actor.state_dict()}, filename)
+
+    def load(self, filename):
+        self.actor.load_state_dict(torch.load(filename)['actor'])
+        self.actor.cuda()
+",
+        "\
+import torch
+from torch import nn
+
+class Vgg(nn.Module):
+    def __init__(self, weights_path=None):
+        super().__init__()
+        self.body = nn.Linear(8, 8)
+        if weights_path is not None:
+            self.load_state_dict(torch.load(weights_path))
+",
+        "\
+import torch
+
+def stylise(vgg, decoder, args):
+    vgg.load_state_dict(torch.load(args.weights))
+    return vgg.cuda(), decoder.cuda()
+",
+        "\
+import torch
+from nets import AlexNet
+
+def alexnet(pretrained=False):
+    model = AlexNet().cuda()
+    if pretrained:
+        model.load_state_dict(torch.load('alexnet.pth.tar')['state_dict'])
+    return model
+",
+        "\
+import torch
+from torch.utils import model_zoo
+
+def build(net, path):
+    net.cuda()
+    state = model_zoo.load_url(path) if path.startswith('https') else torch.load(path)
+    net.load_state_dict(state)
+",
+        "\
+import torch
+
+def main(net, loader):
+    net.cuda()
+    torch.save(net, 'best.pt')
+    net = torch.load('best.pt')
+    net.eval()
+    with torch.no_grad():
+        for x in loader:
+            print(net(x.cuda()).argmax().item())
+",
+        "\
+import torch
+
 class Base:
     def save(self, net, path):
         torch.save(net.cpu().state_dict(), path)
@@ -189,17 +263,14 @@ model.load_state_dict(state)
 };
 
 fn check(facts: &Facts<'_>, report: &mut Report) {
-    // What this file saves comes from the CPU, and goes back there.
-    if facts.source.text.contains(".cpu().state_dict()") {
-        return;
-    }
-    if facts.is_test_file() || facts.calls_to("torch.load").next().is_none() {
+    if facts.is_test_file() || facts.calls_to("torch.load").next().is_none() || comes_from_cpu(facts) {
         return;
     }
     let gpu = facts.calls().iter().find(|call| uses_gpu(facts, call));
     for call in facts.calls_to("torch.load") {
         let says_where = call.keyword("map_location").is_some() || call.args.len() > 1 || call.has_star();
-        if says_where || is_no_checkpoint(facts, call) || is_under_device_test(facts, call) {
+        if says_where || is_no_checkpoint(facts, call) || is_published(facts, call) || is_under_device_test(facts, call)
+        {
             continue;
         }
         // A model that loads its own weights is a library: its users have GPUs.
@@ -211,7 +282,10 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         let message = format!("`{path}` is loaded onto the card it was saved from, beside the model's own copy");
         let of_program = gpu.map(Ranged::range);
         if let Some((load, copies_only)) = goes_into_state(facts, call) {
-            if gpu.is_none() && !facts.written(load).starts_with("self.load_state_dict") {
+            if is_borrowed(facts, load) {
+                continue;
+            }
+            if gpu.is_none() && !is_own_checkpoint(facts, call, load) {
                 continue;
             }
             let finding = report.add(call, message);
@@ -235,6 +309,32 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
     }
 }
 
+/// Whether the program's checkpoints are saved from the CPU, and so come back there.
+fn comes_from_cpu(facts: &Facts<'_>) -> bool {
+    let own = facts.outline();
+    own.saves_from_cpu || facts.tables().outlines.iter().any(|other| other.saves_from_cpu && imports_from(own, other))
+}
+
+/// Whether a file is in a package that another imports.
+fn imports_from(own: &Outline<'_>, other: &Outline<'_>) -> bool {
+    let imports = |full: &String| {
+        let package = format!("{}.", full.split('.').next().unwrap_or_default());
+        other.module.find(&package).is_some_and(|at| {
+            let root = &other.module[..at];
+            (root.is_empty() || root.ends_with('.')) && own.module.starts_with(root)
+        })
+    };
+    own.imports.values().chain(&own.stars).any(imports)
+}
+
+/// Whether a model loads, without a word of a GPU, what training has saved: its file saves too, or it takes one part of
+/// what is loaded. A constructor loads what others have published.
+fn is_own_checkpoint(facts: &Facts<'_>, call: &Call<'_>, load: &ExprCall) -> bool {
+    let part = load.arguments.args.first().is_some_and(Expr::is_subscript_expr);
+    let constructs = matches!(facts.kind_at(&call.at), FunctionKind::Init);
+    facts.written(load).starts_with("self.load_state_dict") && !constructs && (part || facts.outline().saves)
+}
+
 fn uses_gpu(facts: &Facts<'_>, call: &Call<'_>) -> bool {
     facts.goes_to_gpu(call)
         || call.name == "set_device"
@@ -243,6 +343,10 @@ fn uses_gpu(facts: &Facts<'_>, call: &Call<'_>) -> bool {
 
 /// Where what is loaded is used as a model, when the program leaves it on whatever device it comes back to.
 fn is_whole_model(facts: &Facts<'_>, call: &Call<'_>) -> Option<TextRange> {
+    // What the same program has saved is wanted where it was.
+    if facts.outline().saves {
+        return None;
+    }
     let name = facts.bound_name(call)?;
     let uses = uses_in(facts.body_around(&call.at), name);
     let method = |found: &Use<'_>| match (found.around.first(), found.around.get(1)) {
@@ -259,13 +363,42 @@ fn is_whole_model(facts: &Facts<'_>, call: &Call<'_>) -> Option<TextRange> {
     called.filter(|_| model && !moved).map(|found| found.name.range())
 }
 
-/// Whether what is loaded was saved in memory, or by somebody else.
+/// Whether what is loaded was saved in memory.
 fn is_no_checkpoint(facts: &Facts<'_>, call: &Call<'_>) -> bool {
     let text = call.arg(0).map_or("", |path| facts.written(path)).to_ascii_lowercase();
-    // Published weights are saved from the CPU as often as not.
-    let published = ["pretrain", "init_model", "basenet", "backbone", "imagenet", "download", "hub"];
-    ["buffer", "bytesio", "stream", "buf"].iter().chain(&published).any(|word| text.contains(word))
-        || facts.function_name(&call.at).contains("pretrain")
+    ["buffer", "bytesio", "stream", "buf"].iter().any(|word| text.contains(word))
+}
+
+/// Whether what is loaded was saved by somebody else: published weights are saved from the CPU as often as not.
+fn is_published(facts: &Facts<'_>, call: &Call<'_>) -> bool {
+    let path = call.arg(0).map_or("", |path| facts.written(path)).to_ascii_lowercase();
+    let words = ["pretrain", "init_model", "basenet", "backbone", "imagenet", "download", "hub", "model_file(", "zoo"];
+    // The networks that others are built on, unless this file trains one.
+    let borrowed = ["vgg", "lpips", "inception", "wav2vec", "hubert"];
+    let by_path = words.iter().any(|word| path.contains(word))
+        || !facts.outline().saves && borrowed.iter().any(|word| path.contains(word));
+    let function = facts.function_name(&call.at).to_ascii_lowercase();
+    let by_function = ["pretrain", "backbone", "load_pre"].iter().any(|word| function.contains(word));
+    let by_name = facts.bound_name(call).is_some_and(|name| name.to_ascii_lowercase().contains("pretrain"));
+    let asked = |(_, block): (_, &Block<'_>)| match block.kind {
+        BlockKind::If(Some(test)) => facts.written(test).to_ascii_lowercase().contains("pretrain"),
+        _ => false,
+    };
+    // `state = load_url(path) if path.startswith("http") else torch.load(path)`
+    let fetched =
+        ["load_url", "load_state_dict_from_url", "hf_hub_download", "download_url_to_file", "cached_download"];
+    let is_used = |name: &&str| facts.calls_named(name).any(|other| other.at.function == call.at.function);
+    by_path
+        || by_function
+        || by_name
+        || facts.blocks_around(&call.at).any(asked)
+        || call.at.function.is_some() && fetched.iter().any(is_used)
+}
+
+/// Whether the weights go into a part that others have trained, in a file that trains none.
+fn is_borrowed(facts: &Facts<'_>, load: &ExprCall) -> bool {
+    let holder = facts.written(&*load.func).to_ascii_lowercase();
+    !facts.outline().saves && ["backbone", "vgg", "lpips", "inception"].iter().any(|word| holder.contains(word))
 }
 
 /// Whether the program asks for a GPU first and may load differently without one.
