@@ -4,7 +4,7 @@ use crate::analysis::events::{At, Call, Callee};
 use crate::analysis::value::{Flags, Kind};
 use crate::facts::{Effect, Facts};
 use crate::finding::Level;
-use crate::python::Expr;
+use crate::python::{Expr, Stmt};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
 use crate::uses::{last_name, string_of};
@@ -79,6 +79,19 @@ class Trainer:
         },
     ],
     silent_on: &[
+        "\
+import torch
+
+def fit_head(model, head, loader, optimizer, criterion):
+    model.encoder = torch.nn.DataParallel(model.encoder)
+    for x, y in loader:
+        with torch.no_grad():
+            features = model.encoder(x.cuda())
+        loss = criterion(head(features), y.cuda())
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+",
         "\
 import torch
 
@@ -178,13 +191,16 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         if call.args.is_empty() && call.keywords.is_empty() || is_single(call) {
             continue;
         }
-        if evaluates(facts, call) {
+        if evaluates(facts, call) || only_runs_without_grad(facts, call) {
             continue;
         }
         let Some(training) = trains(facts, call) else { continue };
         let model = call.arg(0).map_or("the model", |model| facts.written(model));
         // A teacher runs beside what is trained: it has no gradients to gather.
-        if model.contains("teacher") || call.args.first().is_some_and(|value| value.has(Flags::FROZEN)) {
+        let beside = ["teacher", "vgg", "extractor", "perceptual", "lpips"];
+        if beside.iter().any(|word| model.contains(word))
+            || call.args.first().is_some_and(|value| value.has(Flags::FROZEN))
+        {
             continue;
         }
         let model = if model.contains('\n') || model.len() > 40 { "model" } else { model };
@@ -209,6 +225,15 @@ fn evaluates(facts: &Facts<'_>, wrapping: &Call<'_>) -> bool {
         && !facts.calls_named("train").any(|call| own(&call));
     let goes_back = facts.effects_of(Effect::Backward, wrapping.at.function).next().is_some();
     !goes_back && !name.contains("train") && (by_name || switched)
+}
+
+/// Whether the wrapped model is called, and only where no gradients are recorded: features for another one's training.
+fn only_runs_without_grad(facts: &Facts<'_>, wrapping: &Call<'_>) -> bool {
+    let Some(Stmt::Assign(assign)) = facts.statement(wrapping.at.stmt).map(|found| found.node) else { return false };
+    let [target] = assign.targets.as_slice() else { return false };
+    let name = facts.written(target);
+    let mut passes = facts.calls().iter().filter(|call| facts.written(&*call.node.func) == name).peekable();
+    passes.peek().is_some() && passes.all(|pass| pass.at.grad.is_off())
 }
 
 /// A backward pass, or an optimizer made, in the file; not a pass that is over when the model is wrapped.

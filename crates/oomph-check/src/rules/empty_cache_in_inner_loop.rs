@@ -93,6 +93,22 @@ def fit(model, loader, optimizer):
         "\
 import torch
 
+class Net(torch.nn.Module):
+    def forward(self, x):
+        return x
+
+def largest(sizes, optimizer):
+    for size in sizes:
+        model = Net().to('cuda')
+        loss = model(torch.randn(size, 8, device='cuda')).sum()
+        loss.backward()
+        optimizer.step()
+        del model, loss
+        torch.cuda.empty_cache()
+",
+        "\
+import torch
+
 def generate(unet, decoder, x):
     latents = unet(x)
     del x
@@ -213,16 +229,24 @@ fn only_cleans(facts: &Facts<'_>, call: &Call<'_>) -> bool {
 /// Whether each turn makes a model of its own, as a search for the largest batch does: its memory is to go back.
 fn tries_models(facts: &Facts<'_>, turns: BlockId) -> bool {
     facts.binds().iter().any(|bind| {
-        let made = bind.value_expr.and_then(|expr| facts.call_at(expr));
-        let makes = made.is_some_and(|call| {
-            !matches!(call.name, "to" | "cuda" | "cpu" | "eval" | "train" | "half" | "unwrap_model")
-        });
-        makes
-            && bind.value.kind == Kind::Module
-            && bind.value.class.is_some()
+        bind.value.kind == Kind::Module
             && !bind.value.has(Flags::GUESSED)
+            && bind.value.born != BlockId::ELSEWHERE
+            && facts.is_inside(bind.value.born, turns)
             && facts.is_inside(bind.at.block, turns)
+            && bind.value_expr.is_some_and(|expr| makes(facts, expr))
     })
+}
+
+/// Whether an expression makes what it gives: `Net(...)`, moved or switched.
+fn makes(facts: &Facts<'_>, expr: &Expr) -> bool {
+    let Some(call) = facts.call_at(expr) else { return false };
+    match call.name {
+        "to" | "cuda" | "eval" | "train" | "half" | "bfloat16" => {
+            call.receiver_expr().is_some_and(|made| makes(facts, made))
+        }
+        name => name.starts_with(char::is_uppercase),
+    }
 }
 
 /// Whether the cache is emptied between two phases: tensors of the first are deleted right before, and more is computed
