@@ -194,6 +194,11 @@ impl<'a> Walker<'a, '_> {
         if value.kind == Kind::Number || value.has(Flags::DETACHED) || self.f.summary.keeps.len() >= 16 {
             return;
         }
+        // A sum under `no_grad` has no graph; what an unknown function made of a parameter may be a number.
+        let sums = matches!(kind, StoreKind::AugAssign | StoreKind::Rebind);
+        if sums && self.f.grad.is_off() || value.kind == Kind::Unknown && value.has(Flags::GUESSED) {
+            return;
+        }
         let kind = match kind {
             StoreKind::AugAssign | StoreKind::Rebind => StoreKind::AugAssign,
             StoreKind::Attribute | StoreKind::Global => StoreKind::Attribute,

@@ -31,10 +31,22 @@ impl<'a> Walker<'a, '_> {
         }
         self.f.live = true;
         if !has_else {
-            branches.push(self.f.env.since(self.f.env.mark()));
+            let mark = self.f.env.mark();
+            if let (Some((asked, true)), true) = (self.tensor_asked_for(&node.test), node.elif_else_clauses.is_empty())
+            {
+                self.is_number(asked);
+            }
+            branches.push(self.f.env.take(mark));
             modes.push(grad);
         }
         self.go_on(&branches, &modes);
+    }
+
+    /// Notes that a local name is no tensor here: the other branch asked for one.
+    fn is_number(&mut self, name: &str) {
+        if let Some(slot) = self.f.env.known(name).filter(|slot| self.f.env.get(*slot).is_some()) {
+            self.f.env.bind(slot, Some(Value::of(Kind::Number)));
+        }
     }
 
     /// Walks a branch; what it changed is taken back and put on the list if its end is reached.
@@ -274,6 +286,9 @@ impl<'a> Walker<'a, '_> {
                 }
                 walker.walk_suite(&handler.body);
             });
+            if let (Some(name), [Stmt::Pass(_)]) = (taken_out(&node.body), &handler.body[..]) {
+                self.is_number(name);
+            }
             let branch = self.f.env.take(mark);
             if self.f.live {
                 branches.push(branch);
@@ -345,4 +360,14 @@ fn mentions_step(expr: &Expr) -> bool {
     };
     let lower = name.to_ascii_lowercase();
     lower.contains("step") || lower.contains("iter")
+}
+
+/// `x = x.item()` as all there is: what has no `item` is a number.
+fn taken_out(body: &[Stmt]) -> Option<&str> {
+    let [Stmt::Assign(assign)] = body else { return None };
+    let [Expr::Name(target)] = &assign.targets[..] else { return None };
+    let Expr::Call(call) = &*assign.value else { return None };
+    let Expr::Attribute(method) = &*call.func else { return None };
+    let takes = matches!(method.attr.as_str(), "item" | "detach" | "tolist");
+    (takes && is_name(&method.value, target.id.as_str())).then_some(target.id.as_str())
 }

@@ -564,7 +564,7 @@ impl<'a> Walker<'a, '_> {
 /// Something unknown made from the arguments: what it comes from is known all the same.
 fn made_from(given: &Given<'_>) -> Value {
     let sources = given.all().fold(Sources::default(), |sources, input| sources.with(input.sources));
-    Value { sources, ..Value::unknown() }
+    Value { sources, ..Value::unknown() }.flagged(Flags::GUESSED)
 }
 
 fn is_module_method(name: &str) -> bool {

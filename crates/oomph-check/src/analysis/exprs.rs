@@ -4,7 +4,9 @@ use super::events::{BlockKind, GradMode, LoopKind, Return, StoreKind};
 use super::known;
 use super::value::{Device, Flags, Graph, Kind, Sources, Value};
 use super::walk::Walker;
-use crate::python::ast::{BoolOp, Comprehension, ExprBinOp, ExprDict, ExprLambda, ExprSubscript, Operator, UnaryOp};
+use crate::python::ast::{
+    BoolOp, CmpOp, Comprehension, ExprBinOp, ExprDict, ExprLambda, ExprSubscript, Operator, UnaryOp,
+};
 use crate::python::{Expr, Ranged, TextRange};
 
 impl<'a> Walker<'a, '_> {
@@ -197,7 +199,8 @@ impl<'a> Walker<'a, '_> {
             return value;
         }
         let sources = left.sources.with(right.sources);
-        Value { sources, ..Value::unknown() }
+        let flags = Flags((left.flags.0 | right.flags.0) & Flags::GUESSED.0);
+        Value { flags, sources, ..Value::unknown() }
     }
 
     /// A tensor computed from others.
@@ -270,7 +273,7 @@ impl<'a> Walker<'a, '_> {
     }
 
     /// What a test asks to be a tensor, and whether it holds when it is one.
-    fn tensor_asked_for(&self, test: &Expr) -> Option<(&'a str, bool)> {
+    pub(super) fn tensor_asked_for(&self, test: &Expr) -> Option<(&'a str, bool)> {
         match test {
             Expr::UnaryOp(node) if matches!(node.op, UnaryOp::Not) => {
                 self.tensor_asked_for(&node.operand).map(|(asked, holds)| (asked, !holds))
@@ -286,6 +289,18 @@ impl<'a> Walker<'a, '_> {
                     _ => return None,
                 };
                 Some((self.source.slice(asked.range()), holds))
+            }
+            // `type(x) is torch.Tensor`, `type(x) == float`.
+            Expr::Compare(compare) => {
+                let Expr::Call(call) = &*compare.left else { return None };
+                let same = matches!(compare.ops[..], [CmpOp::Is | CmpOp::Eq]);
+                let (asked, kind) =
+                    (call.arguments.args.first()?, self.source.slice(compare.comparators.first()?.range()));
+                if !same || self.source.slice(call.func.range()) != "type" {
+                    return None;
+                }
+                let holds = kind.ends_with("Tensor");
+                (holds || matches!(kind, "float" | "int")).then(|| (self.source.slice(asked.range()), holds))
             }
             _ => None,
         }

@@ -450,14 +450,11 @@ fn engine_method(given: &Given<'_>) -> Value {
         "prepare" | "setup" | "setup_dataloaders" | "setup_module" | "setup_optimizers" | "prepare_model" => {
             if given.args.len() == 1 { given.args[0].clone() } else { Value::tuple(given.args.clone()) }
         }
-        "gather"
-        | "gather_for_metrics"
-        | "reduce"
-        | "pad_across_processes"
-        | "all_gather"
-        | "all_reduce"
-        | "unwrap_model"
-        | "to_device" => given.first().cloned().unwrap_or_else(Value::unknown),
+        // On several cards what is gathered has no graph, on one it is the tensor itself.
+        "gather" | "gather_for_metrics" | "reduce" | "pad_across_processes" | "all_gather" | "all_reduce" => {
+            given.first().map_or_else(Value::unknown, |value| value.at_most(Graph::Possible))
+        }
+        "unwrap_model" | "to_device" => given.first().cloned().unwrap_or_else(Value::unknown),
         _ => Value::unknown(),
     }
 }

@@ -61,7 +61,14 @@ impl<'a> Facts<'a> {
         let function = self.function_name(&store.at);
         let updates = ["update", "learn", "optimize", "replay"].iter().any(|word| function.contains(word));
         let local = matches!(store.root, Root::Local(_)) && own.kind != LoopKind::Loader;
-        in_outer || local && (updates || self.is_called_per_batch(&store.at))
+        // One step after the loop: its items are parts of that step.
+        let steps_after = matches!(store.root, Root::Local(_))
+            && self.effects(Effect::Step).any(|call| {
+                call.at.function.is_some()
+                    && call.at.function == store.at.function
+                    && self.loops(&call.at).next().is_none()
+            });
+        in_outer || steps_after || local && (updates || self.is_called_per_batch(&store.at))
     }
 
     /// Whether what a store adds to is carried from one turn to the next: it is not made, emptied or reset on every one.

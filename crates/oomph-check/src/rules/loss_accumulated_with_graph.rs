@@ -205,6 +205,147 @@ def train(model, loader, optimizer, loss_fn):
             print(total.item())
             total = 0
 ",
+        "\
+import torch
+
+class Meter:
+    def __init__(self):
+        self.sum = 0
+
+    def update(self, value):
+        if isinstance(value, torch.Tensor):
+            value = value.item()
+        self.sum += value
+
+def train(model, loader, optimizer, criterion):
+    meter = Meter()
+    for x, y in loader:
+        loss = criterion(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        meter.update(loss)
+",
+        "\
+import torch
+
+class Meter:
+    def __init__(self):
+        self.sum = 0
+
+    def update(self, value):
+        if not isinstance(value, (int, float)):
+            value = value.item()
+        self.sum += value
+
+def train(model, loader, optimizer, criterion):
+    meter = Meter()
+    for x, y in loader:
+        loss = criterion(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        meter.update(loss)
+",
+        "\
+import torch
+
+class Meter:
+    def __init__(self):
+        self.sum = 0
+
+    def update(self, value):
+        if type(value) is torch.Tensor:
+            value = value.detach()
+        self.sum += value
+
+def train(model, loader, optimizer, criterion):
+    meter = Meter()
+    for x, y in loader:
+        loss = criterion(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        meter.update(loss)
+",
+        "\
+import torch
+
+class Meter:
+    def __init__(self):
+        self.sum = 0
+
+    def update(self, value):
+        try:
+            value = value.item()
+        except AttributeError:
+            pass
+        self.sum += value
+
+def train(model, loader, optimizer, criterion):
+    meter = Meter()
+    for x, y in loader:
+        loss = criterion(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        meter.update(loss)
+",
+        "\
+import torch
+
+class Meter:
+    def __init__(self):
+        self.sum = 0
+
+    def update(self, value):
+        with torch.no_grad():
+            self.sum += value
+
+def train(model, loader, optimizer, criterion):
+    meter = Meter()
+    for x, y in loader:
+        loss = criterion(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        meter.update(loss)
+",
+        "\
+import torch
+
+class Meter:
+    def __init__(self):
+        self.sum = 0
+
+    def update(self, value):
+        self.sum += to_number(value)
+
+def train(model, loader, optimizer, criterion):
+    meter = Meter()
+    for x, y in loader:
+        loss = criterion(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        meter.update(loss)
+",
+        "\
+import torch
+from torch import autograd
+
+class Masked:
+    def update(self, minibatches, optimizer):
+        total = 0
+        logits = self.network(torch.cat([x for x, _ in minibatches]))
+        for i, (x, y) in enumerate(minibatches):
+            loss = torch.nn.functional.cross_entropy(logits[i:i + 8], y)
+            total += loss
+            grads = autograd.grad(loss, self.network.parameters(), retain_graph=True)
+            self.mask(grads)
+        optimizer.step()
+        return total.item()
+",
     ],
     check,
 };

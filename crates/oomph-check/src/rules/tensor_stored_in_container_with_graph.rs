@@ -138,6 +138,50 @@ def sequence_loss(model, inputs, targets, criterion):
         losses.append(criterion(out, targets[:, t]))
     return torch.stack(losses).mean().item()
 ",
+        "\
+import torch
+
+class Meter:
+    def __init__(self):
+        self.kept = []
+
+    def update(self, value):
+        if torch.is_tensor(value):
+            value = value.item()
+        self.kept.append(value)
+
+def train(model, loader, optimizer, criterion):
+    meter = Meter()
+    for x, y in loader:
+        loss = criterion(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        meter.update(loss)
+",
+        "\
+import torch
+
+def evaluate(model, val_loader):
+    model.eval()
+    tags = []
+    for x, lengths in val_loader:
+        paths = model(x.cuda())
+        for i, path in enumerate(paths):
+            tags += path[:lengths[i]]
+    return tags
+",
+        "\
+import torch
+
+class Views:
+    def outputs(self, views):
+        kept = []
+        for view in views:
+            view = view.to(self.device)
+            kept.append(self.encoder(view))
+        self.kept = torch.stack(kept)
+",
     ],
     check,
 };
@@ -164,7 +208,9 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             continue;
         }
         let backward = facts.effects_in(Effect::Backward, turn.block).next();
-        if backward.is_some() && facts.is_dropped_with_step(store, &turn) {
+        if backward.is_some() && facts.is_dropped_with_step(store, &turn)
+            || backward.is_none() && is_left_on_object(facts, store, &turn)
+        {
             continue;
         }
         let later = |call: &Call<'_>| {
@@ -215,6 +261,17 @@ fn turn<'a>(facts: &Facts<'a>, store: &Store<'a>) -> Option<(Turn, Option<TextRa
     let own = facts.is_kept_beyond_call(store) && !facts.class_kind(&store.at).is_module();
     let kept = own && !facts.is_back_propagated_elsewhere(store) && !is_emptied_elsewhere(facts, store);
     Some((facts.turn(&store.at).filter(|_| kept)?, None))
+}
+
+/// Whether what was collected is left on the object after the loop, graph and all: another method may go back over it.
+fn is_left_on_object(facts: &Facts<'_>, store: &Store<'_>, turn: &Turn) -> bool {
+    facts.stores().iter().any(|other| {
+        other.kind == StoreKind::Attribute
+            && other.at.function == store.at.function
+            && !facts.is_inside(other.at.block, turn.block)
+            && other.value.holds_graph()
+            && other.value.sources.sites().overlap(store.value.sources.sites())
+    })
 }
 
 /// Whether every `forward` adds to a list of the module that nothing outside this file can empty.
@@ -302,7 +359,11 @@ fn grows(facts: &Facts<'_>, store: &Store<'_>, turn: &Turn) -> bool {
     match store.kind {
         StoreKind::Append => growing || store.holder.kind == Kind::Unknown,
         // `logs.update({"loss": loss})` overwrites.
-        StoreKind::Extend => (growing || store.holder.kind == Kind::Tuple) && !has_constant_keys(store.value_expr),
+        StoreKind::Extend => {
+            (growing || store.holder.kind == Kind::Tuple)
+                && !has_constant_keys(store.value_expr)
+                && !adds_unknown_list(facts, store)
+        }
         StoreKind::Collect => true,
         StoreKind::Item => {
             let Some(Stmt::Assign(assign)) = facts.statement(store.at.stmt).map(|statement| statement.node) else {
@@ -314,6 +375,12 @@ fn grows(facts: &Facts<'_>, store: &Store<'_>, turn: &Turn) -> bool {
         }
         _ => false,
     }
+}
+
+/// `tags += path[:n]`: what is added to a list so is a list, whatever the model's name promised.
+fn adds_unknown_list(facts: &Facts<'_>, store: &Store<'_>) -> bool {
+    let in_place = matches!(facts.statement(store.at.stmt).map(|statement| statement.node), Some(Stmt::AugAssign(_)));
+    in_place && store.value.is_tensor() && matches!(store.value_expr, Expr::Name(_) | Expr::Subscript(_))
 }
 
 /// Whether an expression is a dict whose keys are the same each time.
