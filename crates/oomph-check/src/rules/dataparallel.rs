@@ -4,7 +4,7 @@ use crate::analysis::events::{At, Call, Callee};
 use crate::analysis::value::{Flags, Kind};
 use crate::facts::{Effect, Facts};
 use crate::finding::Level;
-use crate::python::{Expr, Stmt};
+use crate::python::{Expr, Ranged, Stmt};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
 use crate::uses::{last_name, string_of};
@@ -233,7 +233,14 @@ fn only_runs_without_grad(facts: &Facts<'_>, wrapping: &Call<'_>) -> bool {
     let [target] = assign.targets.as_slice() else { return false };
     let name = facts.written(target);
     let mut passes = facts.calls().iter().filter(|call| facts.written(&*call.node.func) == name).peekable();
-    passes.peek().is_some() && passes.all(|pass| pass.at.grad.is_off())
+    // Handed to a function, returned or optimized, it may be trained out of sight.
+    let handed_on = facts.calls().iter().any(|call| {
+        let given = call.node.arguments.args.iter().any(|arg| facts.written(arg) == name);
+        let optimized = facts.written(&*call.node.func) == format!("{name}.parameters");
+        call.node.range() != wrapping.node.range() && (given || optimized)
+    });
+    let returned = facts.returns().iter().any(|found| facts.written(found.expr).contains(name));
+    passes.peek().is_some() && passes.all(|pass| pass.at.grad.is_off()) && !handed_on && !returned
 }
 
 /// A backward pass, or an optimizer made, in the file; not a pass that is over when the model is wrapped.

@@ -235,7 +235,13 @@ fn tries_models(facts: &Facts<'_>, turns: BlockId) -> bool {
             && facts.is_inside(bind.value.born, turns)
             && facts.is_inside(bind.at.block, turns)
             && bind.value_expr.is_some_and(|expr| makes(facts, expr))
+            && is_deleted_in(facts, bind.name, turns)
     })
+}
+
+fn is_deleted_in(facts: &Facts<'_>, name: &str, turns: BlockId) -> bool {
+    let own = |target: &Expr| matches!(target, Expr::Name(found) if found.id.as_str() == name);
+    facts.deletes().iter().any(|delete| own(delete.target) && facts.is_inside(delete.at.block, turns))
 }
 
 /// Whether an expression makes what it gives: `Net(...)`, moved or switched.
