@@ -145,12 +145,15 @@ What `oomph plan --gpu h200` says on a machine without a GPU, against what an H2
 peaks over the whole run of every job in `corpus/h200/h200.jsonl` and `corpus/h200/extra_plan/h200.jsonl`. `make accuracy`
 makes this page.
 
-The sets: `first` is what the mechanisms were found with. `zoo`, `zoo2` and `zoo3` were measured later, each before any of
-its jobs had been planned; what the first plans of `zoo` and `zoo2` had wrong was then mended where it was a mechanism.
+The sets: `first` is what the mechanisms were found with. `zoo` to `zoo4` were measured later, each before any of
+its jobs had been planned; what the first plans had wrong was then mended where it was a mechanism. `zoo4` are jobs of
+`torch.distributed` with one process.
 
-Where a plan is off it is for one of four reasons: values that only the card has (routing, detections, the steps that a
+Where a plan is off it is for one of five reasons: values that only the card has (routing, detections, the steps that a
 gradient scaler skips); the moment at which a side stream is done with a block; workspaces of products that cuDNN hands on
-to cuBLASLt; and the order of addresses, where PyTorch's allocator chooses between equal blocks by it.
+to cuBLASLt; the order of addresses, where PyTorch's allocator chooses between equal blocks by it; and the moment at which NCCL's
+watchdog lets go of DDP's first buckets, by which runs of one job on the card differ among themselves (`again` in the
+file has the peaks of those that were run more than once): the plan has them freed when the second step begins.
 
 """
 

@@ -11,6 +11,7 @@ import functools
 import importlib
 import os
 import sys
+import time
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -27,6 +28,8 @@ _COLLECTIVES = (
 )  # fmt: skip
 
 _STORES: list[Any] = []
+#: After this long NCCL's watchdog has looked, on a busy machine too.
+_WATCHDOG_SECONDS = 0.4
 
 
 def install(note: Note, forget: Forget) -> None:
@@ -148,7 +151,7 @@ def _scatter_object_list(
 def _trust_parameters(module: ModuleType, note: Note) -> None:
     """DDP compares shapes with other processes by values, of which there are none."""
     module._verify_param_shape_across_processes = lambda *_args, **_kwargs: True
-    module.dist.Reducer._rebuild_buckets = _rebuilding(module.dist.Reducer._rebuild_buckets, note)
+    _wait_for_watchdog(module.dist.Reducer, note)
 
 
 def _checkpoint_alone(module: ModuleType) -> None:
@@ -167,17 +170,36 @@ def _trust_plans(module: ModuleType) -> None:
     module._validate_global_plan = lambda *_args, **_kwargs: True
 
 
-def _rebuilding(rebuild: Callable[[Any], bool], note: Note) -> Callable[[Any], bool]:
-    """New buckets come while NCCL's watchdog may still hold the old: it lets go of finished ones every 100 ms."""
+def _wait_for_watchdog(reducer_class: Any, note: Note) -> None:
+    """DDP builds its buckets anew when its second step begins, and the old ones go once NCCL's watchdog has seen their
+    work done, which it looks for every 100 ms. On a card the first step of an optimizer mostly takes that long; a plan
+    has to wait for it, or two plans of one job would differ by all gradients.
+    """
+    rebuild, prepare = reducer_class._rebuild_buckets, reducer_class.prepare_for_backward
+    # The reducers that have sent something, and of those the ones that were waited for.
+    sent: set[int] = set()
+    settled: set[int] = set()
+
+    @functools.wraps(prepare)
+    def prepare_for_backward(reducer: Any, *args: Any) -> None:
+        sent.add(id(reducer))
+        prepare(reducer, *args)
 
     @functools.wraps(rebuild)
     def _rebuild_buckets(reducer: Any) -> bool:
+        if id(reducer) in sent - settled:
+            settled.add(id(reducer))
+            time.sleep(_WATCHDOG_SECONDS)
         is_rebuilt = rebuild(reducer)
         if is_rebuilt:
-            note("DDP built its buckets anew; the plan holds the old ones beside them, a real run may have freed them by then")
+            note(
+                "DDP built its buckets anew in the second step, and the plan had the old ones freed by then; "
+                "where steps are short a real run holds both for a step: all gradients once more"
+            )
         return is_rebuilt
 
-    return _rebuild_buckets
+    reducer_class.prepare_for_backward = prepare_for_backward
+    reducer_class._rebuild_buckets = _rebuild_buckets
 
 
 def _spawn_one(module: ModuleType, note: Note) -> None:
