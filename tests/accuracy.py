@@ -151,9 +151,10 @@ its jobs had been planned; what the first plans had wrong was then mended where 
 
 Where a plan is off it is for one of five reasons: values that only the card has (routing, detections, the steps that a
 gradient scaler skips); the moment at which a side stream is done with a block; workspaces of products that cuDNN hands on
-to cuBLASLt; the order of addresses, where PyTorch's allocator chooses between equal blocks by it; and the moment at which NCCL's
-watchdog lets go of DDP's first buckets, by which runs of one job on the card differ among themselves (`again` in the
-file has the peaks of those that were run more than once): the plan has them freed when the second step begins.
+to cuBLASLt; the order of addresses, where PyTorch's allocator chooses between equal blocks by it; and the moment at
+which NCCL's watchdog lets go of DDP's first buckets, by which runs of one job on the card differ among themselves
+(`again` in the file has the peaks of jobs that were run more than once): the plan has them freed when the second step
+begins.
 
 """
 
