@@ -5,8 +5,9 @@ Run it with the command under test in $OOMPH (default: `oomph`):
     OOMPH=target/release/oomph python corpus/check/score.py [--set seeded|heldout|heldout2|all] [--misses] [--json]
 
 There are three sets, scored one after the other. Recall is the share of labelled bugs that one finding names: the right
-rule, or one the label also accepts, within three lines of the bug or of its span. False alarms are findings of the
-default rules in the set's clean folder.
+rule, or one the label also accepts, within three lines of the bug or of its span. It is told twice: of the bugs that
+default rules are for, as a plain `oomph check` finds them, and of all bugs, with every rule selected. False alarms are
+findings of a plain run in the set's clean folder.
 """
 
 from __future__ import annotations
@@ -52,23 +53,27 @@ class Score:
 
     name: str
     missed: list[Record]
+    missed_plainly: list[Record]
     wrong_level: list[tuple[Record, str]]
     false_alarms: list[Record]
     labels: list[Record]
 
-    def recall(self, keep: Any = lambda label: True) -> tuple[int, int]:
-        """Bugs found and bugs labelled, among those that `keep` accepts."""
-        chosen = [label for label in self.labels if keep(label)]
-        lost = sum(1 for label in self.missed if keep(label))
-        return len(chosen) - lost, len(chosen)
+    def recall(self) -> tuple[int, int]:
+        """Bugs found with every rule selected, and bugs labelled."""
+        return len(self.labels) - len(self.missed), len(self.labels)
+
+    def plain_recall(self) -> tuple[int, int]:
+        """Bugs found by a plain run, and bugs labelled, among those that default rules are for."""
+        labels = sum(1 for label in self.labels if by_default(label))
+        return labels - len(self.missed_plainly), labels
 
     def passes(self, min_recall: float) -> bool:
-        """Whether recall over all rules reaches the goal and the clean code is silent."""
-        hit, count = self.recall()
-        return hit >= min_recall * count and not self.false_alarms
+        """Whether both recalls reach the goal and the clean code is silent."""
+        reached = (hit >= min_recall * count for hit, count in (self.recall(), self.plain_recall()))
+        return all(reached) and not self.false_alarms
 
 
-def default_rules(label: Record) -> bool:
+def by_default(label: Record) -> bool:
     """Whether a label is for a rule that is on by default."""
     return not label.get("opt_in")
 
@@ -108,8 +113,8 @@ def near(label: Record, finding: Record) -> bool:
     return same_cell and abs(line - label["cell_line"]) <= SLACK_LINES
 
 
-def score(name: str, labels: list[Record], found: list[Record], clean: list[Record]) -> Score:
-    """Holds findings against labels."""
+def match(labels: list[Record], found: list[Record]) -> tuple[list[Record], list[tuple[Record, str]]]:
+    """The labels that no finding names, and those named at another level than they say."""
     by_file: dict[str, list[Record]] = defaultdict(list)
     for finding in found:
         by_file[finding["file"]].append(finding)
@@ -123,23 +128,25 @@ def score(name: str, labels: list[Record], found: list[Record], clean: list[Reco
         levels = {f["level"] for f in hits if f["rule"] == label["rule"]}
         if "level" in label and levels and label["level"] not in levels:
             wrong_level.append((label, ", ".join(sorted(levels))))
-    return Score(name, missed, wrong_level, clean, labels)
+    return missed, wrong_level
 
 
 def score_set(oomph: list[str], name: str) -> Score:
     """Runs the command over one set and scores it."""
     parts = SETS[name]
     labels = [json.loads(line) for line in (HERE / parts.labels).read_text().splitlines()]
-    return score(name, labels, findings(oomph, parts.bugs, "--select", "all"), findings(oomph, parts.clean))
+    missed, wrong_level = match(labels, findings(oomph, parts.bugs, "--select", "all"))
+    missed_plainly, _ = match([label for label in labels if by_default(label)], findings(oomph, parts.bugs))
+    return Score(name, missed, missed_plainly, wrong_level, findings(oomph, parts.clean), labels)
 
 
 def as_json(result: Score) -> Record:
     """The figures of one set for programs."""
     hit, count = result.recall()
-    default_hit, default_count = result.recall(default_rules)
+    default_hit, default_count = result.plain_recall()
     return {
         "found": hit, "labels": count, "found_default": default_hit, "labels_default": default_count,
-        "missed": result.missed, "wrong_level": [label for label, _ in result.wrong_level],
+        "missed": result.missed, "missed_default": result.missed_plainly, "wrong_level": [label for label, _ in result.wrong_level],
         "false_alarms": result.false_alarms,
     }
 
@@ -151,14 +158,17 @@ def show(result: Score, misses: bool) -> None:
     total = Counter(label["rule"] for label in result.labels)
     for rule in sorted(total, key=lambda name: (-lost[name] / total[name], name)):
         print(f"{total[rule] - lost[rule]:3}/{total[rule]:<3} {rule}")
-    default = result.recall(default_rules)
-    for title, (hit, count) in (("recall, default rules", default), ("recall, all rules", result.recall())):
+    told = (("recall, plain run", result.plain_recall()), ("recall, every rule selected", result.recall()))
+    for title, (hit, count) in told:
         print(f"{title}: {hit}/{count} = {100 * hit / max(count, 1):.1f} %")
     for label, level in result.wrong_level:
         print(f"level: {label['file']}:{label['line']} {label['rule']} is {label['level']}, reported as {level}")
     if misses:
         for label in result.missed:
             print(f"missed: {label['file']}:{label['line']} {label['rule']}")
+        for label in result.missed_plainly:
+            if label not in result.missed:
+                print(f"missed unless selected: {label['file']}:{label['line']} {label['rule']}")
     print(f"false alarms in {SETS[result.name].clean}/: {len(result.false_alarms)}")
     for finding in result.false_alarms:
         print(f"false alarm: {finding['file']}:{finding['line']} {finding['rule']}: {finding.get('message', '')}")
@@ -170,7 +180,7 @@ def main() -> int:
     parser.add_argument("--set", choices=[*SETS, "all"], default="all", help="which set to score (default: all)")
     parser.add_argument("--misses", action="store_true", help="name every bug that was not found")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON, one object a set")
-    parser.add_argument("--min-recall", type=float, default=0.85, help="the goal, over all rules (default: 0.85)")
+    parser.add_argument("--min-recall", type=float, default=0.85, help="the goal for both recalls (default: 0.85)")
     options = parser.parse_args()
     oomph = command()
     results = [score_set(oomph, name) for name in SETS if options.set in (name, "all")]
