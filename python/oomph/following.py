@@ -15,6 +15,7 @@ from types import ModuleType
 from typing import Any
 
 from . import reads
+from .operators import Shape, takes_tensors, tensors_of
 from .values import MOST_FLOATS_FROM_HOST, Values
 
 #: Operators whose results follow from their inputs alone.
@@ -77,6 +78,7 @@ class Following:
             "unique_dim": self._unique,
             "unique_consecutive": self._unique,
             "unique_dim_consecutive": self._unique,
+            "_coalesce": self._coalesce,
             "repeat_interleave": self._repeat_interleave,
             "multinomial": self._multinomial,
             "_is_all_true": self._is_all_true,
@@ -98,7 +100,7 @@ class Following:
             full_name = operator._schema.name
             if operator._schema.overload_name:
                 full_name += "." + operator._schema.overload_name
-            if not _takes_tensors(operator) or not self._is_whole(full_name):
+            if not takes_tensors(operator) or not self._is_whole(full_name):
                 continue
             kernel = self._around(operator, follow) if is_around else self._kernel(operator, follow)
             self.library.impl(full_name.split("::")[1], kernel, "BackendSelect", with_keyset=True)
@@ -114,7 +116,7 @@ class Following:
     def _kernel(self, operator: Any, follow: Callable[..., None]) -> Callable[..., Any]:
         run = self._runner(operator)
         busy = self._busy
-        shape = _Shape(operator)
+        shape = Shape(operator)
 
         def kernel(keyset: Any, *args: Any, **kwargs: Any) -> Any:
             result = run(keyset, args, kwargs)
@@ -127,7 +129,7 @@ class Following:
     def _around(self, operator: Any, act: Callable[..., Any]) -> Callable[..., Any]:
         run = self._runner(operator)
         busy = self._busy
-        shape = _Shape(operator)
+        shape = Shape(operator)
 
         def kernel(keyset: Any, *args: Any, **kwargs: Any) -> Any:
             if getattr(busy, "is_on", False):
@@ -168,7 +170,7 @@ class Following:
             follow(*args)
         except Exception:  # noqa: BLE001 - whatever the host cannot do stays unknown
             shape, arguments, _, result = args
-            for tensor in (*shape.written(arguments), *_tensors(result)):
+            for tensor in (*shape.written(arguments), *tensors_of(result)):
                 if tensor.is_cuda:
                     self.values.forget(tensor)
         finally:
@@ -209,11 +211,11 @@ class Following:
 
     # What is known of a result.
 
-    def _follow(self, shape: _Shape, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
+    def _follow(self, shape: Shape, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
         written = shape.written(args)
         if shape.is_out:
             written += [value for name, value in kwargs.items() if name in shape.outs]
-        outputs = written or _tensors(result)
+        outputs = written or tensors_of(result)
         if not outputs or not any(output.is_cuda for output in outputs):
             return
         known = self._host_arguments(args, kwargs)
@@ -231,7 +233,7 @@ class Following:
             for tensor in written:
                 self.values.written(tensor)
             return None
-        found = _tensors(shape.functional(*host_args, **host_kwargs))
+        found = tensors_of(shape.functional(*host_args, **host_kwargs))
         for output, values in zip(outputs, found, strict=True):
             self.values.put(output, values, assumed, is_new=not written)
         return None
@@ -268,7 +270,7 @@ class Following:
             if tensor.is_cuda:
                 self.values.forget(tensor)
 
-    def _follow_unknown(self, shape: _Shape, args: tuple[Any, ...], outputs: list[Any], *, is_written: bool) -> None:
+    def _follow_unknown(self, shape: Shape, args: tuple[Any, ...], outputs: list[Any], *, is_written: bool) -> None:
         """What follows from less than all inputs, or from none."""
         if is_written:
             self._forget(outputs)
@@ -304,12 +306,12 @@ class Following:
     def _full(self, like: Any, value: Any) -> Any:
         return self.torch.ops.aten.full(list(like.size()), value, dtype=like.dtype, device="cpu")
 
-    def _draw(self, _shape: _Shape, run: Callable[[], Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _draw(self, _shape: Shape, run: Callable[[], Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if not args[0].is_cuda:
             self.catch_up(kwargs.get("generator"))
         return run()
 
-    def _overwrite(self, shape: _Shape, run: Callable[[], Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _overwrite(self, shape: Shape, run: Callable[[], Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         tensor = kwargs["out"] if shape.is_out else args[0]
         if not tensor.is_cuda:
             if shape.name in _DRAWING:
@@ -319,7 +321,7 @@ class Following:
         self._aside(self._follow_overwriting, shape, args, kwargs, result)
         return result
 
-    def _follow_overwriting(self, shape: _Shape, args: tuple[Any, ...], kwargs: dict[str, Any], _result: Any) -> None:
+    def _follow_overwriting(self, shape: Shape, args: tuple[Any, ...], kwargs: dict[str, Any], _result: Any) -> None:
         tensor = kwargs["out"] if shape.is_out else args[0]
         most = {"zero_": MOST_FLOATS_FROM_HOST, "fill_": MOST_FLOATS_FROM_HOST}.get(shape.name)
         if not (self.values.may_keep(tensor, most) if most else self.values.may_keep(tensor)):
@@ -343,7 +345,7 @@ class Following:
 
     # Where values cross between the host and the card.
 
-    def _copy(self, shape: _Shape, run: Callable[[], Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _copy(self, shape: Shape, run: Callable[[], Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         to, source = args[0], args[1]
         from_card = getattr(source, "is_cuda", False)
         if to.is_cuda:
@@ -361,7 +363,7 @@ class Following:
         self.check()
         return result
 
-    def _follow_copy(self, _shape: _Shape, args: tuple[Any, ...], _kwargs: dict[str, Any], from_card: bool) -> None:
+    def _follow_copy(self, _shape: Shape, args: tuple[Any, ...], _kwargs: dict[str, Any], from_card: bool) -> None:
         to, source = args[0], args[1]
         most = MOST_FLOATS_FROM_HOST if not from_card else None
         may_keep = self.values.may_keep(to, most) if most else self.values.may_keep(to)
@@ -373,7 +375,7 @@ class Following:
         else:
             self.values.put(to, values, self.values.assumed(source) if from_card else None)
 
-    def _read(self, _shape: _Shape, run: Callable[[], Any], args: tuple[Any, ...], _kwargs: dict[str, Any]) -> Any:
+    def _read(self, _shape: Shape, run: Callable[[], Any], args: tuple[Any, ...], _kwargs: dict[str, Any]) -> Any:
         tensor = args[0]
         if not tensor.is_cuda:
             return run()
@@ -400,7 +402,7 @@ class Following:
 
     # Operators that read a size.
 
-    def _nonzero(self, shape: _Shape, run: Callable[[], Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _nonzero(self, shape: Shape, run: Callable[[], Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         tensor = args[0]
         if not tensor.is_cuda:
             return run()
@@ -414,7 +416,7 @@ class Following:
         self.check()
         return result
 
-    def _unique(self, shape: _Shape, run: Callable[[], Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _unique(self, shape: Shape, run: Callable[[], Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         tensor = args[0]
         if not tensor.is_cuda:
             return run()
@@ -423,7 +425,7 @@ class Following:
         along = tensor.size(args[1]) if shape.name.startswith("unique_dim") else tensor.numel()
         if known is not None:
             found = self._quietly(lambda: shape.operator(*known[0], **known[1]))
-            along, assumed = _tensors(found)[0].size(args[1] if shape.name.startswith("unique_dim") else 0), known[2]
+            along, assumed = tensors_of(found)[0].size(args[1] if shape.name.startswith("unique_dim") else 0), known[2]
         with self.reads.answered(along.to_bytes(8, "little"), assumed):
             result = run()
         if found is not None:
@@ -431,13 +433,31 @@ class Following:
         self.check()
         return result
 
+    def _coalesce(self, _shape: Shape, run: Callable[[], Any], args: tuple[Any, ...], _kwargs: dict[str, Any]) -> Any:
+        """A sparse tensor keeps as many entries as it has places, which are read back to tell."""
+        tensor = args[0]
+        if not tensor.is_cuda:
+            return run()
+        indices = tensor._indices()
+        places = self._quietly(lambda: self.values.of(indices))
+        assumed = reads.ALL if places is None else self.values.assumed(indices)
+        if places is not None:
+            places = self._quietly(lambda: places.unique(dim=1))
+        count = tensor._nnz() if places is None else places.size(1)
+        with self.reads.answered(count.to_bytes(8, "little"), assumed):
+            result = run()
+        if places is not None:
+            self._quietly(lambda: self._put_all(result._indices(), places, assumed))
+        self.check()
+        return result
+
     def _put_all(self, outputs: Any, found: Any, assumed: str | None) -> None:
-        for output, values in zip(_tensors(outputs), _tensors(found), strict=True):
+        for output, values in zip(tensors_of(outputs), tensors_of(found), strict=True):
             if output.size() == values.size() and self.values.may_keep(output):
                 self.values.put(output, values, assumed, is_new=True)
 
     def _repeat_interleave(
-        self, shape: _Shape, run: Callable[[], Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+        self, shape: Shape, run: Callable[[], Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
         """Unknown numbers of repeats: one each, and none negative."""
         repeats = args[0]
@@ -453,7 +473,7 @@ class Following:
         finally:
             self.values.forget(repeats)
 
-    def _multinomial(self, _shape: _Shape, run: Callable[[], Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _multinomial(self, _shape: Shape, run: Callable[[], Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The first thing it reads is whether these are probabilities."""
         if not args[0].is_cuda:
             self.catch_up(kwargs.get("generator"))
@@ -461,7 +481,7 @@ class Following:
         with self.reads.answered(b"\1", None):
             return run()
 
-    def _is_all_true(self, shape: _Shape, run: Callable[[], Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _is_all_true(self, shape: Shape, run: Callable[[], Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Asserts: what is asked here is meant to hold."""
         result = run()
         is_known = self._quietly(lambda: self.values.of(args[0])) is not None and not self.values.assumed(args[0])
@@ -469,20 +489,20 @@ class Following:
             self._quietly(lambda: self.values.put(result, self._full(result, True), reads.FINITE))
         return result
 
-    def _check_errors(self, _shape: _Shape, run: Callable[[], Any], args: tuple[Any, ...], _kwargs: dict[str, Any]) -> Any:
+    def _check_errors(self, _shape: Shape, run: Callable[[], Any], args: tuple[Any, ...], _kwargs: dict[str, Any]) -> Any:
         """Factorizations are taken to succeed."""
         codes = args[0]
         if codes.is_cuda and self._quietly(lambda: self.values.of(codes)) is None:
             self._quietly(lambda: self.values.put(codes, self._full(codes, 0), reads.FINITE))
         return run()
 
-    def _isnan(self, _shape: _Shape, run: Callable[[], Any], args: tuple[Any, ...], _kwargs: dict[str, Any]) -> Any:
+    def _isnan(self, _shape: Shape, run: Callable[[], Any], args: tuple[Any, ...], _kwargs: dict[str, Any]) -> Any:
         result = run()
         if result.is_cuda and self.values.may_keep(result):
             self._quietly(lambda: self.values.put(result, self._full(result, False), reads.FINITE))
         return result
 
-    def _unscale(self, _shape: _Shape, run: Callable[[], Any], args: tuple[Any, ...], _kwargs: dict[str, Any]) -> Any:
+    def _unscale(self, _shape: Shape, run: Callable[[], Any], args: tuple[Any, ...], _kwargs: dict[str, Any]) -> Any:
         """Gradients are taken as finite: what was found so far stays."""
         result = run()
         if args[1].is_cuda:
@@ -512,12 +532,12 @@ class Following:
         def method(tensor: Any, *args: Any, **kwargs: Any) -> Any:
             result = original(tensor, *args, **kwargs)
             if type(result) is plain and result.is_cuda and kept.may_keep(result) and not stack_depth():
-                self._aside(self._follow_arithmetic, _Shape(packet), (tensor, *args), kwargs, result)
+                self._aside(self._follow_arithmetic, Shape(packet), (tensor, *args), kwargs, result)
             return result
 
         return method
 
-    def _follow_arithmetic(self, shape: _Shape, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
+    def _follow_arithmetic(self, shape: Shape, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
         known = self._host_arguments(args, kwargs)
         if known is not None:
             self.values.put(result, shape.operator(*known[0], **known[1]), known[2])
@@ -551,42 +571,6 @@ class Following:
 
 class _Unknown(Exception):
     """A value that nobody knows."""
-
-
-class _Shape:
-    """What an operator's schema says about its arguments."""
-
-    __slots__ = ("functional", "is_out", "name", "operator", "outs", "places")
-
-    def __init__(self, operator: Any) -> None:
-        self.operator = operator
-        schema = getattr(operator, "_schema", None)
-        self.name = schema.name.split("::")[1] if schema is not None else ""
-        written = [argument for argument in schema.arguments if _is_written(argument)] if schema is not None else []
-        self.outs = {argument.name for argument in written if argument.kwarg_only}
-        self.is_out = bool(self.outs)
-        self.places = [at for at, argument in enumerate(schema.arguments) if _is_written(argument)] if written else []
-        #: Makes its results itself, by whichever overload fits.
-        self.functional = getattr(operator, "_overloadpacket", operator) if self.is_out else operator
-
-    def written(self, args: tuple[Any, ...]) -> list[Any]:
-        """What the operator writes in place."""
-        return [args[at] for at in self.places if at < len(args) and hasattr(args[at], "is_cuda")]
-
-
-def _is_written(argument: Any) -> bool:
-    return argument.alias_info is not None and argument.alias_info.is_write
-
-
-def _takes_tensors(operator: Any) -> bool:
-    return any("Tensor" in str(argument.type) for argument in operator._schema.arguments)
-
-
-def _tensors(result: Any) -> list[Any]:
-    """The tensors of a result."""
-    if isinstance(result, (list, tuple)):
-        return [item for item in result if hasattr(item, "is_cuda")]
-    return [result] if hasattr(result, "is_cuda") else []
 
 
 def _chunk_counts(count: int, elements: int) -> bytes:

@@ -256,3 +256,18 @@ def test_transforms_of_functions_run(planned):
         assert hessian(lambda w: (x @ w).square().sum())(params["weight"][0]).shape == (16, 16)
     """)
     assert code == 0, err
+
+
+def test_sparse_gradients_have_an_entry_for_each_place(planned):
+    code, plan, err = planned("""
+        import torch
+        table = torch.nn.Embedding(1000, 8, sparse=True).cuda()
+        ids = torch.tensor([3, 5, 3, 7, 5, 3], device="cuda")
+        table(ids).sum().backward()
+        known = table.weight.grad.coalesce()
+        assert known._nnz() == 3 and known.indices().tolist() == [[3, 5, 7]]
+        places = torch.randn(2, 40, device="cuda").long()
+        assert torch.sparse_coo_tensor(places, torch.ones(40, device="cuda"), (9, 9), check_invariants=False).coalesce()._nnz() == 40
+    """)
+    assert code == 0, err
+    assert "all" in {read["assumed"] for read in plan["reads"]}

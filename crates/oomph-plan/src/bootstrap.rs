@@ -18,6 +18,7 @@ const FILES: &[(&str, &str)] = &[
     ("oomph/imports.py", include_str!("../../../python/oomph/imports.py")),
     ("oomph/journal.py", include_str!("../../../python/oomph/journal.py")),
     ("oomph/launch.py", include_str!("../../../python/oomph/launch.py")),
+    ("oomph/operators.py", include_str!("../../../python/oomph/operators.py")),
     ("oomph/reads.py", include_str!("../../../python/oomph/reads.py")),
     ("oomph/recorder.py", include_str!("../../../python/oomph/recorder.py")),
     ("oomph/scaling.py", include_str!("../../../python/oomph/scaling.py")),
