@@ -91,8 +91,7 @@ impl<'a> Facts<'a> {
                 walk_expr(self, expr);
             }
         }
-        let Some(name) = last_name(&forward.node.func) else { return false };
-        let class = self.binds_of(name).find_map(|bind| bind.value.class);
+        let class = self.binds_seen(&forward.node.func, &forward.at).iter().find_map(|bind| bind.value.class);
         let Some(id) = class.and_then(|class| self.tables().method(class, "forward")) else { return false };
         let mut search = Search(false);
         walk_body(&mut search, &self.function_def(id).node.body);

@@ -57,6 +57,19 @@ impl<'a> Facts<'a> {
         Some(ClassId { file: self.file, index })
     }
 
+    /// The same for a function nested in a method too.
+    #[must_use]
+    pub fn class_around(&self, at: &At) -> Option<ClassId> {
+        let mut function = at.function;
+        while let Some(found) = function.and_then(|index| self.outline().functions.get(index as usize)) {
+            if let Some(index) = found.class {
+                return Some(ClassId { file: self.file, index });
+            }
+            function = found.parent;
+        }
+        None
+    }
+
     /// What kind of class the method a point is in belongs to.
     #[must_use]
     pub fn class_kind(&self, at: &At) -> ClassKind {

@@ -195,6 +195,61 @@ impl<'a> Facts<'a> {
         self.binds_by_name.get(name).into_iter().flatten().map(|&index| &self.log.binds[index as usize])
     }
 
+    /// Bindings of what an expression names as seen from a point: of `self.x` those of its own class and of its bases, of
+    /// a name those of its own function, or of what is around that. Another class may have an attribute of that name too.
+    #[must_use]
+    pub fn binds_seen(&self, expr: &Expr, at: &At) -> Vec<&Bind<'a>> {
+        match expr {
+            Expr::Attribute(node) => {
+                let class = self.class_around(at).filter(|_| is_self(&node.value));
+                let own = class.map(|class| self.tables.ancestry(class));
+                let same = |bind: &&Bind<'a>| match (bind.target, &own) {
+                    (Expr::Attribute(target), Some(own)) => {
+                        let made_in = self.class_around(&bind.at);
+                        is_self(&target.value) && made_in.is_some_and(|class| own.contains(&class))
+                    }
+                    (target, _) => target.is_attribute_expr(),
+                };
+                self.binds_of(node.attr.as_str()).filter(same).collect()
+            }
+            Expr::Name(node) => {
+                let named = || self.binds_of(node.id.as_str()).filter(|bind| bind.target.is_name_expr());
+                let mut function = at.function;
+                loop {
+                    let found: Vec<&Bind<'a>> = named().filter(|bind| bind.at.function == function).collect();
+                    let Some(index) = function.filter(|_| found.is_empty()) else { return found };
+                    function = self.outline().functions.get(index as usize).and_then(|around| around.parent);
+                }
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Whether two blocks are branches of one `if`: what happens in the first never reaches the second.
+    #[must_use]
+    pub fn are_exclusive(&self, first: BlockId, second: BlockId) -> bool {
+        let mut common = first;
+        while !self.is_inside(second, common) {
+            common = self.block(common).parent;
+        }
+        let branch = |block: BlockId| {
+            let chain = std::iter::successors(Some(block), |id| Some(self.block(*id).parent));
+            chain.take_while(|id| *id != common).last()
+        };
+        let (Some(first), Some(second)) = (branch(first), branch(second)) else { return false };
+        let (first, second) = (self.block(first), self.block(second));
+        let is_branch = |block: &Block<'a>| matches!(block.kind, BlockKind::If(_) | BlockKind::Else(_));
+        is_branch(first)
+            && is_branch(second)
+            && self.log.statements.iter().any(|found| {
+                let whole = found.node.range();
+                found.node.is_if_stmt()
+                    && whole.contains_range(first.range)
+                    && whole.contains_range(second.range)
+                    && found.block == common
+            })
+    }
+
     /// What this file gives a name unless told otherwise: the defaults of parameters and command-line options so named.
     pub fn defaults_of(&self, name: &str) -> impl Iterator<Item = &'a Expr> {
         let options = self.calls_named("add_argument").filter_map(move |call| {
@@ -267,4 +322,8 @@ impl<'a> Facts<'a> {
             || ["clear", "pop", "popleft", "popitem"].into_iter().any(empties)
             || self.log.deletes.iter().any(deletes)
     }
+}
+
+fn is_self(expr: &Expr) -> bool {
+    matches!(expr, Expr::Name(name) if name.id.as_str() == "self")
 }

@@ -1,9 +1,9 @@
 //! `checkpoint-reentrant-unset`: activation checkpointing without choosing how.
 
-use crate::analysis::events::{BlockKind, Call};
+use crate::analysis::events::{At, BlockKind, Call};
 use crate::facts::Facts;
 use crate::finding::{Level, Safety};
-use crate::python::Ranged;
+use crate::python::{Expr, Ranged};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
 
@@ -95,9 +95,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         let block = if block.len() > 60 || block.contains('\n') { "the block" } else { block };
         // Under `if x.requires_grad` the inputs do need one: what is left is that PyTorch wants the choice made.
         let message = if asks_inputs(facts, call) {
-            format!(
-                "`{block}` is checkpointed without `use_reentrant`: PyTorch warns on every call, and prefers `False`"
-            )
+            format!("`{block}` is checkpointed without `use_reentrant`: PyTorch warns, and prefers `False`")
         } else {
             format!("`{block}` is checkpointed the reentrant way: it saves nothing where no input needs a gradient")
         };
@@ -115,6 +113,22 @@ fn asks_inputs(facts: &Facts<'_>, call: &Call<'_>) -> bool {
     let inputs: Vec<&str> = inputs.collect();
     // `checkpoint(block, x.requires_grad_())`: one of them is made to need a gradient.
     if inputs.iter().any(|input| input.contains("requires_grad_(")) {
+        return true;
+    }
+    // `x.requires_grad_()`, `x.requires_grad = True` before the call.
+    let made_so = |input: &&str| {
+        let function = facts.function_block(&call.at);
+        let earlier = |at: &At| at.order < call.at.order && facts.is_inside(at.block, function);
+        let by_call = facts
+            .calls_named("requires_grad_")
+            .any(|made| earlier(&made.at) && made.receiver_expr().is_some_and(|owner| facts.written(owner) == *input));
+        let by_flag = facts.binds_of("requires_grad").any(|bind| match bind.target {
+            Expr::Attribute(target) => earlier(&bind.at) && facts.written(&*target.value) == *input,
+            _ => false,
+        });
+        by_call || by_flag
+    };
+    if inputs.iter().any(made_so) {
         return true;
     }
     let asks = |test: &str| {

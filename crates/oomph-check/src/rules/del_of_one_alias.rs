@@ -1,7 +1,7 @@
 //! `del-of-one-alias`: a name is deleted, what it named lives on.
 
 use crate::analysis::events::{At, Bind, Callee, Delete, Root, Store, StoreKind};
-use crate::analysis::value::{Flags, Kind};
+use crate::analysis::value::{Device, Flags, Kind};
 use crate::facts::Facts;
 use crate::finding::Level;
 use crate::python::{Expr, Ranged, Stmt, TextRange};
@@ -399,6 +399,14 @@ fn held_by_list(facts: &Facts<'_>, delete: &Delete<'_>, name: &str) -> Option<He
             && facts.is_always_before(&store.at, &delete.at)
             && is_same_turn(facts, &store.at, &delete.at)
     })?;
+    // A list of results that are read later is what was wanted; on the GPU or with a graph each is dear.
+    let of_module = facts.binds_of(name).any(|bind| {
+        let made = bind.value_expr.and_then(|expr| facts.call_at(expr));
+        bind.at.function == store.at.function && made.is_some_and(|call| call.callee == Callee::Module)
+    });
+    if store.value.device != Device::Cuda && !store.value.surely_holds_graph() && !of_module {
+        return None;
+    }
     let holder = facts.source.slice(store.target.range());
     let of_self = matches!(store.root, Root::SelfAttribute(_)) && !matches!(store.target, Expr::Subscript(_));
     let local = matches!(store.target, Expr::Name(_));
@@ -456,7 +464,8 @@ fn is_plain(expr: &Expr) -> bool {
 
 /// `state = hidden; del hidden`, and `state` is read later.
 fn held_by_name(facts: &Facts<'_>, delete: &Delete<'_>, name: &str) -> Option<Held> {
-    if !matches!(delete.value.kind, Kind::Tensor | Kind::Module | Kind::Dict | Kind::List | Kind::Unknown) {
+    let kinds = [Kind::Tensor, Kind::Module, Kind::Dict, Kind::List, Kind::Unknown];
+    if !kinds.contains(&delete.value.kind) || delete.value.device == Device::Cpu {
         return None;
     }
     let certain = |expr: &Expr| delete.value.kind != Kind::Unknown || is_tensor_view(expr);

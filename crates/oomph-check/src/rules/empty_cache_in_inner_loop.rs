@@ -223,16 +223,16 @@ fn only_cleans(facts: &Facts<'_>, call: &Call<'_>) -> bool {
     let Some(index) = call.at.function else { return false };
     let id = FunctionId { file: facts.file_index(), index };
     facts.summary(id).is_some_and(|summary| summary.empties_cache && !summary.steps && !summary.forwards)
-        && facts.function_def(id).node.body.len() <= 8
+        && facts.function_def(id).node.body.len() <= 16
 }
 
 /// Whether each turn makes a model of its own, as a search for the largest batch does: its memory is to go back.
 fn tries_models(facts: &Facts<'_>, turns: BlockId) -> bool {
     facts.binds().iter().any(|bind| {
-        bind.value.kind == Kind::Module
-            && !bind.value.has(Flags::GUESSED)
-            && bind.value.born != BlockId::ELSEWHERE
-            && facts.is_inside(bind.value.born, turns)
+        let named = || ["model", "net"].iter().any(|word| bind.name.to_ascii_lowercase().contains(word));
+        let module = bind.value.kind == Kind::Module && !bind.value.has(Flags::GUESSED);
+        let made_here = bind.value.born != BlockId::ELSEWHERE && facts.is_inside(bind.value.born, turns);
+        (module && made_here || named())
             && facts.is_inside(bind.at.block, turns)
             && bind.value_expr.is_some_and(|expr| makes(facts, expr))
             && is_deleted_in(facts, bind.name, turns)

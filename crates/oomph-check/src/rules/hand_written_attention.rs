@@ -1,10 +1,10 @@
 //! `hand-written-attention`: the table of scores is written out and kept.
 
-use crate::analysis::events::{At, Call, Callee, StmtId, StoreKind};
+use crate::analysis::events::{At, Bind, Call, Callee, StmtId, StoreKind};
 use crate::facts::Facts;
 use crate::finding::Level;
 use crate::python::ast::Operator;
-use crate::python::{Expr, Ranged, Stmt, TextRange};
+use crate::python::{Expr, Ranged, Stmt, TextRange, root_name};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
 use crate::uses::{Use, is_number, last_name, string_of, uses_in};
@@ -128,6 +128,24 @@ class Attention(nn.Module):
 import torch
 from torch import nn
 
+class PixelHeads(nn.Module):
+    def __init__(self, dim, heads):
+        super().__init__()
+        self.heads, self.scale = heads, dim ** -0.5
+        self.qkv = nn.Linear(dim, dim * 3)
+
+    def forward(self, x):
+        B, N, C = x.shape
+        qkv = self.qkv(x).reshape(B, N, 3, self.heads, C // self.heads)
+        q, k, v = qkv.unbind(2)
+        attn = (q @ k.transpose(-2, -1)) * self.scale
+        attn = attn.softmax(dim=-1)
+        return (attn @ v).reshape(B, N, C)
+",
+        "\
+import torch
+from torch import nn
+
 class Critic(nn.Module):
     def forward(self, x, agent):
         queries = self.query(x[:, agent]).unsqueeze(1)
@@ -223,12 +241,12 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         }
         let Some(product) = product_of(facts, call, scores, 6) else { continue };
         let Some(Multiplied { place: second, also_kept }) = only_multiplied(facts, call) else { continue };
-        if is_over_channels(facts, call) || asks_once(facts, call, product) {
+        if is_over_channels(facts, call) || asks_once(facts, call, product) || is_over_heads(facts, call, product) {
             continue;
         }
         // Weights that are also put on the module may be looked at from elsewhere.
         report
-            .add(call, "The table of attention weights is written out and kept for backward, once a head")
+            .add(call, "The table of attention weights is written out and kept for backward")
             .level(if also_kept { Level::Info } else { Level::Warning })
             .because(&product, "scores of every query against every key")
             .because(&second, "the weights go into this product and nowhere else");
@@ -247,15 +265,14 @@ fn softmax_of<'a>(facts: &Facts<'a>, call: &Call<'a>) -> Option<&'a Expr> {
     if call.callee != Callee::Module || facts.calls_to("torch.nn.Softmax").next().is_none() {
         return None;
     }
-    let name = last_name(&call.node.func)?;
     let over_last = |made: &Expr| {
         let Some(made) = facts.call_at(made) else { return false };
         let dimension = made.keyword("dim").or_else(|| made.arg(0));
         facts.full_name(made) == Some("torch.nn.Softmax")
             && dimension.is_some_and(|dim| is_number(dim, -1) || is_number(dim, 3))
     };
-    let mut values = facts.binds_of(name).peekable();
-    let by_module = values.peek().is_some() && values.all(|bind| bind.value_expr.is_some_and(over_last));
+    let values = facts.binds_seen(&call.node.func, &call.at);
+    let by_module = !values.is_empty() && values.iter().all(|bind| bind.value_expr.is_some_and(over_last));
     call.arg(0).filter(|_| by_module && call.args.len() == 1)
 }
 
@@ -267,11 +284,66 @@ fn is_over_channels(facts: &Facts<'_>, call: &Call<'_>) -> bool {
 /// Whether there is one query only, and so one row of weights: `query.unsqueeze(1)`, `x[:, :1]`.
 fn asks_once(facts: &Facts<'_>, call: &Call<'_>, product: TextRange) -> bool {
     const ONE: &[&str] = &[".unsqueeze(1)", ".unsqueeze(-2)", "[:, :1]", "[:, 0:1]", "[:, -1:]", "[:, None]"];
+    // `self.q(x[:, 0]).reshape(B, 1, heads, size)`: the class token alone asks.
+    const TOKEN: &[&str] = &["[:,0])", "[:,:1])", "[:,0:1])", "[:,-1:])", ":self.num_classes])", "(B,1,"];
     let text = facts.source.slice(product);
     let first = text.split_once('(').filter(|(before, _)| !before.contains('@')).map_or(text, |(_, after)| after);
+    // A few queries that the module has learnt: `self.queries @ x.transpose(-2, -1)`.
+    let left = first.split([',', '@']).next().unwrap_or_default().trim();
+    if left.starts_with("self.") && left.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.')) {
+        return true;
+    }
     let name = first.split(|c: char| !c.is_alphanumeric() && c != '_').find(|word| !word.is_empty());
-    let made = name.and_then(|name| last_bound(facts, &call.at, name)).map_or("", |expr| facts.written(expr));
-    ONE.iter().any(|way| made.ends_with(way))
+    let Some(name) = name else { return false };
+    let made = last_bound(facts, &call.at, name).map_or("", |expr| facts.written(expr));
+    let of_class_token = facts.binds_of(name).filter(|bind| bind.at.function == call.at.function).any(|bind| {
+        let text: String = bind.value_expr.map_or("", |expr| facts.written(expr)).split_whitespace().collect();
+        TOKEN.iter().any(|way| text.contains(way))
+    });
+    of_class_token || ONE.iter().any(|way| made.ends_with(way))
+}
+
+/// Whether heads attend to heads, position by position: queries were split as `view(batch, length, heads, size)`, and
+/// nothing brought the heads before the length. That table is small.
+fn is_over_heads(facts: &Facts<'_>, call: &Call<'_>, product: TextRange) -> bool {
+    let text = facts.source.slice(product);
+    let inner = text.split_once('(').filter(|(before, _)| !before.contains('@')).map_or(text, |(_, after)| after);
+    let first = inner.split(|c: char| !c.is_alphanumeric() && c != '_').find(|word| !word.is_empty());
+    let Some(mut name) = first else { return false };
+    for _ in 0..4 {
+        let before = |bind: &&Bind<'_>| bind.at.function == call.at.function && bind.at.order < call.at.order;
+        let Some(bind) = facts.binds_of(name).filter(before).max_by_key(|bind| bind.at.order) else { return false };
+        let Some(Stmt::Assign(assign)) = facts.statement(bind.at.stmt).map(|found| found.node) else { return false };
+        let made = facts.written(&*assign.value);
+        if ["transpose", "permute", "swapaxes", "movedim", "rearrange", "einsum"].iter().any(|way| made.contains(way)) {
+            return false;
+        }
+        if splits_heads_last(facts, &assign.value) {
+            return true;
+        }
+        // `q, k, v = qkv.unbind(2)`, `q = qkv[0]`, `q = q / scale`: look at what it is taken from.
+        match root_name(&assign.value) {
+            Some(from) if from != "self" && from != "torch" => name = from,
+            _ => return false,
+        }
+    }
+    false
+}
+
+/// Whether an expression ends in a view whose last axis but one is the heads: `x.view(b, n, self.heads, size)`.
+fn splits_heads_last(facts: &Facts<'_>, made: &Expr) -> bool {
+    let Expr::Call(call) = made else { return false };
+    let Expr::Attribute(method) = &*call.func else { return false };
+    let sizes = match &*call.arguments.args {
+        [Expr::Tuple(sizes)] => &sizes.elts[..],
+        sizes => sizes,
+    };
+    let of_heads = |size: &Expr| {
+        let text = facts.written(size).to_ascii_lowercase();
+        (text.contains("head") && !text.contains("dim") && !text.contains("size") && !text.contains("//"))
+            || text == "h"
+    };
+    matches!(method.attr.as_str(), "view" | "reshape") && matches!(sizes, [_, _, .., heads, _] if of_heads(heads))
 }
 
 /// What scores are, seen through scaling and masking.
@@ -372,15 +444,18 @@ fn product_of(facts: &Facts<'_>, call: &Call<'_>, scores: &Expr, hops: u32) -> O
         return None;
     }
     let steps = facts.binds_of(name).filter(|bind| {
-        bind.at.function == call.at.function && bind.at.order <= call.at.order && bind.at.stmt != call.at.stmt
+        bind.at.function == call.at.function
+            && bind.at.order <= call.at.order
+            && bind.at.stmt != call.at.stmt
+            && !facts.are_exclusive(bind.at.block, call.at.block)
     });
     let mut product = None;
     for step in steps.filter(|step| !scales_or_masks(facts, step.at.stmt)) {
         let value = step.value_expr?;
         match origin(facts, &call.at, value)? {
-            Origin::Product(range) => product = product.or(Some(range)),
+            Origin::Product(range) => product = Some(range),
             Origin::Name(other) if other == name => {}
-            Origin::Name(_) => product = product.or(product_of(facts, call, value, next)),
+            Origin::Name(_) => product = product_of(facts, call, value, next).or(product),
         }
     }
     product

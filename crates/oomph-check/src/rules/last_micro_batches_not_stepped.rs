@@ -219,7 +219,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         report
             .add(
                 &modulo.range(),
-                format!("The last batches of `{iterated}` get no step when their number is no multiple"),
+                format!("The last batches of `{iterated}` get no step unless the very last one meets this condition"),
             )
             .because(backward, "every batch adds its gradients")
             .because(step, "the only step, under this condition, and none follows the loop");

@@ -422,9 +422,15 @@ fn goes_into_state<'a>(facts: &Facts<'a>, call: &Call<'a>) -> Option<(&'a ExprCa
     }
     let name = facts.bound_name(call)?;
     let body = facts.body_around(&call.at);
-    let uses = uses_in(body, name);
+    // What another branch loads under the same name goes elsewhere.
+    let follows = |found: &Use<'a>| {
+        let block = facts.statement_id(found.stmt).and_then(|id| facts.statement(id)).map(|found| found.block);
+        let after = found.name.start() >= call.range().end() || facts.loops(&call.at).next().is_some();
+        after && block.is_none_or(|block| !facts.are_exclusive(call.at.block, block))
+    };
+    let uses: Vec<Use<'a>> = uses_in(body, name).into_iter().filter(follows).collect();
     let through_part = || {
-        let parts = parts_of(body, name).into_iter().flat_map(|part| uses_in(body, part));
+        let parts = parts_of(body, name).into_iter().flat_map(|part| uses_in(body, part)).filter(follows);
         parts.flat_map(|found| found.calls().collect::<Vec<_>>()).find(|call| is_load_state_dict(facts, call))
     };
     let mut calls = uses.iter().flat_map(Use::calls);

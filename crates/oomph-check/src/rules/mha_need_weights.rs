@@ -1,6 +1,6 @@
 //! `mha-need-weights`: attention weights are made and thrown away.
 
-use crate::analysis::events::{Bind, Call};
+use crate::analysis::events::{At, Bind, Call};
 use crate::facts::Facts;
 use crate::finding::{Level, Safety};
 use crate::python::{Expr, Ranged, Stmt, TextRange};
@@ -106,6 +106,27 @@ class Stack(nn.Module):
         "\
 from torch import nn
 
+class Recurrent(nn.Module):
+    def __init__(self, dim):
+        super().__init__()
+        self.mix = nn.GRU(dim, dim)
+
+    def forward(self, x):
+        out, _ = self.mix(x)
+        return out
+
+class Attentive(nn.Module):
+    def __init__(self, dim):
+        super().__init__()
+        self.mix = nn.MultiheadAttention(dim, 8)
+
+    def forward(self, x):
+        out, _ = self.mix(x, x, x, need_weights=False)
+        return out
+",
+        "\
+from torch import nn
+
 class Stack(nn.Module):
     def __init__(self, depth, dim):
         super().__init__()
@@ -184,7 +205,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         if is_told || call.node.arguments.is_empty() {
             continue;
         }
-        let Some(made) = made_as(facts, &call.node.func, 3) else { continue };
+        let Some(made) = made_as(facts, &call.node.func, &call.at, 3) else { continue };
         let Some(dropped) = weights_dropped(facts, call) else { continue };
         let attention = facts.written(&*call.node.func);
         report
@@ -196,20 +217,22 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
 }
 
 /// Where what an expression stands for is made, when that is always such an attention: by name, or out of a list of them.
-fn made_as(facts: &Facts<'_>, expr: &Expr, hops: u32) -> Option<TextRange> {
+fn made_as(facts: &Facts<'_>, expr: &Expr, at: &At, hops: u32) -> Option<TextRange> {
     let hops = hops.checked_sub(1)?;
     let name = match expr {
-        Expr::Subscript(node) => return holds(facts, &node.value, hops),
+        Expr::Subscript(node) => return holds(facts, &node.value, at, hops),
         _ => last_name(expr)?,
     };
     let mut made = None;
-    for bind in facts.binds_of(name) {
+    for bind in facts.binds_seen(expr, at) {
         let attention = |value: &Expr| facts.call_at(value).is_some_and(|call| is_attention(facts, call));
         let found = match bind.value_expr {
             Some(value) if attention(value) => Some(value.range()),
-            Some(value @ (Expr::Name(_) | Expr::Subscript(_) | Expr::Attribute(_))) => made_as(facts, value, hops),
+            Some(value @ (Expr::Name(_) | Expr::Subscript(_) | Expr::Attribute(_))) => {
+                made_as(facts, value, &bind.at, hops)
+            }
             Some(_) => None,
-            None => walked(facts, bind, name).and_then(|walked| holds(facts, walked, hops)),
+            None => walked(facts, bind, name).and_then(|walked| holds(facts, walked, &bind.at, hops)),
         };
         made = Some(found?);
     }
@@ -230,13 +253,13 @@ fn walked<'a>(facts: &Facts<'a>, bind: &Bind<'a>, name: &str) -> Option<&'a Expr
 }
 
 /// Where the attentions in a list of modules are made, when it holds nothing else.
-fn holds(facts: &Facts<'_>, list: &Expr, hops: u32) -> Option<TextRange> {
+fn holds(facts: &Facts<'_>, list: &Expr, at: &At, hops: u32) -> Option<TextRange> {
     let name = last_name(list)?;
     let mut made = None;
-    for bind in facts.binds_of(name) {
+    for bind in facts.binds_seen(list, at) {
         let held = facts.call_at(bind.value_expr?)?;
         if !matches!(facts.full_name(held), Some("torch.nn.ModuleList" | "torch.nn.ModuleDict")) {
-            return made_as(facts, bind.value_expr?, hops);
+            return made_as(facts, bind.value_expr?, &bind.at, hops);
         }
         let within = held.node.arguments.range();
         let mut modules =
@@ -247,7 +270,10 @@ fn holds(facts: &Facts<'_>, list: &Expr, hops: u32) -> Option<TextRange> {
         }
         made = made.or(first.map(Ranged::range));
     }
-    let appended = |call: &&Call<'_>| call.receiver_expr().and_then(last_name) == Some(name);
+    let class = facts.class_around(at);
+    let appended = |call: &&Call<'_>| {
+        call.receiver_expr().and_then(last_name) == Some(name) && facts.class_around(&call.at) == class
+    };
     for call in facts.calls_named("append").filter(appended) {
         let item = call.arg(0).and_then(|item| facts.call_at(item)).filter(|item| is_attention(facts, item))?;
         made = made.or(Some(item.range()));

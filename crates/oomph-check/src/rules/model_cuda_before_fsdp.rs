@@ -18,7 +18,8 @@ pub(super) static RULE: Rule = Rule {
     why: "FSDP is there for models that do not fit on one card. Moved first, the full model has to fit on every card \
           before anything is sharded.",
     cost: "All parameters on every GPU at start-up: 28 GB for 7 billion parameters in float32.",
-    instead: "Build on the CPU or on `meta` and let FSDP move the shards: `FSDP(model, device_id=local_rank)`; with \
+    instead: "Build on the CPU or on `meta` and let FSDP move the shards, one wrapped layer at a time: `FSDP(model, \
+              auto_wrap_policy=policy, device_id=local_rank)` (without a policy the whole model is one unit); with \
               `fully_shard`, shard on `meta`, then `to_empty(device=\"cuda\")` and load.",
     when_not: "The model fits easily and start-up time matters more.",
     examples: &[

@@ -75,6 +75,18 @@ def probe(run, size):
     ],
     silent_on: &[
         "\
+import torch
+
+def load(build, fall_back):
+    try:
+        return build()
+    except Exception as error:
+        text = str(error).lower()
+        if 'expandable_segment' in text or 'cudaalloc' in text or 'out of memory' in text:
+            return fall_back()
+        raise
+",
+        "\
 import sys
 import torch
 
@@ -194,14 +206,34 @@ fn recovers(facts: &Facts<'_>, body: &[Stmt], word: TextRange) -> bool {
     negated || !branch.body.last().is_some_and(ends_program)
 }
 
+fn is_oom_text(text: &str) -> bool {
+    text.to_ascii_lowercase().contains("out of memory")
+}
+
+/// Whether a test looks for other words than those of running out of memory too.
+fn names_another_error(test: &Expr) -> bool {
+    struct Others(bool);
+    impl<'a> SourceOrderVisitor<'a> for Others {
+        fn visit_expr(&mut self, expr: &'a Expr) {
+            self.0 |= string_literal(expr).is_some_and(|text| !is_oom_text(text));
+            walk_expr(self, expr);
+        }
+    }
+    let mut others = Others(false);
+    others.visit_expr(test);
+    others.0
+}
+
 /// Where a handler tests for the words: `"..." in str(e)`, `startswith("...")`.
 fn words_tested(handler: &ExceptHandlerExceptHandler) -> Vec<TextRange> {
     struct Tests(Vec<TextRange>);
     impl<'a> SourceOrderVisitor<'a> for Tests {
         fn visit_expr(&mut self, expr: &'a Expr) {
-            let says = |expr: &Expr| {
-                string_literal(expr).is_some_and(|text| text.to_ascii_lowercase().contains("out of memory"))
-            };
+            let says = |expr: &Expr| string_literal(expr).is_some_and(is_oom_text);
+            // `"out of memory" in text or "cudaalloc" in text` means more than the class has.
+            if matches!(expr, Expr::BoolOp(node) if node.op.is_or()) && names_another_error(expr) {
+                return;
+            }
             let found = match expr {
                 Expr::Compare(test) => says(&test.left) && matches!(test.ops.first(), Some(CmpOp::In | CmpOp::NotIn)),
                 Expr::Call(call) => {

@@ -1,9 +1,10 @@
 //! `requires-grad-misspelt`: parameters meant to be frozen go on training.
 
-use crate::analysis::events::{Bare, Bind, Call, LoopKind};
+use crate::analysis::events::{At, Bare, Bind, BlockKind, Call, LoopKind};
 use crate::analysis::value::{Flags, Graph, Kind, Value};
 use crate::facts::Facts;
 use crate::finding::{Edit, Level, Safety};
+use crate::python::ast::visitor::source_order::{SourceOrderVisitor, walk_body, walk_expr};
 use crate::python::ast::{CmpOp, ExprAttribute};
 use crate::python::{Expr, Ranged, Stmt, TextRange};
 use crate::report::Report;
@@ -116,6 +117,45 @@ class Tagger(nn.Module):
         },
     ],
     silent_on: &[
+        "\
+import torch
+from torch import nn
+from transformers import AutoModel
+
+class Probe(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm = nn.LayerNorm(8)
+        self.norm.requires_grad = False
+        self.text = AutoModel.from_pretrained('bert-base-cased')
+        for p in self.text.parameters():
+            p.requires_grade = False
+        self.head = nn.Linear(768, 9)
+
+    def forward(self, ids):
+        # self.norm(...) did no good
+        with torch.inference_mode():
+            out = self.text(ids)
+        return self.head(out.pooler_output)
+",
+        "\
+import torch
+from torch import nn
+
+class Adapted(nn.Module):
+    def __init__(self, rank):
+        super().__init__()
+        self.adapters = nn.ModuleList()
+        for _ in range(3):
+            self.adapters.append(nn.ParameterDict({'a': nn.Parameter(torch.zeros(rank, 8))}))
+
+    def begin(self):
+        for adapter in self.adapters:
+            adapter['a'].requires_grad = False
+
+    def forward(self, x):
+        return x @ self.adapters[0]['a'].T
+",
         "\
 from torch import nn
 
@@ -237,9 +277,8 @@ fn misspelt_attribute(facts: &Facts<'_>, report: &mut Report, misspelt: &str, bi
         .owner
         .as_ref()
         .is_some_and(|owner| owner.is_tensor() && owner.graph == Graph::No && !owner.has(Flags::LEAF));
-    let harmless = harmless || is_frozen_anyway(facts, target);
-    let cost =
-        if harmless { "it needs no gradients, but not for that" } else { "the gradients are computed all the same" };
+    let harmless = harmless || is_frozen_anyway(facts, target) || !may_train(facts, &bind.at, &target.value);
+    let cost = if harmless { "it needs no gradients, but not for that" } else { "nothing is frozen by it" };
     report
         .add(target, format!("`{text}` makes a new attribute that torch never reads: {cost}"))
         .level(if harmless { Level::Info } else { Level::Error })
@@ -255,10 +294,7 @@ fn misspelt_setattr(facts: &Facts<'_>, report: &mut Report, call: &Call<'_>) {
         return;
     }
     report
-        .add(
-            call,
-            format!("`{text}` is a new attribute that torch never reads: the gradients are computed all the same"),
-        )
+        .add(call, format!("`{text}` is a new attribute that torch never reads: nothing is frozen by it"))
         .because(name, "the attribute is called `requires_grad`")
         .unsafe_fix("Spell it `requires_grad`", vec![Edit::replace(name.range(), "\"requires_grad\"")]);
 }
@@ -279,7 +315,7 @@ fn is_frozen_anyway(facts: &Facts<'_>, target: &ExprAttribute) -> bool {
 fn set_on_module(facts: &Facts<'_>, report: &mut Report, bind: &Bind<'_>, target: &ExprAttribute) {
     let Some(Expr::BooleanLiteral(literal)) = bind.value_expr else { return };
     let Some(module) = bind.owner.as_ref().filter(|value| is_surely_module(facts, value)) else { return };
-    if literal.value || is_annotated_tensor(facts, bind, target) {
+    if literal.value || is_annotated_tensor(facts, bind, target) || may_be_parameter(facts, bind, target, module) {
         return;
     }
     let owner = facts.source.slice(target.value.range());
@@ -290,13 +326,19 @@ fn set_on_module(facts: &Facts<'_>, report: &mut Report, bind: &Bind<'_>, target
         return;
     }
     let whole = TextRange::new(target.start(), literal.range().end());
-    let frozen_around = owner == "self" && freezes_parameters(facts);
+    let frozen_around = owner == "self" && freezes_parameters(facts) || !may_train(facts, &bind.at, &target.value);
     report
-        .add(&whole, format!("`{owner}` is a module, and modules have no `requires_grad`: its parameters still get gradients and optimizer state"))
+        .add(
+            &whole,
+            format!("`{owner}` is a module, and modules have no `requires_grad`: its parameters are not frozen"),
+        )
         .level(if frozen_around { Level::Info } else { Level::Error })
         .because_if((!module.made_at.is_empty()).then_some(module.made_at), "the module is made here")
         .because(&target.attr, "this sets a plain attribute that nothing reads")
-        .unsafe_fix("Call `requires_grad_(False)`", vec![Edit::replace(whole, format!("{owner}.requires_grad_(False)"))]);
+        .unsafe_fix(
+            "Call `requires_grad_(False)`",
+            vec![Edit::replace(whole, format!("{owner}.requires_grad_(False)"))],
+        );
 }
 
 /// Whether the file freezes parameters in the right way too: perhaps those of this module, from what holds it.
@@ -319,6 +361,89 @@ fn is_annotated_tensor(facts: &Facts<'_>, bind: &Bind<'_>, target: &ExprAttribut
         let text = facts.written(kind);
         text.contains("Parameter") || text.contains("Tensor")
     })
+}
+
+/// Whether it may be a parameter out of an `nn.ParameterDict` or `nn.ParameterList`: an item of something, with nothing
+/// to say what the items are.
+fn may_be_parameter(facts: &Facts<'_>, bind: &Bind<'_>, target: &ExprAttribute, value: &Value) -> bool {
+    if value.class.is_some() || value.maker.is_some() {
+        return false;
+    }
+    match &*target.value {
+        Expr::Subscript(_) => true,
+        Expr::Name(name) => facts.loops(&bind.at).any(|turns| match turns.node {
+            BlockKind::Loop(_, Stmt::For(walk)) => {
+                let bound = facts.mentions_word(walk.target.range(), name.id.as_str());
+                bound && !["modules()", "children()"].iter().any(|way| facts.written(&*walk.iter).contains(way))
+            }
+            _ => false,
+        }),
+        _ => false,
+    }
+}
+
+/// Whether gradients may be computed for what is meant to be frozen: it is run, and no pass through it in view is under
+/// `no_grad`. What is not in view counts as run.
+fn may_train(facts: &Facts<'_>, at: &At, owner: &Expr) -> bool {
+    let Some(module) = module_meant(facts, at, owner) else { return true };
+    let text = facts.written(module);
+    let class = facts.class_around(at).filter(|_| text.starts_with("self."));
+    let passes = |call: &&Call<'_>| {
+        let same = facts.written(&*call.node.func) == text && facts.class_around(&call.at) == facts.class_around(at);
+        same && (class.is_some() || call.at.function == at.function)
+    };
+    if facts.calls().iter().filter(passes).any(|call| call.at.grad.is_off()) {
+        return false;
+    }
+    // An attribute that no method but the one that makes it reads is never run.
+    let name = text.strip_prefix("self.").and_then(|rest| rest.split(['.', '[', '(']).next());
+    let (Some(class), Some(name)) = (class, name) else { return true };
+    let has_forward = facts.outline().classes[class.index as usize].methods.contains_key("forward");
+    let mut methods = facts.outline().functions.iter().enumerate();
+    let read = methods.any(|(index, function)| {
+        let own = function.class == Some(class.index) && function.node.name.as_str() != "__init__";
+        own && at.function != Some(index as u32) && reads_attribute(&function.node.body, name)
+    });
+    !has_forward || read
+}
+
+/// Whether statements read an attribute of this name.
+fn reads_attribute(body: &[Stmt], name: &str) -> bool {
+    struct Reads<'n>(&'n str, bool);
+    impl<'a> SourceOrderVisitor<'a> for Reads<'_> {
+        fn visit_expr(&mut self, expr: &'a Expr) {
+            self.1 |= matches!(expr, Expr::Attribute(node) if node.attr.as_str() == self.0 && node.ctx.is_load());
+            walk_expr(self, expr);
+        }
+    }
+    let mut reads = Reads(name, false);
+    walk_body(&mut reads, body);
+    reads.1
+}
+
+/// The module whose parameters are meant: `m` of `m.requires_grad`, of `for p in m.parameters(): p.requires_grad`.
+fn module_meant<'a>(facts: &Facts<'a>, at: &At, owner: &'a Expr) -> Option<&'a Expr> {
+    match owner {
+        Expr::Attribute(_) => Some(owner),
+        Expr::Name(name) => {
+            let walked = facts.loops(at).find_map(|turns| match turns.node {
+                BlockKind::Loop(_, Stmt::For(walk)) if facts.mentions_word(walk.target.range(), name.id.as_str()) => {
+                    Some(&*walk.iter)
+                }
+                _ => None,
+            });
+            match walked {
+                Some(Expr::Call(call)) => match &*call.func {
+                    Expr::Attribute(method) => Some(&*method.value),
+                    _ => None,
+                },
+                Some(_) => None,
+                None if name.id.as_str() == "self" => None,
+                None => Some(owner),
+            }
+        }
+        _ => None,
+    }
 }
 
 /// Whether a value is a module by more than its name, and no class of the project gives it the attribute a meaning.

@@ -5,7 +5,7 @@ use crate::analysis::value::BlockId;
 use crate::facts::Facts;
 use crate::finding::Level;
 use crate::python::ast::ExceptHandlerExceptHandler;
-use crate::python::{Ranged, TextRange};
+use crate::python::{Expr, Ranged, Stmt, TextRange};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
 
@@ -47,6 +47,58 @@ def robust(model, batch):
     }],
     silent_on: &[
         "\
+import torch
+
+def fit(model, loader, optimizer):
+    for x in loader:
+        try:
+            loss = model(x).sum()
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimizer.step()
+        except RuntimeError as error:
+            if 'out of memory' not in str(error):
+                raise
+            for p in model.parameters():
+                if p.grad is not None:
+                    del p.grad
+",
+        "\
+import torch
+
+def switch(model, on):
+    (model.enable_adapter_layers if on else model.disable_adapter_layers)()
+
+def fit(model, loader):
+    for x in loader:
+        try:
+            model.disable_adapter_layers()
+            switch(model, False)
+            reference = model(x)
+            model.enable_adapter_layers()
+            (model(x) - reference).sum().backward()
+        except torch.cuda.OutOfMemoryError:
+            model.enable_adapter_layers()
+            continue
+",
+        "\
+import torch
+
+class Head(torch.nn.Module):
+    def losses(self, preds, targets):
+        try:
+            matched = self.assign(preds, targets)
+        except RuntimeError as error:
+            if 'CUDA out of memory. ' not in str(error):
+                raise
+            matched = self.assign(preds, targets, 'cpu')
+        return matched
+
+    def assign(self, preds, targets, mode='gpu'):
+        cost = preds[:, None] - targets[None]
+        return cost.sum(-1).argmin(1)
+",
+        "\
 import json
 import torch
 
@@ -74,28 +126,22 @@ def robust(model, batch):
 };
 
 fn check(facts: &Facts<'_>, report: &mut Report) {
-    for (block, handler) in handlers(facts) {
+    for (block, handler) in facts.handlers() {
         let Some(caught) = oom_caught(facts, handler) else { continue };
-        let tried: Vec<&Call<'_>> = tried_before(facts, block).collect();
+        let Some(body) = facts.tried(block) else { continue };
+        let tried: Vec<&Call<'_>> = facts.calls().iter().filter(|call| facts.is_inside(call.at.block, body)).collect();
         let retry = facts.calls().iter().find(|call| {
             facts.is_inside(call.at.block, block)
                 && is_work(facts, call)
-                && (is_forward(facts, call) || repeats(facts, call, &tried))
+                && is_for_oom(facts, call, block)
+                && !is_on_cpu(facts, call, handler)
+                && is_same_work(facts, call, &tried)
         });
         let Some(retry) = retry else { continue };
         report
             .add(retry, "This runs while the failed step's tensors are still alive: leave the `except` block first")
             .because(&caught, "here the exception, and with it the failed step's frames, is alive");
     }
-}
-
-fn handlers<'f, 'a>(
-    facts: &'f Facts<'a>,
-) -> impl Iterator<Item = (BlockId, &'a ExceptHandlerExceptHandler)> + use<'f, 'a> {
-    facts.blocks().filter_map(|(id, block)| match block.kind {
-        BlockKind::Handler(handler) => Some((id, handler)),
-        _ => None,
-    })
 }
 
 /// The head of a handler that catches running out of memory.
@@ -107,32 +153,95 @@ fn oom_caught(facts: &Facts<'_>, handler: &ExceptHandlerExceptHandler) -> Option
     (by_class || by_text).then(|| kind.range())
 }
 
-/// Calls in the `try` a handler belongs to: in the block that ends before it, with the same parent.
-fn tried_before<'f, 'a>(facts: &'f Facts<'a>, handler: BlockId) -> impl Iterator<Item = &'f Call<'a>> {
-    let found = facts.block(handler);
-    let (parent, start) = (found.parent, found.range.start());
-    let tried = facts.blocks().filter(move |(_, block)| {
-        matches!(block.kind, BlockKind::Try) && block.parent == parent && block.range.end() <= start
-    });
-    let tried = tried.last().map(|(id, _)| id);
-    facts.calls().iter().filter(move |call| tried.is_some_and(|tried| facts.is_inside(call.at.block, tried)))
+/// Whether a call is on the path of the error that ran out of memory, where the handler tells errors by their words.
+fn is_for_oom(facts: &Facts<'_>, call: &Call<'_>, handler: BlockId) -> bool {
+    let tells = |test: &Expr| {
+        let text = facts.written(test);
+        (text.contains("str(") || text.contains(".args")) && text.contains(" in ")
+    };
+    let within = facts.blocks_around(&call.at).take_while(|(id, _)| *id != handler);
+    within.into_iter().all(|(_, block)| match block.kind {
+        BlockKind::If(Some(test)) if tells(test) => {
+            facts.written(test).contains("memory") && !facts.written(test).contains(" not in ")
+        }
+        BlockKind::Else(test) if tells(test) => facts.written(test).contains(" not in "),
+        _ => true,
+    })
 }
 
-fn is_forward(facts: &Facts<'_>, call: &Call<'_>) -> bool {
-    let heavy = facts.callee_summary(call).is_some_and(|summary| summary.forwards || summary.calls_backward);
-    call.callee == Callee::Module || heavy || call.name == "backward"
+/// Whether the work goes to the CPU, as far as the handler says up to there: `model.cpu()`, `device="cpu"`.
+fn is_on_cpu(facts: &Facts<'_>, call: &Call<'_>, handler: &ExceptHandlerExceptHandler) -> bool {
+    let text = facts.source.slice(TextRange::new(handler.start(), call.range().end().max(handler.start())));
+    [".cpu()", "\"cpu\"", "'cpu'"].iter().any(|way| text.contains(way))
 }
 
-/// Whether the same function is called as in the `try`.
-fn repeats(facts: &Facts<'_>, call: &Call<'_>, tried: &[&Call<'_>]) -> bool {
-    let text = facts.source.slice(call.node.func.range());
-    let recurses = matches!(call.callee, Callee::Project(_)) && call.name == facts.function_name(&call.at);
-    let through = matches!(call.callee, Callee::Project(_)) && tried.iter().any(|other| calls(facts, call, other, 2));
-    recurses
-        || through
-        || is_smaller_form(call, tried)
-        || matches!(call.callee, Callee::Other | Callee::Project(_))
-            && tried.iter().any(|other| facts.source.slice(other.node.func.range()) == text)
+/// Whether a call runs what the `try` ran: a backward pass, the same model, or the same function again.
+fn is_same_work(facts: &Facts<'_>, call: &Call<'_>, tried: &[&Call<'_>]) -> bool {
+    let text = facts.written(&*call.node.func);
+    let same = || tried.iter().filter(|other| facts.written(&*other.node.func) == text);
+    match call.callee {
+        _ if call.name == "backward" => tried.iter().any(|other| facts.is_heavy(other)),
+        _ if is_smaller_form(call, tried) => true,
+        Callee::Module => {
+            is_used(facts, call) && (same().next().is_some() || tried.iter().any(|other| runs(facts, other, text)))
+        }
+        Callee::Project(_) => {
+            let heavy = facts.is_heavy(call) && !only_switches(call);
+            let recurses = call.name == facts.function_name(&call.at);
+            let through = tried.iter().any(|other| calls(facts, call, other, 2));
+            let again = recurses || through || same().next().is_some();
+            again
+                && (heavy
+                    || recurses && is_used(facts, call)
+                    || tried.iter().any(|other| gives_same(facts, call, other)))
+                || heavy && takes_model(facts, call, tried)
+        }
+        Callee::Other => same().any(|other| gives_same(facts, call, other)),
+        Callee::External(_) => false,
+    }
+}
+
+/// Whether something is done with what a call gives.
+fn is_used(facts: &Facts<'_>, call: &Call<'_>) -> bool {
+    let statement = facts.statement(call.at.stmt).map(|found| found.node);
+    !matches!(statement, Some(Stmt::Expr(node)) if node.value.range() == call.range())
+}
+
+/// Whether a function is told by flags alone what to do: it switches something.
+fn only_switches(call: &Call<'_>) -> bool {
+    let arguments = &call.node.arguments;
+    let mut values = arguments.args.iter().chain(arguments.keywords.iter().map(|keyword| &keyword.value)).peekable();
+    values.peek().is_some() && values.all(Expr::is_literal_expr)
+}
+
+/// Whether two calls give the same thing: a value of the same name, or what the function returns.
+fn gives_same(facts: &Facts<'_>, call: &Call<'_>, other: &Call<'_>) -> bool {
+    let given = |call: &Call<'_>| match facts.statement(call.at.stmt).map(|found| found.node) {
+        Some(Stmt::Assign(node)) => node.targets.first().map(|target| facts.written(target)),
+        Some(Stmt::AugAssign(node)) => Some(facts.written(&*node.target)),
+        Some(Stmt::Return(_)) => Some("return"),
+        _ => None,
+    };
+    let same_function = facts.written(&*call.node.func) == facts.written(&*other.node.func);
+    let related = same_function || matches!((call.callee, other.callee), (Callee::Project(_), Callee::Project(_)));
+    related && given(call).is_some() && given(call) == given(other)
+}
+
+/// Whether the function that a call of the `try` calls runs the model of this name.
+fn runs(facts: &Facts<'_>, tried: &Call<'_>, model: &str) -> bool {
+    let Callee::Project(id) = tried.callee else { return false };
+    let passed = tried.node.arguments.args.iter().any(|arg| facts.written(arg) == model);
+    let inside = |call: &Call<'_>| {
+        facts.is_own(id) && call.at.function == Some(id.index) && facts.written(&*call.node.func) == model
+    };
+    facts.is_heavy(tried) && (passed || facts.calls().iter().any(inside))
+}
+
+/// Whether a function is given the model that the `try` ran.
+fn takes_model(facts: &Facts<'_>, call: &Call<'_>, tried: &[&Call<'_>]) -> bool {
+    let ran = tried.iter().filter(|other| other.callee == Callee::Module).map(|other| facts.written(&*other.node.func));
+    let models: Vec<&str> = ran.collect();
+    call.node.arguments.args.iter().any(|arg| models.contains(&facts.written(arg)))
 }
 
 /// Whether a call may need memory at all.
