@@ -269,7 +269,8 @@ fn misspelt_attribute(facts: &Facts<'_>, report: &mut Report, misspelt: &str, bi
     let of_parameter = bind.owner.as_ref().is_some_and(|owner| owner.has(Flags::LEAF));
     // A parameter gets gradients anyway.
     let asks_for_more = of_parameter && matches!(bind.value_expr, Some(Expr::BooleanLiteral(literal)) if literal.value);
-    if is_read || on_self || asks_for_more || !(literal || of_parameter) {
+    let trains = || may_train(facts, &bind.at, &target.value);
+    if is_read || on_self || asks_for_more || !(literal || of_parameter) || !trains() {
         return;
     }
     // Data needs no gradients anyway: a slip of the pen, but nothing is lost.
@@ -277,7 +278,7 @@ fn misspelt_attribute(facts: &Facts<'_>, report: &mut Report, misspelt: &str, bi
         .owner
         .as_ref()
         .is_some_and(|owner| owner.is_tensor() && owner.graph == Graph::No && !owner.has(Flags::LEAF));
-    let harmless = harmless || is_frozen_anyway(facts, target) || !may_train(facts, &bind.at, &target.value);
+    let harmless = harmless || is_frozen_anyway(facts, target);
     let cost = if harmless { "it needs no gradients, but not for that" } else { "nothing is frozen by it" };
     report
         .add(target, format!("`{text}` makes a new attribute that torch never reads: {cost}"))
@@ -322,11 +323,11 @@ fn set_on_module(facts: &Facts<'_>, report: &mut Report, bind: &Bind<'_>, target
     let simple = facts.statement(bind.at.stmt).is_some_and(|statement| {
         matches!(statement.node, Stmt::Assign(assign) if assign.targets.len() == 1 && assign.targets[0].range() == target.range())
     });
-    if !simple {
+    if !simple || !may_train(facts, &bind.at, &target.value) {
         return;
     }
     let whole = TextRange::new(target.start(), literal.range().end());
-    let frozen_around = owner == "self" && freezes_parameters(facts) || !may_train(facts, &bind.at, &target.value);
+    let frozen_around = owner == "self" && freezes_parameters(facts);
     report
         .add(
             &whole,
