@@ -8,6 +8,8 @@ mod keeping;
 mod places;
 mod training;
 
+pub use training::is_reference_name;
+
 use rustc_hash::FxHashMap;
 
 use crate::analysis::events::{

@@ -199,6 +199,11 @@ impl<'a> Walker<'a, '_> {
         if sums && self.f.grad.is_off() || value.kind == Kind::Unknown && value.has(Flags::GUESSED) {
             return;
         }
+        // `self.loss = f(x); self.loss = self.loss * w` is made anew each call.
+        let anew = |kept: &Kept| kept.kind == StoreKind::Attribute && kept.place == place;
+        if sums && self.f.summary.keeps.iter().any(anew) {
+            return;
+        }
         let kind = match kind {
             StoreKind::AugAssign | StoreKind::Rebind => StoreKind::AugAssign,
             StoreKind::Attribute | StoreKind::Global => StoreKind::Attribute,

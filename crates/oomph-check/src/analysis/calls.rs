@@ -257,7 +257,11 @@ impl<'a> Walker<'a, '_> {
     }
 
     fn construct(&mut self, id: ClassId, given: &Given<'a>) -> Outcome {
-        let value = self.instance_of(id);
+        let mut value = self.instance_of(id);
+        let unless = self.tables.freezing(id).and_then(|freezing| freezing.unless);
+        if unless.is_some_and(|name| given.is_true(name)) {
+            value = value.unflagged(Flags::FROZEN);
+        }
         let mut outcome = Outcome::other(value.clone());
         if let Some(init) = self.tables.method(id, "__init__") {
             outcome.callee = Callee::Project(init);

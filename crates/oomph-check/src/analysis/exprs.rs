@@ -147,6 +147,10 @@ impl<'a> Walker<'a, '_> {
             Kind::Tensor if base.has(Flags::RAW) && literal_index(&node.slice).is_some_and(|index| index > 0) => {
                 base.flagged(Flags::VIEW.with(Flags::GUESSED))
             }
+            // A criterion that gives several things gives the loss first; the others may be there to be logged.
+            Kind::Tensor if base.has(Flags::LOSS) && takes_others(&node.slice) => {
+                base.at_most(Graph::Possible).flagged(Flags::VIEW)
+            }
             Kind::Tensor => base.flagged(Flags::VIEW),
             Kind::Tuple => match (&base.parts, literal_index(&node.slice)) {
                 (Some(parts), Some(index)) if index < parts.len() => parts[index].clone(),
@@ -396,6 +400,15 @@ pub(super) fn mixed(a: &Value, b: &Value) -> Value {
         (_, Kind::Tensor) => b.clone(),
         _ => a.join(b),
     }
+}
+
+/// Whether a subscript takes something else than the first of several: `losses[2]`, `losses[1:]`.
+fn takes_others(slice: &Expr) -> bool {
+    let from = match slice {
+        Expr::Slice(node) => node.lower.as_deref().and_then(literal_index),
+        other => literal_index(other),
+    };
+    from.is_some_and(|index| index > 0)
 }
 
 fn literal_index(expr: &Expr) -> Option<usize> {

@@ -7,12 +7,18 @@ impl Tables<'_> {
     #[must_use]
     pub fn files_of_process(&self, file: u32) -> Vec<u32> {
         let imported = self.imported.get_or_init(|| self.import_graph());
+        closure(self.files_above(file), |of| imported[of as usize].clone())
+    }
+
+    /// A file and all that import it, themselves or through others: whoever may call what it defines.
+    #[must_use]
+    pub fn files_above(&self, file: u32) -> Vec<u32> {
+        let imported = self.imported.get_or_init(|| self.import_graph());
         let importers = |of: u32| {
             let all = imported.iter().enumerate();
             all.filter(move |(_, imports)| imports.contains(&of)).map(|(index, _)| index as u32).collect()
         };
-        let above = closure(vec![file], importers);
-        closure(above, |of| imported[of as usize].clone())
+        closure(vec![file], importers)
     }
 
     /// Whether another file of the project imports this one.

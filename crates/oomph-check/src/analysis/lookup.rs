@@ -116,7 +116,8 @@ impl<'a> Walker<'a, '_> {
             Kind::Tensor if name == "data" => {
                 Value { graph: Graph::No, sources: Sources::default(), ..base.clone() }.flagged(Flags::DETACHED)
             }
-            Kind::Tensor if name == "grad" => Value::data(),
+            // Of `torch.max(x, 1)` and the like: whole numbers have no graph.
+            Kind::Tensor if matches!(name, "grad" | "indices") => Value::data(),
             Kind::Tensor => Value { flags: base.flags.with(Flags::RAW), ..base.clone() },
             Kind::Module if name == "module" => base.clone(),
             Kind::Module if matches!(name, "weight" | "bias") => Value::data().flagged(Flags::LEAF),

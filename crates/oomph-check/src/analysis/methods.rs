@@ -175,8 +175,11 @@ impl<'a> Walker<'a, '_> {
                 let inputs: Vec<&Value> = std::iter::once(receiver).chain(given.all()).collect();
                 let value = self.combined(&inputs, range);
                 let kept = receiver.flags.0 & (Flags::LOSS.0 | Flags::SCALAR.0 | Flags::RAW.0 | Flags::DATA.0);
-                Value { device: if value.device == Device::Unknown { receiver.device } else { value.device }, ..value }
-                    .flagged(Flags(kept))
+                let device = if value.device == Device::Unknown { receiver.device } else { value.device };
+                let value = Value { device, ..value }.flagged(Flags(kept));
+                // A module may give an object with methods of its own.
+                let own = receiver.has(Flags::RAW) && !known::is_tensor_operation(given.name);
+                if own { value.at_most(Graph::Possible) } else { value }
             }
         }
     }

@@ -1,11 +1,13 @@
 //! What a file defines and imports, and how its names are used: found in one look, before anything is walked.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::freezing::{self, Freezing};
 use super::saving::Saving;
 use crate::python::ast::visitor::source_order::{SourceOrderVisitor, walk_expr, walk_stmt};
-use crate::python::ast::{StmtClassDef, StmtFunctionDef};
+use crate::python::ast::{ExprCall, StmtClassDef, StmtFunctionDef};
 use crate::python::{Expr, Ranged, Stmt};
+use crate::uses::last_name;
 
 /// How a name is used anywhere in a file, whatever scope: names tend to mean one thing in one file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -97,6 +99,8 @@ pub struct ClassDef<'a> {
     pub parent: Option<u32>,
     /// Its methods.
     pub methods: FxHashMap<&'a str, u32>,
+    /// Whether making one freezes all of its parameters.
+    pub freezes: Option<Freezing<'a>>,
     /// Full names of its bases, as far as imports tell; a project's own class keeps its bare name.
     pub bases: Vec<String>,
 }
@@ -127,6 +131,12 @@ pub struct Outline<'a> {
     pub module: String,
     /// Whether it imports torch, or a library that stands on it: a mention in a comment is not enough to guess by.
     pub imports_torch: bool,
+    /// Names of what it takes out of training, or lets a helper do so: `freeze(teacher)`.
+    pub frozen: FxHashSet<&'a str>,
+    /// Whether it reads attributes of some object by names that are computed: `getattr(model, name)`.
+    pub reads_by_name: bool,
+    /// Classes that read their own so: `getattr(self, name)`.
+    pub self_readers: Vec<u32>,
     /// Whether it saves anything with `torch.save`.
     pub saves: bool,
     /// Whether it brings weights to the CPU before it saves them.
@@ -303,12 +313,16 @@ impl<'a> Look<'a> {
             self.visit_stmt(stmt);
         }
         (self.class, self.function) = outer;
+        if let (Some(class), "__init__") = (self.class, node.name.as_str()) {
+            self.outline.classes[class as usize].freezes = freezing::freezing_of(node);
+        }
     }
 
     fn class(&mut self, node: &'a StmtClassDef) {
         let index = self.outline.classes.len() as u32;
         self.outline.by_start.insert(node.range().start().to_u32(), index);
-        let class = ClassDef { node, parent: self.function, methods: FxHashMap::default(), bases: Vec::new() };
+        let class =
+            ClassDef { node, parent: self.function, methods: FxHashMap::default(), freezes: None, bases: Vec::new() };
         self.outline.classes.push(class);
         if self.class.is_none() && self.function.is_none() {
             self.outline.top_classes.insert(node.name.as_str(), index);
@@ -318,6 +332,47 @@ impl<'a> Look<'a> {
             self.visit_stmt(stmt);
         }
         (self.class, self.function) = outer;
+    }
+
+    fn call(&mut self, call: &'a ExprCall) {
+        match &*call.func {
+            Expr::Attribute(attribute) => {
+                self.saving.note_call(call, self.function);
+                // `frame.eval("a + b")` is a table's.
+                let of_table = attribute.attr.as_str() == "eval" && !call.arguments.is_empty();
+                if !of_table {
+                    self.used(&attribute.value, Usage::of_method(&attribute.attr));
+                }
+                self.used(&call.func, Usage::CALLED);
+            }
+            Expr::Name(name) => {
+                self.used(&call.func, Usage::CALLED);
+                if matches!(name.id.as_str(), "enumerate" | "tqdm" | "iter" | "zip" | "trange" | "track") {
+                    for argument in &call.arguments.args {
+                        self.used(argument, Usage::ITERATED);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// `getattr(model, name)`: any attribute may be meant. Settings and libraries are read so too.
+    fn note_computed_read(&mut self, call: &ExprCall) {
+        let [Expr::Name(on), name, ..] = &*call.arguments.args else { return };
+        let (on, computed) = (on.id.as_str(), last_name(&call.func) == Some("getattr"));
+        if !computed || name.is_string_literal_expr() {
+            return;
+        }
+        if on == "self" {
+            let function = self.function.map(|index| &self.outline.functions[index as usize]);
+            self.outline.self_readers.extend(function.and_then(|function| function.class));
+            return;
+        }
+        let lower = on.to_ascii_lowercase();
+        let settings = ["arg", "opt", "cfg", "conf", "param", "flag", "setting", "module"];
+        self.outline.reads_by_name |=
+            !self.outline.imports.contains_key(on) && !settings.iter().any(|word| lower.contains(word));
     }
 }
 
@@ -330,6 +385,7 @@ impl<'a> SourceOrderVisitor<'a> for Look<'a> {
             Stmt::ClassDef(node) => self.class(node),
             Stmt::For(node) => {
                 self.used(&node.iter, Usage::ITERATED);
+                self.outline.frozen.extend(freezing::frozen_in(node));
                 walk_stmt(self, stmt);
             }
             _ => walk_stmt(self, stmt),
@@ -338,26 +394,11 @@ impl<'a> SourceOrderVisitor<'a> for Look<'a> {
 
     fn visit_expr(&mut self, expr: &'a Expr) {
         match expr {
-            Expr::Call(call) => match &*call.func {
-                Expr::Attribute(attribute) => {
-                    self.saving.note_call(call, self.function);
-                    // `frame.eval("a + b")` is a table's.
-                    let of_table = attribute.attr.as_str() == "eval" && !call.arguments.is_empty();
-                    if !of_table {
-                        self.used(&attribute.value, Usage::of_method(&attribute.attr));
-                    }
-                    self.used(&call.func, Usage::CALLED);
-                }
-                Expr::Name(name) => {
-                    self.used(&call.func, Usage::CALLED);
-                    if matches!(name.id.as_str(), "enumerate" | "tqdm" | "iter" | "zip" | "trange" | "track") {
-                        for argument in &call.arguments.args {
-                            self.used(argument, Usage::ITERATED);
-                        }
-                    }
-                }
-                _ => {}
-            },
+            Expr::Call(call) => {
+                self.outline.frozen.extend(freezing::frozen_by(call));
+                self.note_computed_read(call);
+                self.call(call);
+            }
             Expr::Attribute(attribute) => {
                 if attribute.attr.as_str() == "param_groups" {
                     self.used(&attribute.value, Usage::PARAM_GROUPS);

@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::events::{GradMode, StoreKind};
+use super::freezing::Freezing;
 use super::outline::Outline;
 use super::value::{ClassId, Flags, FunctionId, Kind, Value};
 
@@ -363,6 +364,14 @@ impl<'a> Tables<'a> {
             let methods = &self.outlines[class.file as usize].classes[class.index as usize].methods;
             methods.get(name).map(|&index| FunctionId { file: class.file, index })
         })
+    }
+
+    /// Whether making an instance of a class freezes all of its parameters.
+    #[must_use]
+    pub fn freezing(&self, id: ClassId) -> Option<Freezing<'a>> {
+        let classes = self.ancestry(id).into_iter();
+        let mut made = classes.map(|class| &self.outlines[class.file as usize].classes[class.index as usize]);
+        made.find(|class| class.methods.contains_key("__init__"))?.freezes
     }
 
     /// What a function does, as learnt in the last round.

@@ -288,6 +288,9 @@ impl<'a, 't> Walker<'a, 't> {
             if super::guesses::makes_criterion(name) {
                 value = value.flagged(Flags::CRITERION);
             }
+            if self.tables.freezing(id).is_some() {
+                value = value.flagged(Flags::FROZEN);
+            }
         }
         value
     }

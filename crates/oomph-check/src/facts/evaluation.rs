@@ -1,10 +1,10 @@
 //! What looks like evaluation: names of functions, and modules switched to `eval()` here or for good.
 
 use super::{Effect, Facts};
-use crate::analysis::events::{At, Call, Callee};
-use crate::analysis::value::{Graph, Kind, Value};
+use crate::analysis::events::{At, Bind, Call, Callee};
+use crate::analysis::value::{Flags, Graph, Kind, Value};
 use crate::python::ast::visitor::source_order::{SourceOrderVisitor, walk_body, walk_expr};
-use crate::python::{Expr, Ranged, Stmt};
+use crate::python::{Expr, Ranged, Stmt, root_name};
 use crate::uses::last_name;
 
 impl<'a> Facts<'a> {
@@ -43,7 +43,7 @@ impl<'a> Facts<'a> {
         let called = self.source.slice(forward.node.func.range());
         let function = self.function(&forward.at)?;
         let prepares = |at: &At| match self.function(at) {
-            None => !called.starts_with("self."),
+            None => !called.starts_with("self.") && self.is_global_in(&forward.node.func, &forward.at),
             Some(other) => {
                 let name = other.node.name.as_str();
                 let makes =
@@ -63,6 +63,96 @@ impl<'a> Facts<'a> {
             .find(|eval| eval.node.arguments.is_empty() && prepares(&eval.at) && self.modules_of(eval).any(module))?;
         let trains = self.calls_named("train").next().is_some() || self.effects(Effect::Backward).next().is_some();
         (!trains).then_some(found)
+    }
+
+    /// Whether what a function calls is the file's, not a parameter or a name of its own; a parameter that the file gives
+    /// what it calls so is both.
+    fn is_global_in(&self, func: &Expr, at: &At) -> bool {
+        let (Some(root), Some(function)) = (root_name(func), self.function(at)) else { return true };
+        let given = |call: &Call<'a>| {
+            let index = at.function;
+            let is_it = matches!(call.callee, Callee::Project(id) if self.is_own(id) && Some(id.index) == index);
+            is_it && call.node.arguments.args.iter().any(|arg| root_name(arg) == Some(root))
+        };
+        let parameter = function.node.parameters.iter().any(|parameter| parameter.name().as_str() == root);
+        if parameter {
+            return self.calls().iter().any(given);
+        }
+        !self.binds_of(root).any(|bind| bind.at.function == at.function && bind.target.is_name_expr())
+    }
+
+    /// Whether an `eval()` is of the module of a forward pass, or of what that was made from.
+    #[must_use]
+    pub fn is_eval_of(&self, eval: &Call<'a>, forward: &Call<'a>) -> bool {
+        let Some(root) = root_name(&forward.node.func) else { return true };
+        let from = |text: &str| {
+            let first = text.split(['.', '[', '(']).next().unwrap_or(text);
+            let wraps = |bind: &Bind<'a>| {
+                bind.at.function == forward.at.function
+                    && bind.value_expr.is_some_and(|value| self.mentions_word(value.range(), first))
+            };
+            first == root || self.binds_of(root).any(wraps)
+        };
+        // `for net in nets: net.eval()` switches what others are called by.
+        let walked = || {
+            eval.receiver_expr().is_some_and(|expr| matches!(expr, Expr::Name(_)))
+                && self.loops(&eval.at).next().is_some()
+        };
+        // `net = Net().eval().cuda()`.
+        let bound = match self.statement(eval.at.stmt).map(|statement| statement.node) {
+            Some(Stmt::Assign(assign)) => assign.targets.iter().any(|target| root_name(target) == Some(root)),
+            _ => false,
+        };
+        bound || self.modules_of(eval).any(from) || walked()
+    }
+
+    /// Whether a function's parameter is called what the file calls a module that is always made frozen.
+    #[must_use]
+    pub fn is_parameter_for_frozen(&self, forward: &Call<'a>) -> bool {
+        let (Some(root), Some(function)) = (root_name(&forward.node.func), self.function(&forward.at)) else {
+            return false;
+        };
+        let parameter = function.node.parameters.iter().any(|parameter| parameter.name().as_str() == root);
+        let mut made = self.binds_of(root).filter(|bind| bind.value.is_module()).peekable();
+        parameter && made.peek().is_some() && made.all(|bind| bind.value.has(Flags::FROZEN))
+    }
+
+    /// Whether the file hands a module to a helper that freezes it by its name: `freeze(model)`.
+    #[must_use]
+    pub fn is_frozen_by_helper(&self, forward: &Call<'a>) -> bool {
+        const HELPERS: &[&str] = &[
+            "freeze",
+            "freeze_model",
+            "freeze_module",
+            "freeze_params",
+            "freeze_parameters",
+            "freeze_all",
+            "freeze_weights",
+            "freeze_network",
+            "set_requires_grad",
+            "requires_grad",
+            "toggle_grad",
+            "disable_grad",
+            "disable_gradients",
+            "deactivate_requires_grad",
+        ];
+        let Some(root) = root_name(&forward.node.func).filter(|root| *root != "self") else { return false };
+        HELPERS.iter().flat_map(|name| self.calls_named(name)).any(|call| {
+            let mut given = call.node.arguments.args.iter();
+            call.receiver_expr().is_some_and(|on| root_name(on) == Some(root))
+                || given.any(|arg| root_name(arg) == Some(root))
+        })
+    }
+
+    /// Whether the file calls the function a point is in under `no_grad`: always, or now and then.
+    #[must_use]
+    pub fn is_called_without_gradients(&self, at: &At, always: bool) -> bool {
+        let name = self.function_name(at);
+        let mut calls = self.calls_named(name).filter(|call| call.at.function != at.function).peekable();
+        if name.is_empty() || calls.peek().is_none() {
+            return false;
+        }
+        if always { calls.all(|call| call.at.grad.is_off()) } else { calls.any(|call| call.at.grad.is_off()) }
     }
 
     /// What `x.to(device).eval()` is called on, and what its result is bound to, as written.
@@ -109,6 +199,28 @@ impl<'a> Facts<'a> {
         })
     }
 
+    /// Whether a method of a module turns what another part of it gave into an array as it is: `self.head(x)`.
+    fn is_output_of_part(&self, call: &Call<'a>, value: &Value) -> bool {
+        let (Some(on), true) = (call.receiver_expr(), value.kind == Kind::Unknown) else { return false };
+        let written = self.source.slice(on.range());
+        let plain = !["detach", ".data", "arg", "max", "int", "long", "bool"].iter().any(|word| written.contains(word));
+        let Some(root) = root_name(on).filter(|_| plain && self.class_kind(&call.at).is_module()) else { return false };
+        let given = |expr: &Expr| match expr {
+            Expr::Call(call) => matches!(&*call.func, Expr::Attribute(part) if last_name(&part.value) == Some("self")),
+            _ => false,
+        };
+        let mut binds = self.binds_of(root).filter(|bind| bind.at.function == call.at.function);
+        binds.any(|bind| bind.value_expr.is_some_and(given) || self.unpacks(bind, given))
+    }
+
+    /// Whether a binding is one of several names that an assignment gives parts of such a value.
+    fn unpacks(&self, bind: &Bind<'a>, given: impl Fn(&Expr) -> bool) -> bool {
+        match self.statement(bind.at.stmt).map(|statement| statement.node) {
+            Some(Stmt::Assign(assign)) => given(&assign.value),
+            _ => false,
+        }
+    }
+
     /// Whether the function of a forward pass turns something with a graph into an array as it is: torch refuses that,
     /// so whoever calls the function must have switched gradients off.
     #[must_use]
@@ -117,9 +229,13 @@ impl<'a> Facts<'a> {
             // The body of a file is many things; there only what this pass made counts.
             let made = |value: &Value| {
                 let here = call.at.function.is_some() || value.sources.overlap(forward.site);
-                value.graph >= Graph::Likely && here
+                // What a guess at a module gave in a function is as good as any other output there.
+                let output = call.at.function.is_some() && !value.sources.sites().is_empty();
+                here && (value.graph >= Graph::Likely || output && value.graph == Graph::Possible)
             };
-            call.at.function == forward.at.function && call.receiver.as_ref().is_some_and(made)
-        })
+            let receiver = call.receiver.as_ref();
+            call.at.function == forward.at.function
+                && (receiver.is_some_and(made) || receiver.is_some_and(|value| self.is_output_of_part(call, value)))
+        }) || self.goes_to_numpy(&forward.result, &forward.at)
     }
 }

@@ -118,9 +118,42 @@ impl<'a> Facts<'a> {
         sites.filter(move |site| site.function == function && site.source.overlap(sources)).map(|site| site.range)
     }
 
+    /// Whether all of these are of models there to be compared with, which helpers out of view freeze.
+    #[must_use]
+    pub fn comes_from_reference(&self, value: &Value, at: &At) -> bool {
+        let mut passes = self.forward_passes(value, at).peekable();
+        let is_reference = |pass: TextRange| {
+            let text = self.source.slice(pass);
+            is_reference_name(text.split('(').next().unwrap_or(text))
+        };
+        passes.peek().is_some() && passes.all(is_reference)
+    }
+
+    /// Whether this file, or one that imports it, takes a module of this name out of training.
+    #[must_use]
+    pub fn is_frozen_by_callers(&self, name: &str) -> bool {
+        let files = self.tables.files_above(self.file);
+        files.into_iter().any(|file| self.tables.outlines[file as usize].frozen.contains(name))
+    }
+
     /// The first of these: where to point.
     #[must_use]
     pub fn forward_pass(&self, value: &Value, at: &At) -> Option<TextRange> {
         self.forward_passes(value, at).next()
     }
+}
+
+/// Whether the name says that the model is there to be compared with, not trained.
+#[must_use]
+pub fn is_reference_name(module: &str) -> bool {
+    let last = module.rsplit('.').next().unwrap_or(module).to_ascii_lowercase();
+    ["teacher", "ref_model", "reference_model", "ref_policy", "frozen", "model_ref", "net_t", "model_t", "tmodel"]
+        .iter()
+        .any(|word| {
+            last == *word
+                || last.contains("teacher")
+                || last.contains("frozen")
+                || last.contains("ref_model")
+                || last.contains(word) && word.len() > 8
+        })
 }

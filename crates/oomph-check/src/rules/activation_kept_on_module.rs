@@ -1,7 +1,7 @@
 //! `activation-kept-on-module`: `forward` leaves an activation on `self` that nothing reads.
 
 use crate::analysis::events::{BlockKind, Root, Store, StoreKind};
-use crate::analysis::value::Flags;
+use crate::analysis::value::{ClassId, Flags};
 use crate::facts::{Facts, FunctionKind};
 use crate::finding::{Level, Safety};
 use crate::python::ast::visitor::source_order::{SourceOrderVisitor, walk_body, walk_expr};
@@ -83,6 +83,21 @@ class Net(nn.Module):
         },
     ],
     silent_on: &[
+        "\
+from torch import nn
+
+class Shown(nn.Module):
+    def __init__(self, names):
+        super().__init__()
+        self.net = nn.Linear(8, 8)
+        self.names = names
+
+    def forward(self, x):
+        self.shown_part = self.net(x)
+
+    def visuals(self):
+        return {name: getattr(self, name) for name in self.names}
+",
         "\
 import torch
 from torch import nn
@@ -219,6 +234,9 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         if is_fed_detached(facts, store) {
             continue;
         }
+        if is_kept_anyway(facts, store) {
+            continue;
+        }
         if is_used_elsewhere(facts, store, name) || is_cleared(facts, store, name) || is_state(facts, store, name) {
             continue;
         }
@@ -239,12 +257,44 @@ fn is_fed_detached(facts: &Facts<'_>, store: &Store<'_>) -> bool {
     })
 }
 
+/// Whether another attribute that is read keeps the same graph: this one adds nothing to it.
+fn is_kept_anyway(facts: &Facts<'_>, store: &Store<'_>) -> bool {
+    facts.stores().iter().any(|other| match other.root {
+        Root::SelfAttribute(name) => {
+            other.kind == StoreKind::Attribute
+                && other.at.function == store.at.function
+                && other.at.stmt != store.at.stmt
+                && other.value.keeps_graph()
+                && other.value.sources.sites().overlap(store.value.sources.sites())
+                && is_used_elsewhere(facts, other, name)
+        }
+        _ => false,
+    })
+}
+
 /// Whether anything but this `forward` may read the attribute: other code of the project, or a string naming it.
 fn is_used_elsewhere(facts: &Facts<'_>, store: &Store<'_>, name: &str) -> bool {
     let Some(function) = facts.function(&store.at) else { return true };
     let here = attribute_reads(&function.node.body, name, facts.end());
     let quoted = [format!("'{name}'"), format!("\"{name}\"")];
-    facts.tables().attribute_reads(name) > here || quoted.iter().any(|text| facts.source.text.contains(text))
+    is_read_by_computed_name(facts, store)
+        || facts.tables().attribute_reads(name) > here
+        || quoted.iter().any(|text| facts.source.text.contains(text))
+}
+
+/// Whether the class, a base or a user of it reads attributes by computed names: it may read any.
+fn is_read_by_computed_name(facts: &Facts<'_>, store: &Store<'_>) -> bool {
+    let Some(own) = facts.class_at(&store.at) else { return true };
+    let tables = facts.tables();
+    let ancestry = tables.ancestry(own);
+    tables.files_of_process(facts.file_index()).into_iter().any(|file| {
+        let outline = &tables.outlines[file as usize];
+        let related = |index: &u32| {
+            let class = ClassId { file, index: *index };
+            ancestry.contains(&class) || tables.ancestry(class).contains(&own)
+        };
+        outline.reads_by_name || outline.self_readers.iter().any(related)
+    })
 }
 
 /// Whether this `forward` reads what the last one left: a recurrent state must be kept.

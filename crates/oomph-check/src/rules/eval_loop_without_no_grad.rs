@@ -48,6 +48,43 @@ def evaluate(model, test_loader):
     silent_on: &[
         "\
 import torch
+from torchvision.models import resnet18
+
+def pass_over(model, loader, criterion):
+    total = 0.0
+    for x, y in loader:
+        total += criterion(model(x.cuda()), y.cuda()).item()
+    return total
+
+model = resnet18().cuda()
+model.eval()
+",
+        "\
+import torch
+from torch import nn
+
+class Features(nn.Module):
+    def __init__(self, requires_grad=False):
+        super().__init__()
+        self.body = nn.Conv2d(3, 64, 3)
+        for parameter in self.parameters():
+            parameter.requires_grad = requires_grad
+
+    def forward(self, x):
+        return self.body(x)
+
+def activations(model, loader):
+    model.eval()
+    return [model(x.cuda()).mean().item() for x, _ in loader]
+
+def score(loader):
+    model = Features().cuda()
+    model.eval()
+    for x, _ in loader:
+        print(model(x.cuda()).mean().item())
+",
+        "\
+import torch
 from torch import nn
 
 class Net(nn.Module):
@@ -231,7 +268,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             return;
         }
         if let Some(phase) = training_phase(facts, &batches) {
-            if knows_phases(facts, call, &batches) {
+            if knows_phases(facts, call, &batches) || facts.is_called_without_gradients(&call.at, false) {
                 continue;
             }
             seen.push(batches.block);
@@ -250,6 +287,9 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             || needs_gradients(facts, call, &batches)
             || facts.fails_with_gradients(call)
             || facts.switches_itself_off(call)
+            || facts.is_called_without_gradients(&call.at, true)
+            || facts.is_frozen_by_helper(call)
+            || facts.is_parameter_for_frozen(call)
         {
             continue;
         }
@@ -338,7 +378,8 @@ fn evaluation_loop<'a>(facts: &Facts<'a>, call: &Call<'a>) -> Option<Loop<'a>> {
     if !over_data && (of_network || !matches!(items.node, BlockKind::Loop(..))) {
         return None;
     }
-    let switched = facts.eval_call(&call.at).or_else(|| facts.lasting_eval(call).filter(|_| over_data))?;
+    let own = facts.eval_call(&call.at).filter(|eval| facts.is_eval_of(eval, call));
+    let switched = own.or_else(|| facts.lasting_eval(call).filter(|_| over_data))?;
     (!facts.is_inside(switched.at.block, items.block)).then_some(items)
 }
 

@@ -1,10 +1,11 @@
 //! `eval-mistaken-for-no-grad`: inference after `eval()`, with gradients recorded.
 
 use crate::analysis::events::{BlockKind, Call, Callee, GradMode, LoopKind};
-use crate::analysis::value::{ClassId, Graph, Value};
+use crate::analysis::known::has_no_parameters;
+use crate::analysis::value::{ClassId, Graph, Kind, Value};
 use crate::facts::{Facts, FunctionKind};
 use crate::finding::Level;
-use crate::python::{Expr, Ranged, Stmt};
+use crate::python::{Expr, Ranged, Stmt, root_name};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
 
@@ -66,6 +67,24 @@ with torch.no_grad():
         },
     ],
     silent_on: &[
+        "\
+import torch
+from torch import nn
+
+class Dropped(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.Sequential(nn.Dropout(0.5), nn.Linear(100, 1))
+
+    def forward(self, x):
+        return self.layers(x)
+
+x = torch.ones(100)
+net = Dropped()
+net.eval()
+y = net(x)
+print(y)
+",
         "\
 import torch
 from torchviz import make_dot
@@ -156,6 +175,13 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         let Some(eval) = eval.filter(|_| !is_self_test(facts, call) && !facts.fails_with_gradients(call)) else {
             continue;
         };
+        if facts.is_frozen_by_helper(call)
+            || facts.is_called_without_gradients(&call.at, true)
+            || is_unpickled(facts, call)
+            || is_one_layer(facts, call)
+        {
+            continue;
+        }
         seen.push(call.at.function);
         let module = facts.source.slice(call.node.func.range());
         report
@@ -174,6 +200,47 @@ fn is_recorded_forward(facts: &Facts<'_>, call: &Call<'_>) -> bool {
         && call.result.graph >= Graph::Likely
         && matches!(&*call.node.func, Expr::Name(_) | Expr::Attribute(_))
         && matches!(facts.kind_at(&call.at), FunctionKind::Plain)
+}
+
+/// Whether the model comes whole out of a file, in a project that freezes models: it may have been saved frozen.
+fn is_unpickled(facts: &Facts<'_>, call: &Call<'_>) -> bool {
+    let Some(root) = root_name(&call.node.func) else { return false };
+    let loads = |expr: &Expr| facts.source.slice(expr.range()).starts_with("torch.load(");
+    let loaded = |expr: &Expr| {
+        let from = root_name(expr).filter(|name| *name != root);
+        loads(expr)
+            || from.is_some_and(|name| facts.binds_of(name).any(|bind| bind.value_expr.is_some_and(loads)))
+                && matches!(expr, Expr::Subscript(_))
+    };
+    let mut binds = facts.binds_of(root).filter_map(|bind| bind.value_expr);
+    let mut files = facts.outlines_of_process().into_iter();
+    binds.any(loaded) && files.any(|file| file.attribute_writes.contains_key("requires_grad"))
+}
+
+/// Whether the module is of a class in view that makes at most one layer with weights: what that saves lives anyway.
+fn is_one_layer(facts: &Facts<'_>, call: &Call<'_>) -> bool {
+    let class = root_name(&call.node.func).and_then(|root| facts.binds_of(root).find_map(|bind| bind.value.class));
+    let Some(class) = class.filter(|class| class.file == facts.file_index()) else { return false };
+    let definition = &facts.outline().classes[class.index as usize];
+    let plain = definition.bases.iter().all(|base| base == "torch.nn.Module");
+    let layers = facts.calls().iter().filter(|made| {
+        let name = facts.full_name(made).unwrap_or_default();
+        definition.node.range().contains_range(made.node.range())
+            && made.result.kind == Kind::Module
+            && !has_no_parameters(name)
+            && !name.ends_with(".Sequential")
+    });
+    plain && layers.filter(|made| facts.loops(&made.at).next().is_none()).count() == 1 && !makes_in_loop(facts, class)
+}
+
+/// Whether a class makes modules in a loop.
+fn makes_in_loop(facts: &Facts<'_>, class: ClassId) -> bool {
+    let range = facts.outline().classes[class.index as usize].node.range();
+    facts.calls().iter().any(|made| {
+        range.contains_range(made.node.range())
+            && made.result.kind == Kind::Module
+            && facts.loops(&made.at).next().is_some()
+    })
 }
 
 /// Whether a file of models tries its own model when run: nobody's memory.

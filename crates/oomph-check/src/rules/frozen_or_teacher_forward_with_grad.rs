@@ -3,9 +3,9 @@
 use crate::analysis::events::{Call, Callee, GradMode};
 use crate::analysis::tables::ClassKind;
 use crate::analysis::value::{Flags, Graph, Kind, Value};
-use crate::facts::{Effect, Facts, FunctionKind};
+use crate::facts::{Effect, Facts, FunctionKind, is_reference_name};
 use crate::finding::{Edit, Level, Safety};
-use crate::python::{Expr, Ranged, Stmt, TextRange};
+use crate::python::{Expr, Ranged, Stmt, TextRange, root_name};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
 
@@ -164,6 +164,16 @@ for x, y in loader:
     silent_on: &[
         "\
 import torch
+
+def update(generator, optimizer, teacher, student, distance):
+    x_pseudo = generator.generate(same_noise=True)[0]
+    loss = -distance(student(x_pseudo), teacher(x_pseudo))
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+",
+        "\
+import torch
 from torchvision.models import resnet18
 
 model = resnet18()
@@ -227,7 +237,10 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         let Some(module) = recorded_pass(facts, call) else { continue };
         let Some(training) = trained_around(facts, call) else { continue };
         let inputs = call.values().filter(|value| !value.is_module());
-        if inputs.into_iter().any(takes_gradient) || is_handled(facts, call, module) {
+        if inputs.into_iter().any(takes_gradient) || takes_generated(facts, call) || is_handled(facts, call, module) {
+            continue;
+        }
+        if module.rsplit('.').next().is_some_and(|last| facts.is_frozen_by_callers(last)) {
             continue;
         }
         let eval = evaluated(facts, module);
@@ -309,18 +322,24 @@ fn module_text<'f>(facts: &'f Facts<'_>, call: &Call<'_>) -> Option<&'f str> {
     matches!(&*call.node.func, Expr::Name(_) | Expr::Attribute(_)).then(|| facts.source.slice(call.node.func.range()))
 }
 
-/// Whether the name says that the model is there to be compared with, not trained.
-fn is_reference_name(module: &str) -> bool {
-    let last = module.rsplit('.').next().unwrap_or(module).to_ascii_lowercase();
-    ["teacher", "ref_model", "reference_model", "ref_policy", "frozen", "model_ref", "net_t", "model_t", "tmodel"]
-        .iter()
-        .any(|word| {
-            last == *word
-                || last.contains("teacher")
-                || last.contains("frozen")
-                || last.contains("ref_model")
-                || last.contains(word) && word.len() > 8
+/// Whether what goes in may be what a generator made, which is trained through the reference: it is no plain data, and
+/// the function speaks of such things or another call made it.
+fn takes_generated(facts: &Facts<'_>, call: &Call<'_>) -> bool {
+    const WORDS: &[&str] = &["generator", "pseudo", "fake", "synth", "adversar", "x_adv", "perturb", "dream"];
+    const MOVES: &[&str] = &["to", "cuda", "float", "half", "long", "view", "reshape", "squeeze", "unsqueeze", "cpu"];
+    let unknown = |value: &Value| value.kind == Kind::Unknown && !value.has(Flags::DATA);
+    let body = facts.function(&call.at).map(|function| facts.source.slice(function.node.range()).to_ascii_lowercase());
+    let speaks = body.is_some_and(|text| WORDS.iter().any(|word| text.contains(word)));
+    let made = |expr: &Expr| {
+        root_name(expr).is_some_and(|name| {
+            let binds = facts.binds_of(name).filter(|bind| bind.at.function == call.at.function);
+            let mut calls = binds.filter_map(|bind| facts.call_at(bind.value_expr?));
+            calls.any(|maker| !MOVES.contains(&maker.name) && !maker.result.has(Flags::DATA))
         })
+    };
+    let given = call.node.arguments.args.iter().zip(&call.args);
+    let mut given = given.filter(|(_, value)| !value.has(Flags::DATA) && !value.is_module());
+    given.any(|(expr, value)| speaks || unknown(value) && made(expr))
 }
 
 fn takes_gradient(value: &Value) -> bool {

@@ -142,6 +142,17 @@ class Features:
     silent_on: &[
         "\
 import torch
+from torch import nn
+
+for epoch in range(3):
+    for width in (8, 16):
+        net = nn.Sequential(nn.Linear(width, 8), nn.Linear(8, 2))
+        for name, layer in net.named_modules():
+            layer.register_forward_hook(print)
+        net(torch.randn(1, width))
+",
+        "\
+import torch
 
 def watch(model):
     for layer in model.children():
@@ -230,7 +241,34 @@ fn is_on_lasting_module(facts: &Facts<'_>, call: &Call<'_>) -> bool {
         && facts.loops(&call.at).any(|turn| facts.is_inside(receiver.born, turn.block));
     let own_name =
         call.receiver_expr().and_then(root_name).is_some_and(|root| is_made_in_function(facts, &call.at, root));
-    !born_here && !own_name
+    !born_here && !own_name && !is_layer_of_own(facts, &call.at)
+}
+
+/// `for name, layer in net.named_modules()` where the net is made in the same function or turn.
+fn is_layer_of_own(facts: &Facts<'_>, at: &At) -> bool {
+    facts.loops(at).any(|found| match found.node {
+        BlockKind::Loop(_, Stmt::For(node)) if !is_repeating(facts, &found) => {
+            let walked = match &*node.iter {
+                Expr::Call(call) => match (&*call.func, call.arguments.args.first()) {
+                    (Expr::Attribute(method), _) => Some(&*method.value),
+                    (_, first) => first,
+                },
+                other => Some(other),
+            };
+            walked.and_then(root_name).is_some_and(|root| root != "self" && is_called_for(facts, at, root))
+        }
+        _ => false,
+    })
+}
+
+/// Whether a call's result is bound to a name in the function, or in the turn of the loop around.
+fn is_called_for(facts: &Facts<'_>, at: &At, name: &str) -> bool {
+    let turn = facts.loops(at).filter(|found| is_repeating(facts, found)).last().map(|found| found.block);
+    facts.binds_of(name).any(|bind| {
+        bind.at.function == at.function
+            && bind.value_expr.is_some_and(Expr::is_call_expr)
+            && turn.is_none_or(|block| facts.is_inside(bind.at.block, block))
+    })
 }
 
 /// Whether a name is bound in the function, or in the loop around, to something made there.

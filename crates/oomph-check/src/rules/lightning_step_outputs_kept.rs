@@ -94,6 +94,20 @@ class Model(pl.LightningModule):
     ],
     silent_on: &[
         "\
+import torch
+import lightning as L
+
+class Lit(L.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.net = torch.nn.Linear(8, 2)
+        self.outputs = []
+
+    def test_step(self, batch, index):
+        logits = self.net(batch[0])
+        self.outputs.append(logits)
+",
+        "\
 import lightning as L
 import torch
 
@@ -128,6 +142,10 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
     for store in facts.stores() {
         let step = facts.kind_at(&store.at);
         if !matches!(step, FunctionKind::TrainingStep | FunctionKind::EvaluationStep) || !is_growing(store) {
+            continue;
+        }
+        // Testing and predicting run once: their lists grow with no epoch.
+        if matches!(facts.function_name(&store.at), "test_step" | "predict_step") {
             continue;
         }
         let Some(holder) = holder_name(store.target) else { continue };
@@ -212,7 +230,8 @@ fn has_project_base(facts: &Facts<'_>, store: &Store<'_>) -> bool {
 fn detached(store: &Store<'_>) -> Vec<Edit> {
     use crate::python::Ranged;
     match store.value_expr {
-        Expr::Name(_) | Expr::Call(_) if store.kind == StoreKind::Append => {
+        // A dict has no `detach`.
+        Expr::Name(_) | Expr::Call(_) if store.kind == StoreKind::Append && store.value.is_tensor() => {
             vec![Edit::insert(store.value_expr.end(), ".detach().cpu()")]
         }
         _ => Vec::new(),

@@ -359,6 +359,9 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         if store.at.grad != GradMode::On || !sums(facts, store) || !facts.surely_keeps_graph(store) {
             continue;
         }
+        if facts.comes_from_reference(&store.value, &store.at) {
+            continue;
+        }
         let Some(turn) = turn(facts, store) else { continue };
         if !facts.is_carried(store, &turn) || is_back_propagated(facts, store) {
             continue;

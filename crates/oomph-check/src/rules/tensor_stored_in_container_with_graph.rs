@@ -1,6 +1,6 @@
 //! `tensor-stored-in-container-with-graph`: a list collects outputs with their graphs.
 
-use crate::analysis::events::{Call, Root, Store, StoreKind};
+use crate::analysis::events::{Call, Callee, Root, Store, StoreKind};
 use crate::analysis::tables::ClassKind;
 use crate::analysis::value::{Flags, Kind};
 use crate::facts::{Effect, Facts, FunctionKind, Turn};
@@ -71,6 +71,15 @@ def fit(model, loader, optimizer, criterion):
         },
     ],
     silent_on: &[
+        "\
+import torch
+from torchvision.models import resnet18
+
+model = resnet18().cuda()
+labels = []
+for images, _ in loader:
+    labels.append(torch.max(model(images.cuda()), dim=1).indices)
+",
         "\
 import torch
 from torch import nn
@@ -196,7 +205,10 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         if store.value.has(Flags::MIXED) && store.value_expr.is_attribute_expr() {
             continue;
         }
-        if !facts.surely_keeps_graph(store) || facts.goes_to_numpy(&store.value, &store.at) {
+        if !facts.surely_keeps_graph(store)
+            || facts.goes_to_numpy(&store.value, &store.at)
+            || facts.comes_from_reference(&store.value, &store.at)
+        {
             continue;
         }
         let Some((turn, late)) = turn(facts, store) else { continue };
@@ -211,6 +223,9 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         if backward.is_some() && facts.is_dropped_with_step(store, &turn)
             || backward.is_none() && is_left_on_object(facts, store, &turn)
         {
+            continue;
+        }
+        if backward.is_none() && late.is_none() && comes_from_unknown_method(facts, store) {
             continue;
         }
         let later = |call: &Call<'_>| {
@@ -241,6 +256,13 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             )
             .unsafe_fix("Detach what is stored", detached(facts, store));
     }
+}
+
+/// Whether all passes it comes from are methods of objects not in view: `task.test_step(batch)` may detach what it gives.
+fn comes_from_unknown_method(facts: &Facts<'_>, store: &Store<'_>) -> bool {
+    let passes: Vec<TextRange> = facts.forward_passes(&store.value, &store.at).collect();
+    let mut calls = facts.calls().iter().filter(|call| passes.contains(&call.node.range())).peekable();
+    calls.peek().is_some() && calls.all(|call| call.callee == Callee::Other)
 }
 
 /// What adds something on every turn, and where the whole is detached if that is what shows that no graph is wanted.

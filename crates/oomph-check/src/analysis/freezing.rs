@@ -1,0 +1,123 @@
+//! Who takes parameters out of training: classes in their constructor, helpers by their name.
+
+use crate::python::ast::{ExprCall, StmtFor, StmtFunctionDef};
+use crate::python::{Expr, Stmt};
+use crate::uses::last_name;
+
+/// A class freezes all of its parameters when it is made.
+#[derive(Debug, Clone, Copy)]
+pub struct Freezing<'a> {
+    /// The parameter of the constructor that keeps them trainable, off unless given: `requires_grad`.
+    pub unless: Option<&'a str>,
+}
+
+/// Whether a constructor ends by freezing the module: `for p in self.parameters(): p.requires_grad = False`.
+pub(super) fn freezing_of(init: &StmtFunctionDef) -> Option<Freezing<'_>> {
+    let mut found = None;
+    for stmt in &init.body {
+        match (freezes(stmt, init), stmt) {
+            (Some(freezing), _) => found = Some(freezing),
+            // A layer made later is trainable.
+            (None, Stmt::Assign(assign)) if assign.value.is_call_expr() && is_of_self(assign.targets.first()) => {
+                found = None;
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+fn is_of_self(target: Option<&Expr>) -> bool {
+    matches!(target, Some(Expr::Attribute(node)) if last_name(&node.value) == Some("self"))
+}
+
+fn freezes<'a>(stmt: &'a Stmt, init: &'a StmtFunctionDef) -> Option<Freezing<'a>> {
+    match stmt {
+        Stmt::For(node) => loop_freezes(node, init),
+        Stmt::If(node) => match &*node.test {
+            Expr::UnaryOp(test) if test.op.is_not() => {
+                let unless = last_name(&test.operand).filter(|name| is_off_by_default(init, name))?;
+                let inner = node.body.iter().find_map(|stmt| freezes(stmt, init));
+                inner.map(|_| Freezing { unless: Some(unless) })
+            }
+            _ => None,
+        },
+        Stmt::Expr(node) => match &*node.value {
+            Expr::Call(call) => {
+                let Expr::Attribute(method) = &*call.func else { return None };
+                let on_self = last_name(&method.value) == Some("self");
+                let off = match call.arguments.args.first() {
+                    Some(Expr::BooleanLiteral(literal)) => !literal.value && method.attr.as_str() == "requires_grad_",
+                    None => method.attr.as_str() == "freeze",
+                    _ => false,
+                };
+                (on_self && off).then_some(Freezing { unless: None })
+            }
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn loop_freezes<'a>(node: &'a StmtFor, init: &'a StmtFunctionDef) -> Option<Freezing<'a>> {
+    let Expr::Call(call) = &*node.iter else { return None };
+    let Expr::Attribute(method) = &*call.func else { return None };
+    let all = last_name(&method.value) == Some("self") && matches!(&*method.attr, "parameters" | "named_parameters");
+    if !all {
+        return None;
+    }
+    node.body.iter().find_map(|stmt| match stmt {
+        Stmt::Assign(assign) => {
+            let sets = assign.targets.first().and_then(last_name) == Some("requires_grad");
+            match &*assign.value {
+                Expr::BooleanLiteral(literal) if sets && !literal.value => Some(Freezing { unless: None }),
+                Expr::Name(name) if sets && is_off_by_default(init, name.id.as_str()) => {
+                    Some(Freezing { unless: Some(name.id.as_str()) })
+                }
+                _ => None,
+            }
+        }
+        _ => None,
+    })
+}
+
+fn is_off_by_default(init: &StmtFunctionDef, name: &str) -> bool {
+    init.parameters.iter_non_variadic_params().any(|parameter| {
+        let off = matches!(parameter.default.as_deref(), Some(Expr::BooleanLiteral(literal)) if !literal.value);
+        off && parameter.name().as_str() == name
+    })
+}
+
+/// What a call takes out of training, or may: `freeze(teacher)`, `set_requires_grad([netD], False)`,
+/// `teacher.requires_grad_(False)`.
+pub(super) fn frozen_by(call: &ExprCall) -> Vec<&str> {
+    let Some(name) = last_name(&call.func) else { return Vec::new() };
+    if !name.contains("freeze") && !name.contains("requires_grad") {
+        return Vec::new();
+    }
+    let receiver = match &*call.func {
+        Expr::Attribute(method) => Some(&*method.value),
+        _ => None,
+    };
+    let given = call.arguments.args.iter().flat_map(|arg| match arg {
+        Expr::List(list) => list.elts.iter().collect(),
+        Expr::Tuple(tuple) => tuple.elts.iter().collect(),
+        other => vec![other],
+    });
+    receiver.into_iter().chain(given).filter_map(last_name).collect()
+}
+
+/// The module whose parameters a loop sets `requires_grad` of.
+pub(super) fn frozen_in(node: &StmtFor) -> Option<&str> {
+    let Expr::Call(call) = &*node.iter else { return None };
+    let Expr::Attribute(method) = &*call.func else { return None };
+    let over = matches!(method.attr.as_str(), "parameters" | "named_parameters");
+    let sets = node.body.iter().any(|stmt| match stmt {
+        Stmt::Assign(assign) => assign.targets.first().and_then(last_name) == Some("requires_grad"),
+        Stmt::Expr(node) => {
+            matches!(&*node.value, Expr::Call(call) if last_name(&call.func) == Some("requires_grad_"))
+        }
+        _ => false,
+    });
+    last_name(&method.value).filter(|_| over && sets)
+}
