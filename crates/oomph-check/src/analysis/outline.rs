@@ -107,6 +107,7 @@ pub struct ClassDef<'a> {
 
 /// What a file defines, imports and does with its names.
 #[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct Outline<'a> {
     /// Functions and methods, in the order of the text.
     pub functions: Vec<FunctionDef<'a>>,
