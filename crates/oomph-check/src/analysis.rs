@@ -24,7 +24,7 @@ mod methods;
 pub mod names;
 pub mod outline;
 mod run;
-mod saving;
+pub(crate) mod saving;
 mod stmts;
 pub mod tables;
 pub mod value;

@@ -22,6 +22,7 @@ pub mod render;
 mod report;
 pub mod rule;
 pub mod rules;
+mod saved;
 mod selection;
 pub mod settings;
 pub mod source;

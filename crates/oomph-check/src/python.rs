@@ -194,6 +194,49 @@ pub(crate) struct Cells {
     pub(crate) ranges: Vec<TextRange>,
     /// The number of each cell in the notebook, from 1, other kinds of cells counted.
     pub(crate) numbers: Vec<usize>,
+    /// What each cell gave when it was last run.
+    pub(crate) outputs: Vec<Output>,
+}
+
+/// What a notebook has stored of a cell's last run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Output {
+    /// Nothing that tells: not run, or its output was cleared.
+    Unknown,
+    /// An error: the cell had no value.
+    Error,
+    /// The text of its value.
+    Value {
+        /// A tensor in it says that it is on a GPU.
+        on_gpu: bool,
+        /// A tensor in it says that it has a graph.
+        has_graph: bool,
+        /// It has three dimensions or more, and numbers were left out, as torch does for more than a thousand.
+        is_large: bool,
+    },
+}
+
+impl Output {
+    fn of(cell: Option<&ruff_notebook::Cell>) -> Self {
+        let Some(ruff_notebook::Cell::Code(code)) = cell else { return Self::Unknown };
+        let is_a = |output: &&serde_json::Value, kind: &str| output["output_type"] == kind;
+        if code.outputs.iter().any(|output| is_a(&output, "error")) {
+            return Self::Error;
+        }
+        let Some(result) = code.outputs.iter().find(|output| is_a(output, "execute_result")) else {
+            return Self::Unknown;
+        };
+        let text = match &result["data"]["text/plain"] {
+            serde_json::Value::String(text) => text.clone(),
+            serde_json::Value::Array(lines) => lines.iter().filter_map(serde_json::Value::as_str).collect(),
+            _ => return Self::Unknown,
+        };
+        Self::Value {
+            on_gpu: text.contains("device='cuda"),
+            has_graph: text.contains("grad_fn=<"),
+            is_large: text.contains("[[[") && text.contains("..."),
+        }
+    }
 }
 
 /// Takes the Python code out of a notebook.
@@ -204,9 +247,10 @@ pub(crate) struct Cells {
 pub(crate) fn read_notebook(json: &str) -> Result<Cells, String> {
     let notebook = Notebook::from_source_code(json).map_err(|error| error.to_string())?;
     if !notebook.is_python_notebook() {
-        return Ok(Cells { text: String::new(), ranges: Vec::new(), numbers: Vec::new() });
+        return Ok(Cells { text: String::new(), ranges: Vec::new(), numbers: Vec::new(), outputs: Vec::new() });
     }
-    let numbers = notebook.index().iter().map(|start| start.cell_index().get()).collect();
+    let numbers: Vec<usize> = notebook.index().iter().map(|start| start.cell_index().get()).collect();
+    let outputs = numbers.iter().map(|number| Output::of(notebook.cells().get(number.wrapping_sub(1)))).collect();
     let ranges = notebook.cell_offsets().content_ranges().collect();
-    Ok(Cells { text: notebook.source_code().to_owned(), ranges, numbers })
+    Ok(Cells { text: notebook.source_code().to_owned(), ranges, numbers, outputs })
 }

@@ -105,6 +105,19 @@ impl<'a> Facts<'a> {
             .map_or(&[][..], |kind| self.body_of(&Loop { block: id, kind, range: block.range, node: block.kind }))
     }
 
+    /// Whether two calls stand in branches of one `if` that never both run: load the weights, or else train them.
+    #[must_use]
+    pub fn is_other_branch(&self, first: &Call<'_>, second: &Call<'_>) -> bool {
+        self.statements().iter().any(|statement| {
+            let Stmt::If(node) = statement.node else { return false };
+            let body =
+                node.body.first().zip(node.body.last()).map(|(first, last)| TextRange::new(first.start(), last.end()));
+            let branches = body.into_iter().chain(node.elif_else_clauses.iter().map(Ranged::range));
+            let of = |call: &Call<'_>| branches.clone().position(|branch| branch.contains_range(call.range()));
+            matches!((of(first), of(second)), (Some(a), Some(b)) if a != b)
+        })
+    }
+
     /// Whether a name is read after a place, in the function a point is in.
     #[must_use]
     pub fn is_read_after(&self, at: &At, name: &str, place: TextSize) -> bool {

@@ -1,7 +1,7 @@
 //! A Python file, a notebook or text from an editor, parsed.
 
 use crate::error::Error;
-use crate::python::{Lines, Stmt, SyntaxError, TextRange, TextSize, Tree, read_notebook};
+use crate::python::{Lines, Output, Stmt, SyntaxError, TextRange, TextSize, Tree, read_notebook};
 
 /// What a source was read from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,6 +30,8 @@ pub struct Cell {
     pub number: usize,
     /// Its part of the source's text.
     pub range: TextRange,
+    /// What it gave when it was last run.
+    pub output: Output,
 }
 
 /// One file to check: its text and its tree.
@@ -63,12 +65,12 @@ impl Source {
     pub fn parse_notebook(name: &str, json: &str) -> Result<Self, Error> {
         let cells = read_notebook(json).map_err(|reason| Error::Notebook { name: name.to_owned(), reason })?;
         let (tree, lines) = (Tree::of_cells(&cells.text, &cells.ranges), Lines::of(&cells.text));
-        let numbered = cells.numbers.into_iter().zip(cells.ranges);
+        let numbered = cells.numbers.into_iter().zip(cells.ranges).zip(cells.outputs);
         Ok(Self {
             name: name.to_owned(),
             text: cells.text,
             kind: Kind::Notebook,
-            cells: numbered.map(|(number, range)| Cell { number, range }).collect(),
+            cells: numbered.map(|((number, range), output)| Cell { number, range, output }).collect(),
             lines,
             tree,
         })

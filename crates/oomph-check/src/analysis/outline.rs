@@ -140,6 +140,8 @@ pub struct Outline<'a> {
     pub self_readers: Vec<u32>,
     /// Whether it saves anything with `torch.save`.
     pub saves: bool,
+    /// The names of the files it saves, where they are written out.
+    pub saved_files: Vec<String>,
     /// Whether it brings weights to the CPU before it saves them.
     pub saves_from_cpu: bool,
 }
@@ -165,6 +167,7 @@ impl<'a> Outline<'a> {
         }
         let mut outline = look.outline;
         (outline.saves, outline.saves_from_cpu) = (look.saving.saves(), look.saving.saves_from_cpu());
+        outline.saved_files = look.saving.files;
         outline.imports_torch = outline.stands_on_torch();
         for index in 0..outline.classes.len() {
             let class = &outline.classes[index];

@@ -2,12 +2,14 @@
 
 use rustc_hash::FxHashSet;
 
-use crate::python::ast::{ExprCall, ExprDictComp, StmtAssign};
+use crate::python::ast::{ExprCall, ExprDictComp, InterpolatedStringElement, StmtAssign};
 use crate::python::{Expr, Stmt};
 
 /// What is saved and what is brought to the CPU, by function; `None` is the file's own body.
 #[derive(Debug, Default)]
 pub(super) struct Saving {
+    /// The names of files that are saved, where they are written out.
+    pub(super) files: Vec<String>,
     saved: FxHashSet<Option<u32>>,
     brought: FxHashSet<Option<u32>>,
     straight: bool,
@@ -29,6 +31,7 @@ impl Saving {
         match (method.attr.as_str(), &*method.value) {
             ("save", Expr::Name(library)) if matches!(library.id.as_str(), "torch" | "th" | "T" | "t") => {
                 self.saved.insert(function);
+                self.files.extend(call.arguments.args.get(1).and_then(file_name).map(str::to_owned));
             }
             // `model.cpu().state_dict()`
             ("state_dict", receiver) => self.straight |= is_to_cpu(receiver),
@@ -69,7 +72,7 @@ fn is_weight_on_cpu(assign: &StmtAssign) -> bool {
     is_to_cpu(&assign.value) && assign.targets.iter().any(of_weights)
 }
 
-/// Whether an expression ends in `.cpu()` or `.to("cpu")`.
+/// Whether an expression ends in `.cpu()` or `.to("cpu")`, or in `.cpu().half().clone()`.
 fn is_to_cpu(expr: &Expr) -> bool {
     let Expr::Call(call) = expr else { return false };
     let Expr::Attribute(method) = &*call.func else { return false };
@@ -77,8 +80,26 @@ fn is_to_cpu(expr: &Expr) -> bool {
         ("cpu", _) => true,
         ("to", [device, ..]) => is_cpu(device),
         ("to", []) => says_cpu(call),
+        ("half" | "float" | "bfloat16" | "clone" | "detach" | "contiguous", _) => is_to_cpu(&method.value),
         _ => false,
     }
+}
+
+/// The last part of a path that is written out at its end: `ema.pt` of `f"{folder}/ema.pt"`.
+pub(crate) fn file_name(path: &Expr) -> Option<&str> {
+    let text = match path {
+        Expr::StringLiteral(node) => node.value.to_str(),
+        Expr::FString(node) => match node.value.elements().last()? {
+            InterpolatedStringElement::Literal(text) => &text.value,
+            InterpolatedStringElement::Interpolation(_) => return None,
+        },
+        Expr::BinOp(node) => return file_name(&node.right),
+        Expr::Call(call) => return call.arguments.args.last().and_then(file_name),
+        _ => return None,
+    };
+    let name = text.rsplit(['/', '\\']).next().unwrap_or(text);
+    let whole = text.contains('/') || !path.is_f_string_expr() && !path.is_bin_op_expr();
+    (whole && name.contains('.') && !name.starts_with('.') && name.is_ascii()).then_some(name)
 }
 
 /// `move(device="cpu")`

@@ -146,6 +146,39 @@ def train(loader):
         "\
 import torch
 
+def main(args, model, optimizer, loader):
+    model.cuda()
+    if args.test:
+        checkpoint = torch.load('last.pt')
+        model.load_state_dict(checkpoint['model'])
+        evaluate(model, loader)
+        return
+    for x in loader:
+        model(x.cuda()).sum().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+",
+        "\
+import torch
+from nets import build
+
+def main(args, optimizer, loader):
+    model = build(args)
+    path = args.start
+    if args.first:
+        torch.save({'full': model.state_dict()}, args.start)
+    else:
+        info = torch.load(path)
+        model.load_state_dict(info['full'])
+    model.cuda()
+    for x in loader:
+        model(x.cuda()).sum().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+",
+        "\
+import torch
+
 def main(model, loader, attack):
     state = torch.load('last.pt', map_location='cuda')
     model.load_state_dict(state['model'])
@@ -230,7 +263,7 @@ def main(model, optimizer, loader):
 
 fn check(facts: &Facts<'_>, report: &mut Report) {
     for call in facts.calls_to("torch.load") {
-        if !goes_to_gpu(facts, call) {
+        if !goes_to_gpu(facts, call) || !says_gpu(call) && facts.is_from_cpu(call) {
             continue;
         }
         if let Some(name) = facts.bound_name(call) {
@@ -395,13 +428,13 @@ fn trains_after<'f, 'a>(facts: &'f Facts<'a>, call: &Call<'a>) -> Option<&'f Cal
     };
     let beside = |step: &&Call<'a>| step.at.function == call.at.function;
     let after =
-        |step: &&Call<'a>| step.at.order > call.at.order && repeats(step) && !is_other_branch(facts, call, step);
+        |step: &&Call<'a>| step.at.order > call.at.order && repeats(step) && !is_out_of_reach(facts, call, step);
     // An attack goes back too; training steps.
     let trains = facts.effects(Effect::Step).next().is_some();
     let here = || facts.effects(Effect::Backward).filter(|_| trains).filter(beside).find(after);
     let in_trainer = || {
         facts.calls().iter().filter(beside).find(|other| {
-            other.at.order > call.at.order && hands_over(facts, other) && !is_other_branch(facts, call, other)
+            other.at.order > call.at.order && hands_over(facts, other) && !is_out_of_reach(facts, call, other)
         })
     };
     // A module that only defines how to train is trained by whoever imports it.
@@ -414,16 +447,27 @@ fn trains_after<'f, 'a>(facts: &'f Facts<'a>, call: &Call<'a>) -> Option<&'f Cal
     here().or_else(in_trainer).or_else(defined)
 }
 
-/// Whether two calls stand in branches of one `if` that never both run: load the weights, or else train them.
-fn is_other_branch(facts: &Facts<'_>, first: &Call<'_>, second: &Call<'_>) -> bool {
-    facts.statements().iter().any(|statement| {
-        let Stmt::If(node) = statement.node else { return false };
-        let body =
-            node.body.first().zip(node.body.last()).map(|(first, last)| TextRange::new(first.start(), last.end()));
-        let branches = body.into_iter().chain(node.elif_else_clauses.iter().map(Ranged::range));
-        let of = |call: &Call<'_>| branches.clone().position(|branch| branch.contains_range(call.range()));
-        matches!((of(first), of(second)), (Some(a), Some(b)) if a != b)
-    })
+/// Whether no path leads from the first call to the second: they are in different branches, or the first one's ends
+/// before.
+fn is_out_of_reach(facts: &Facts<'_>, first: &Call<'_>, second: &Call<'_>) -> bool {
+    let between = TextRange::new(first.end(), second.start().max(first.end()));
+    let ends = facts.statements().iter().any(|statement| {
+        let around = || facts.blocks_around(&first.at).any(|(block, _)| block == statement.block);
+        between.contains_range(statement.node.range()) && leaves(facts, statement.node) && around()
+    });
+    ends || facts.is_other_branch(first, second)
+}
+
+/// Whether a statement ends the function or the program.
+fn leaves(facts: &Facts<'_>, stmt: &Stmt) -> bool {
+    match stmt {
+        Stmt::Return(_) | Stmt::Raise(_) => true,
+        Stmt::Expr(node) => {
+            let text = facts.written(&*node.value);
+            ["exit(", "quit(", "sys.exit(", "os._exit("].iter().any(|start| text.starts_with(start))
+        }
+        _ => false,
+    }
 }
 
 /// Whether a call trains in a framework: `trainer.fit(model)`, `trainer.train()`.

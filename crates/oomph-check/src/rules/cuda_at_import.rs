@@ -53,6 +53,17 @@ class Kernel:
         "\
 import torch
 
+bce_loss = torch.nn.BCELoss().cuda()
+
+def step(x, y):
+    return bce_loss(x, y)
+
+class Head(torch.nn.Module):
+    pass
+",
+        "\
+import torch
+
 def build():
     return torch.zeros(1, device='cuda')
 
@@ -88,7 +99,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
     let mut calls = facts.calls().iter().filter(|call| runs_at_import(facts, call));
     let touch = calls.find(|call| {
         let named = facts.full_name(call).is_some_and(|name| TOUCH.contains(&name));
-        facts.moves_to_gpu(call) || facts.makes_on_gpu(call) || named
+        facts.moves_to_gpu(call) && !moves_nothing(facts, call) || facts.makes_on_gpu(call) || named
     });
     let Some(call) = touch else { return };
     let text = facts.written(call);
@@ -98,6 +109,42 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         .add(call, format!("{text} opens a CUDA context in every process that imports this module"))
         .level(if imported || !runs_by_itself(facts) { Level::Warning } else { Level::Info })
         .because(call, "runs when the module is imported");
+}
+
+/// Whether what is moved is a module without parameters: that touches no GPU.
+fn moves_nothing(facts: &Facts<'_>, call: &Call<'_>) -> bool {
+    const BARE: &[&str] = &[
+        "ReLU",
+        "LeakyReLU",
+        "ELU",
+        "GELU",
+        "SiLU",
+        "Sigmoid",
+        "Tanh",
+        "Softmax",
+        "LogSoftmax",
+        "Softplus",
+        "Identity",
+        "Flatten",
+        "Unflatten",
+        "Upsample",
+        "PixelShuffle",
+        "CosineSimilarity",
+        "PairwiseDistance",
+        "Fold",
+        "Unfold",
+    ];
+    let maker = call.receiver.as_ref().and_then(|value| facts.name_of(value)).or_else(|| {
+        let made = call.receiver_expr().and_then(|expr| facts.call_at(expr))?;
+        facts.full_name(made)
+    });
+    let written = call.receiver_expr().map_or("", |expr| facts.written(expr));
+    let Some(class) = maker.and_then(|name| name.strip_prefix("torch.nn.")) else { return false };
+    let plain = class.ends_with("Loss") && !written.contains("weight");
+    plain
+        || BARE.contains(&class)
+        || ["Dropout", "MaxPool", "AvgPool", "Adaptive"].iter().any(|word| class.starts_with(word))
+        || class.contains("Pad")
 }
 
 fn runs_at_import(facts: &Facts<'_>, call: &Call<'_>) -> bool {

@@ -7,7 +7,7 @@ use crate::finding::Level;
 use crate::python::{Expr, Ranged, Stmt};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
-use crate::uses::{last_name, string_of};
+use crate::uses::{Use, last_name, string_of, uses_in};
 
 pub(super) static RULE: Rule = Rule {
     name: "dataparallel",
@@ -79,6 +79,38 @@ class Trainer:
         },
     ],
     silent_on: &[
+        "\
+import torch
+
+class Trainer:
+    def __init__(self, model, gpus):
+        self.optimizer = torch.optim.Adam(model.parameters())
+        self.optimizer = torch.nn.DataParallel(self.optimizer, device_ids=gpus)
+
+    def step(self, model, batch):
+        self.optimizer.module.zero_grad()
+        model(batch).mean().backward()
+        self.optimizer.module.step()
+",
+        "\
+import torch
+from nets import Joint, Single
+
+def build(tasks):
+    parts = {}
+    for task in tasks:
+        model = torch.nn.DataParallel(Single(task))
+        model.load_state_dict(torch.load(task, map_location='cpu'))
+        parts[task] = model.module.backbone
+    model = Joint(parts)
+    return model
+
+def fit(model, loader, optimizer):
+    for x, y in loader:
+        optimizer.zero_grad()
+        model(x).sum().backward()
+        optimizer.step()
+",
         "\
 import torch
 
@@ -191,6 +223,9 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         if call.args.is_empty() && call.keywords.is_empty() || is_single(call) {
             continue;
         }
+        if is_no_model(facts, call) || only_loads(facts, call) {
+            continue;
+        }
         if evaluates(facts, call) || only_runs_without_grad(facts, call) {
             continue;
         }
@@ -213,6 +248,36 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             .because(call, "`DataParallel` gathers everything on its first device")
             .because(training, "the model is trained");
     }
+}
+
+/// Whether what is wrapped is an optimizer or a scheduler: it has no outputs to gather.
+fn is_no_model(facts: &Facts<'_>, wrapping: &Call<'_>) -> bool {
+    let of_kind = wrapping.args.first().is_some_and(|value| matches!(value.kind, Kind::Optimizer | Kind::Scheduler));
+    let name = wrapping.arg(0).map_or("", |model| facts.written(model)).to_ascii_lowercase();
+    of_kind || ["optimizer", "scheduler"].iter().any(|word| name.ends_with(word))
+}
+
+/// Whether the wrapper only serves names of weights that begin with `module.`: until its name is bound anew, weights are
+/// loaded into it and its parts taken out.
+fn only_loads<'a>(facts: &Facts<'a>, wrapping: &Call<'a>) -> bool {
+    let Some(name) = facts.bound_name(wrapping) else { return false };
+    let end = wrapping.node.end();
+    let own = facts.binds_of(name).filter(|bind| bind.at.function == wrapping.at.function);
+    let next = own.filter(|bind| bind.target.start() >= end).map(|bind| bind.target.start()).min();
+    // `model = model.module`: the right-hand side is read before the name is bound.
+    let rebinding =
+        |found: &Use<'_>| found.stmt.start() <= next.unwrap_or(end) && found.stmt.end() > next.unwrap_or(end);
+    let uses = uses_in(facts.body_around(&wrapping.at), name);
+    let own = |found: &&Use<'_>| {
+        found.name.start() >= end && (next.is_none_or(|next| found.name.start() < next) || rebinding(found))
+    };
+    let attribute = |found: &Use<'a>| match found.around.first() {
+        Some(Expr::Attribute(part)) => Some(part.attr.as_str()),
+        _ => None,
+    };
+    let parts: Vec<Option<&str>> = uses.iter().filter(own).map(attribute).collect();
+    let harmless = ["load_state_dict", "module", "eval", "to", "cuda"];
+    parts.contains(&Some("module")) && parts.iter().all(|part| part.is_some_and(|name| harmless.contains(&name)))
 }
 
 /// Whether the model is wrapped in a function that only evaluates: no loss and no gradients to gather.

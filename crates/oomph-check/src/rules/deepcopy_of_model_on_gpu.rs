@@ -154,6 +154,23 @@ def fit(model, loader, optimizer, epochs, score):
 import copy
 import torch
 
+def fit(model, loader, optimizer, epochs):
+    model.cuda()
+    for epoch in range(epochs):
+        for x in loader:
+            if epoch > 0:
+                backup = copy.deepcopy(model.state_dict())
+            else:
+                backup = None
+            model(x.cuda()).sum().backward()
+            optimizer.step()
+            optimizer.zero_grad()
+            report(backup)
+",
+        "\
+import copy
+import torch
+
 def inner(model, optimizer, tasks):
     model.cuda()
     for task in tasks:
@@ -379,8 +396,12 @@ fn only_kept<'a>(facts: &Facts<'a>, copied: &Copied<'_, 'a>, turns: &Loop<'a>) -
         Expr::Name(_) => count_reads(body, name) > usize::from(copied.is_state && turns.kind == LoopKind::Epochs),
         _ => false,
     };
+    // `else: backup = None`: a turn's own, not the best so far.
+    let dropped = facts.binds_of(name).any(|bind| {
+        bind.value_expr.is_some_and(Expr::is_none_literal_expr) && facts.is_inside(bind.at.block, turns.block)
+    });
     let conditional = !facts.is_unconditional_in(at, turns.block);
-    (!used && conditional).then_some(target)
+    (!used && conditional && !dropped).then_some(target)
 }
 
 /// Where the file moves a module to the GPU, or to a device that may be one.

@@ -73,6 +73,24 @@ class Predictor:
 ",
         "\
 import torch
+from torch.utils.data import DataLoader
+
+loader = DataLoader(headers, batch_size=1, collate_fn=lambda items: items)
+metadata = []
+for header in loader:
+    metadata.append(header)
+",
+        "\
+import torch
+
+def collect(model, data_loader):
+    probabilities = []
+    for batch in data_loader:
+        probabilities.append(batch)
+    return torch.cat(probabilities, dim=0)
+",
+        "\
+import torch
 
 labels = [y for _, y in train_loader]
 sizes = [len(batch) for batch in train_loader]
@@ -148,7 +166,7 @@ fn check_comprehensions(facts: &Facts<'_>, report: &mut Report) {
         if !keeps_batch(target, element) || is_cut_short(facts, &generator.iter) || !generator.ifs.is_empty() {
             continue;
         }
-        if is_plural(generator) {
+        if is_plural(generator) || carries_no_tensors(facts, &generator.iter) {
             continue;
         }
         report
@@ -177,11 +195,46 @@ fn check_loops(facts: &Facts<'_>, report: &mut Report) {
             continue;
         }
         let list = facts.written(store.target);
+        if is_joined(facts, list) || carries_no_tensors(facts, &node.iter) {
+            continue;
+        }
         report
             .add(store, format!("`{list}` holds every batch of the epoch at once"))
+            // Whoever writes the loop to keep an epoch in main memory means to; on the GPU it takes the model's room.
+            .level(if store.value_expr.is_name_expr() || is_plain_tuple(store.value_expr) {
+                Level::Info
+            } else {
+                Level::Error
+            })
             .because(&turns.head(), "a data loader: it makes one batch at a time")
             .because(store.value_expr, "each batch is kept");
     }
+}
+
+/// `(images, labels)`, nothing moved.
+fn is_plain_tuple(expr: &Expr) -> bool {
+    matches!(expr, Expr::Tuple(tuple) if tuple.elts.iter().all(Expr::is_name_expr))
+}
+
+/// Whether a list is made into one tensor or array afterwards: that is what it was collected for.
+fn is_joined(facts: &Facts<'_>, list: &str) -> bool {
+    const JOIN: &[&str] = &["cat", "concat", "concatenate", "stack", "vstack", "hstack", "column_stack", "array"];
+    let takes = |call: &Call<'_>| call.node.arguments.args.iter().any(|arg| facts.written(arg) == list);
+    JOIN.iter().any(|name| facts.calls_named(name).any(takes))
+}
+
+/// Whether a loader hands its items on as they are: `collate_fn=lambda items: items`. They are then seldom tensors.
+fn carries_no_tensors(facts: &Facts<'_>, iter: &Expr) -> bool {
+    let iterated = match iter {
+        Expr::Call(call) => return call.arguments.args.first().is_some_and(|inner| carries_no_tensors(facts, inner)),
+        other => last_name(other),
+    };
+    let collates_nothing = |expr: &Expr| match facts.call_at(expr).and_then(|made| made.keyword("collate_fn")) {
+        Some(Expr::Lambda(lambda)) => matches!(&*lambda.body, Expr::Name(_) | Expr::Subscript(_)),
+        Some(named) => facts.written(named).contains("identity"),
+        None => false,
+    };
+    iterated.is_some_and(|name| facts.given_to(name).any(collates_nothing))
 }
 
 /// Whether a call of something else than a list's own methods does the keeping.

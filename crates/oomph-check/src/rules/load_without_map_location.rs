@@ -1,15 +1,14 @@
 //! `load-without-map-location`: a checkpoint comes back to the card it was saved from.
 
 use crate::analysis::events::{Block, BlockKind, Call, Callee, Return};
-use crate::analysis::outline::Outline;
 use crate::analysis::tables::ClassKind;
 use crate::analysis::value::FunctionId;
 use crate::facts::{Facts, FunctionKind};
 use crate::finding::{Level, Safety};
-use crate::python::{Expr, ExprCall, Ranged, TextRange};
+use crate::python::{Expr, ExprCall, Ranged, Stmt, TextRange};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
-use crate::uses::{Use, parts_of, uses_in};
+use crate::uses::{Use, last_name, parts_of, string_of, uses_in};
 
 pub(super) static RULE: Rule = Rule {
     name: "load-without-map-location",
@@ -130,6 +129,71 @@ def start(model, path):
         },
     ],
     silent_on: &[
+        "\
+import torch
+from torch2trt import TRTModule
+
+def serve(path, x):
+    engine = TRTModule()
+    engine.load_state_dict(torch.load(path))
+    return engine(x.cuda())
+",
+        "\
+import os
+import torch
+
+class Trainer:
+    def start(self, path):
+        if os.path.exists(path):
+            self.model.load_state_dict(torch.load(path)['full'])
+        else:
+            torch.save({'full': self.model.state_dict()}, path)
+
+    def epoch(self, loader):
+        for x in loader:
+            self.model(x.cuda()).sum().backward()
+",
+        "\
+import torch
+from tools import EarlyStopping
+from nets import Small
+
+def adapt(task, steps, learner):
+    learner.cuda()
+    model = Small(8)
+    stopping = EarlyStopping(path='temp.pt')
+    for step in range(steps):
+        stopping(model(task.query), model)
+    model.load_state_dict(torch.load('temp.pt'))
+    return learner(task.query)
+",
+        "\
+import torch
+from fetching import download_model
+
+def infer(net, name, x):
+    download_model(name)
+    net.load_state_dict(torch.load(name))
+    return net.cuda()(x.cuda())
+",
+        "\
+import glob
+import os
+import torch
+
+def evaluate_all(args, model):
+    folders = [os.path.dirname(path) for path in glob.glob(args.output + '/**/model.bin')]
+    for folder in folders:
+        model.load_state_dict(torch.load(folder))
+        evaluate(model.cuda())
+",
+        "\
+import torch
+
+def build(net):
+    net.load_state_dict(torch.load('weights/resnet18-5c106cde.pth'))
+    return net.cuda()
+",
         "\
 import torch
 
@@ -263,7 +327,7 @@ model.load_state_dict(state)
 };
 
 fn check(facts: &Facts<'_>, report: &mut Report) {
-    if facts.is_test_file() || facts.calls_to("torch.load").next().is_none() || comes_from_cpu(facts) {
+    if facts.is_test_file() || facts.calls_to("torch.load").next().is_none() {
         return;
     }
     let gpu = facts.calls().iter().find(|call| uses_gpu(facts, call));
@@ -271,6 +335,9 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         let says_where = call.keyword("map_location").is_some() || call.args.len() > 1 || call.has_star();
         if says_where || is_no_checkpoint(facts, call) || is_published(facts, call) || is_under_device_test(facts, call)
         {
+            continue;
+        }
+        if facts.is_from_cpu(call) || is_folder(facts, call) {
             continue;
         }
         // A model that loads its own weights is a library: its users have GPUs.
@@ -282,7 +349,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         let message = format!("`{path}` is loaded onto the card it was saved from, beside the model's own copy");
         let of_program = gpu.map(Ranged::range);
         if let Some((load, copies_only)) = goes_into_state(facts, call) {
-            if is_borrowed(facts, load) {
+            if is_borrowed(facts, load) || is_engine(facts, call, load) || facts.is_for_model_on_cpu(call, load) {
                 continue;
             }
             if gpu.is_none() && !is_own_checkpoint(facts, call, load) {
@@ -307,24 +374,6 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
                 .because(gpu, "this program uses the GPU");
         }
     }
-}
-
-/// Whether the program's checkpoints are saved from the CPU, and so come back there.
-fn comes_from_cpu(facts: &Facts<'_>) -> bool {
-    let own = facts.outline();
-    own.saves_from_cpu || facts.tables().outlines.iter().any(|other| other.saves_from_cpu && imports_from(own, other))
-}
-
-/// Whether a file is in a package that another imports.
-fn imports_from(own: &Outline<'_>, other: &Outline<'_>) -> bool {
-    let imports = |full: &String| {
-        let package = format!("{}.", full.split('.').next().unwrap_or_default());
-        other.module.find(&package).is_some_and(|at| {
-            let root = &other.module[..at];
-            (root.is_empty() || root.ends_with('.')) && own.module.starts_with(root)
-        })
-    };
-    own.imports.values().chain(&own.stars).any(imports)
 }
 
 /// Whether a model loads, without a word of a GPU, what training has saved: its file saves too, or it takes one part of
@@ -388,17 +437,65 @@ fn is_published(facts: &Facts<'_>, call: &Call<'_>) -> bool {
     let fetched =
         ["load_url", "load_state_dict_from_url", "hf_hub_download", "download_url_to_file", "cached_download"];
     let is_used = |name: &&str| facts.calls_named(name).any(|other| other.at.function == call.at.function);
+    let own = facts.calls().iter().filter(|other| other.at.function == call.at.function);
+    let downloads = || own.into_iter().any(|other| other.name.starts_with("download"));
+    let hashed = string_of_path(facts, call).is_some_and(|text| has_hash(&text));
     by_path
+        || hashed
         || by_function
         || by_name
         || facts.blocks_around(&call.at).any(asked)
-        || call.at.function.is_some() && fetched.iter().any(is_used)
+        || call.at.function.is_some() && (fetched.iter().any(is_used) || downloads())
+}
+
+/// The path as a literal, also through a name.
+fn string_of_path(facts: &Facts<'_>, call: &Call<'_>) -> Option<String> {
+    let path = call.arg(0)?;
+    let named = || facts.given_at(last_name(path)?, &call.at).into_iter().find_map(string_of);
+    string_of(path).or_else(named).map(str::to_owned)
+}
+
+/// `resnet18-5c106cde.pth`: the name torch gives to what it publishes, saved from the CPU.
+fn has_hash(path: &str) -> bool {
+    let Some((stem, _)) = path.rsplit_once('.') else { return false };
+    stem.rsplit_once('-').is_some_and(|(_, hash)| {
+        hash.len() == 8 && hash.chars().all(|c| c.is_ascii_hexdigit()) && hash.contains(|c: char| c.is_ascii_digit())
+    })
 }
 
 /// Whether the weights go into a part that others have trained, in a file that trains none.
 fn is_borrowed(facts: &Facts<'_>, load: &ExprCall) -> bool {
     let holder = facts.written(&*load.func).to_ascii_lowercase();
     !facts.outline().saves && ["backbone", "vgg", "lpips", "inception"].iter().any(|word| holder.contains(word))
+}
+
+/// Whether the file holds an engine of `TensorRT` or numbers for the CPU, whatever its name: no tensors for a card.
+fn is_engine(facts: &Facts<'_>, call: &Call<'_>, load: &ExprCall) -> bool {
+    let Expr::Attribute(method) = &*load.func else { return false };
+    let made = last_name(&method.value).into_iter().flat_map(|name| facts.given_at(name, &call.at));
+    let path = call.arg(0).map(|path| facts.written(path));
+    let texts = path.into_iter().chain([facts.written(&*method.value)]).chain(made.map(|expr| facts.written(expr)));
+    let special = |text: &str| {
+        let text = text.to_ascii_lowercase();
+        ["trt", "int8", "quantized"].iter().any(|word| text.contains(word))
+    };
+    // `load_quant(model, checkpoint, wbits)`: packed weights are written from the CPU.
+    texts.into_iter().any(special) || facts.function_name(&call.at).contains("quant")
+}
+
+/// Whether the path is one of a list of folders: that cannot be loaded at all.
+fn is_folder(facts: &Facts<'_>, call: &Call<'_>) -> bool {
+    let Some(name) = call.arg(0).and_then(last_name) else { return false };
+    let says_folder = |text: &str| {
+        let text = text.trim_end_matches([')', ']']).to_ascii_lowercase();
+        text.ends_with("dir") || text.ends_with("folder") || text.contains("dirname(")
+    };
+    let turns = facts.loops(&call.at).filter_map(|turns| match turns.node {
+        BlockKind::Loop(_, Stmt::For(node)) if last_name(&node.target) == Some(name) => last_name(&node.iter),
+        _ => None,
+    });
+    let mut items = turns.flat_map(|items| facts.given_at(items, &call.at));
+    items.any(|expr| says_folder(facts.written(expr)))
 }
 
 /// Whether the program asks for a GPU first and may load differently without one.

@@ -4,7 +4,7 @@ use crate::analysis::events::{Bind, Call, Callee};
 use crate::analysis::value::{Device, Flags, Value};
 use crate::facts::Facts;
 use crate::finding::{Edit, Level, Safety};
-use crate::python::{Expr, Ranged, Stmt, count_reads_in, root_name};
+use crate::python::{Expr, Output, Ranged, Stmt, TextRange, count_reads_in, root_name};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
 use crate::uses::last_name;
@@ -20,7 +20,7 @@ pub(super) static RULE: Rule = Rule {
     cost: "The tensor and the activations of its forward pass, once for every time the cell is run, until the kernel \
            restarts.",
     instead: "End the line with `;`, bind the result to a name, or show what is wanted: `out.shape`, `out.mean().item()`.",
-    when_not: "The value is small and has no graph.",
+    when_not: "The value is small and has no graph. Where the notebook has stored what the cell gave, that decides.",
     examples: &[Example {
         bad: "\
 # %%
@@ -74,6 +74,13 @@ model(torch.ones(4, 8))
         "\
 # %%
 import torch
+a = load_features('a.npy').to('cuda')
+# %%
+a * 2
+",
+        "\
+# %%
+import torch
 x = torch.ones(4, 8)
 x
 # %%
@@ -93,12 +100,15 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         let Some(Stmt::Expr(shown)) = last.max_by_key(|found| found.node.start()).map(|found| found.node) else {
             continue;
         };
-        let after = facts.source.slice(crate::python::TextRange::new(shown.end(), cell.range.end()));
+        let after = facts.source.slice(TextRange::new(shown.end(), cell.range.end()));
         let Some(value) = value_of(facts, &shown.value) else { continue };
         if after.trim_start().starts_with(';') || !is_heavy(facts, value, &shown.value) {
             continue;
         }
-        if is_bound_by_magic(facts, &shown.value) {
+        if !is_worth_keeping_out(cell.output, value) || is_timed(facts.source.slice(cell.range)) {
+            continue;
+        }
+        if is_bound_by_magic(facts, &shown.value) || is_bound_in_timing(facts, &shown.value) {
             continue;
         }
         let text = facts.written(&*shown.value);
@@ -109,6 +119,32 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             .because(shown, format!("the last line of the cell, and {what}"))
             .unsafe_fix("Do not keep the value", vec![Edit::insert(shown.end(), ";")]);
     }
+}
+
+/// Whether the value is known to cost: the stored output shows a tensor on the GPU with a graph, or a large one; with no
+/// output, it has a graph for sure.
+fn is_worth_keeping_out(output: Output, value: &Value) -> bool {
+    match output {
+        Output::Error => false,
+        Output::Value { on_gpu, has_graph, is_large } => on_gpu && (has_graph || is_large),
+        Output::Unknown => value.keeps_graph(),
+    }
+}
+
+/// Whether a cell runs in a function of its own that only its time is wanted of: it binds no names and has no value.
+fn is_timed(cell: &str) -> bool {
+    let first = cell.trim_start();
+    ["%%timeit", "%%capture", "%%prun"].iter().any(|magic| first.starts_with(magic))
+}
+
+/// Whether a name that is read is bound only where that lasts no longer than the timing.
+fn is_bound_in_timing(facts: &Facts<'_>, shown: &Expr) -> bool {
+    let timed: Vec<TextRange> = facts.source.cells.iter().map(|cell| cell.range).collect();
+    let timed = timed.into_iter().filter(|range| facts.source.slice(*range).trim_start().starts_with("%%timeit"));
+    let timed: Vec<TextRange> = timed.collect();
+    let within = |bind: &Bind<'_>| timed.iter().any(|range| range.contains_range(bind.target.range()));
+    let mut read = facts.binds().iter().filter(|bind| count_reads_in(shown, bind.name) > 0);
+    read.any(|bind| within(bind) && facts.binds_of(bind.name).all(within))
 }
 
 /// Whether a line such as `%time mask = make_mask()` binds the name that is shown: what it is then, nobody knows.

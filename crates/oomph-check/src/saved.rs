@@ -1,0 +1,131 @@
+//! Where the tensors of a file were when the program saved it: `torch.load` brings them back there.
+
+use crate::analysis::events::{At, Bind, Call};
+use crate::analysis::outline::Outline;
+use crate::analysis::saving::file_name;
+use crate::analysis::value::Device;
+use crate::facts::{Effect, Facts};
+use crate::python::{Expr, ExprCall, Ranged, TextRange};
+use crate::uses::last_name;
+
+impl<'a> Facts<'a> {
+    /// Whether what a `torch.load` reads was saved from the CPU.
+    #[must_use]
+    pub fn is_from_cpu(&self, load: &Call<'a>) -> bool {
+        self.program_saves_from_cpu() || self.file_is_saved_from_cpu(load) || self.is_saved_before_moving(load)
+    }
+
+    /// Whether the weights go into a model that this function makes, runs and never moves, from a file that the function
+    /// has named before: it was written from that model, on the CPU.
+    #[must_use]
+    pub fn is_for_model_on_cpu(&self, load: &Call<'a>, into: &ExprCall) -> bool {
+        let Expr::Attribute(method) = &*into.func else { return false };
+        let (Expr::Name(model), Some(path), Some(function)) = (&*method.value, load.arg(0), self.function(&load.at))
+        else {
+            return false;
+        };
+        let model = model.id.as_str();
+        let before = self.source.slice(TextRange::new(function.node.start(), load.start()));
+        let made = |bind: &&Bind<'a>| bind.at.function == load.at.function;
+        let mut binds = self.binds_of(model).filter(made).peekable();
+        let is_class = |bind: &Bind<'a>| match bind.value_expr {
+            Some(Expr::Call(call)) => {
+                last_name(&call.func).is_some_and(|name| name.starts_with(|c: char| c.is_ascii_uppercase()))
+            }
+            _ => false,
+        };
+        let of_class = binds.peek().is_some() && binds.all(is_class);
+        let runs = self.calls_named(model).any(|call| call.at.function == load.at.function);
+        let named_before = before.contains(self.source.slice(path.range()));
+        of_class && runs && named_before && !self.is_moved(model, &load.at, None)
+    }
+
+    /// Whether the program brings weights to the CPU where it saves them, in this file or in a package of its own.
+    fn program_saves_from_cpu(&self) -> bool {
+        let own = self.outline();
+        own.saves_from_cpu
+            || self.tables().outlines.iter().any(|other| other.saves_from_cpu && imports_from(own, other))
+    }
+
+    /// Whether files of that name are saved in the project, always by code that brings weights to the CPU.
+    fn file_is_saved_from_cpu(&self, load: &Call<'a>) -> bool {
+        let Some(name) = load.arg(0).and_then(file_name) else { return false };
+        let outlines = self.tables().outlines.iter();
+        let mut savers = outlines.filter(|other| other.saved_files.iter().any(|file| file == name)).peekable();
+        savers.peek().is_some() && savers.all(|other| other.saves_from_cpu)
+    }
+
+    /// Whether this function writes the file too, from a model that nothing has moved to the GPU or trained by then.
+    fn is_saved_before_moving(&self, load: &Call<'a>) -> bool {
+        let Some(path) = load.arg(0).map(|path| self.path_text(path, &load.at)) else { return false };
+        let mut saves = self.calls_to("torch.save").filter(|save| {
+            let to = save.arg(1).map(|path| self.path_text(path, &save.at));
+            save.at.function == load.at.function && to == Some(path)
+        });
+        saves.any(|save| {
+            let trained = self.effects_of(Effect::Backward, save.at.function).any(|pass| pass.at.order < save.at.order);
+            let states = self.calls_named("state_dict").filter(|state| save.range().contains_range(state.range()));
+            let models: Vec<&str> =
+                states.filter_map(Call::receiver_expr).map(|model| self.source.slice(model.range())).collect();
+            let moved = |model: &&str| self.is_moved(model, &save.at, Some(save.at.order));
+            // What is handed in may be on the GPU already, unless it is to be loaded in this very state.
+            let instead = self.is_other_branch(load, save);
+            let known = |model: &&str| instead || self.is_untouched(model, save);
+            !trained && !models.is_empty() && models.iter().all(|model| known(model) && !moved(model))
+        })
+    }
+
+    /// Whether a model is made in the function that saves it, and nothing on the way there, and no loop, has had it.
+    fn is_untouched(&self, model: &str, save: &Call<'a>) -> bool {
+        let is_made = self.binds_of(model).any(|bind| bind.at.function == save.at.function);
+        let has_had = |call: &Call<'a>| {
+            let given = call.node.arguments.args.iter().any(|arg| self.source.slice(arg.range()) == model);
+            given && self.is_always_before(&call.at, &save.at)
+        };
+        is_made && self.loops(&save.at).next().is_none() && !self.calls().iter().any(has_had)
+    }
+
+    /// Whether a model, as written, is put on the GPU: in the function of `at`, before `order` where that is given, or by
+    /// another method for an attribute.
+    fn is_moved(&self, model: &str, at: &At, order: Option<u32>) -> bool {
+        let attribute = model.contains('.');
+        let counts = |place: &At| {
+            let here = place.function == at.function;
+            here && order.is_none_or(|order| place.order < order) || attribute && !here
+        };
+        let by_call = |call: &Call<'a>| {
+            let own = call.receiver_expr().is_some_and(|expr| self.source.slice(expr.range()) == model);
+            own && matches!(call.name, "cuda" | "to") && counts(&call.at)
+        };
+        let name = model.rsplit('.').next().unwrap_or(model);
+        let by_bind = |bind: &Bind<'a>| {
+            let text = bind.value_expr.map_or("", |expr| self.source.slice(expr.range()));
+            let puts = text.contains(".cuda(") || text.contains(".to(") || text.contains("device");
+            let same = !attribute || self.source.slice(bind.target.range()) == model;
+            same && counts(&bind.at) && (puts || bind.value.device == Device::Cuda)
+        };
+        ["cuda", "to"].iter().any(|method| self.calls_named(method).any(by_call)) || self.binds_of(name).any(by_bind)
+    }
+
+    /// A path's text; that of what a name is bound to in the function, where it is bound once.
+    fn path_text(&self, path: &Expr, at: &At) -> &str {
+        let Expr::Name(name) = path else { return self.source.slice(path.range()) };
+        let mut binds = self.binds_of(name.id.as_str()).filter(|bind| bind.at.function == at.function);
+        match (binds.next().and_then(|bind| bind.value_expr), binds.next()) {
+            (Some(expr), None) => self.source.slice(expr.range()),
+            _ => self.source.slice(path.range()),
+        }
+    }
+}
+
+/// Whether a file is in a package that another imports.
+fn imports_from(own: &Outline<'_>, other: &Outline<'_>) -> bool {
+    let imports = |full: &String| {
+        let package = format!("{}.", full.split('.').next().unwrap_or_default());
+        other.module.find(&package).is_some_and(|at| {
+            let root = &other.module[..at];
+            (root.is_empty() || root.ends_with('.')) && own.module.starts_with(root)
+        })
+    };
+    own.imports.values().chain(&own.stars).any(imports)
+}
