@@ -305,6 +305,12 @@ impl<'a> Facts<'a> {
         bound.chain(counted).any(|name| count_reads_in(expr, name) > 0)
     }
 
+    /// Whether the target of a `for` binds a name: `i, (x, y)` binds `y`.
+    #[must_use]
+    pub fn target_binds(&self, target: &Expr, name: &str) -> bool {
+        self.written(target).split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == name)
+    }
+
     /// Whether a holder is bound anew, cleared, popped from or deleted within a block.
     #[must_use]
     pub fn is_emptied_in(&self, target: &Expr, block: BlockId, except: StmtId) -> bool {

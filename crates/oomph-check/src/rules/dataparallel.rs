@@ -82,6 +82,17 @@ class Trainer:
         "\
 import torch
 
+def fit(model, model_ref, loader, optimizer):
+    model_ref = torch.nn.DataParallel(model_ref)
+    for x, y in loader:
+        optimizer.zero_grad()
+        model(x).sum().backward()
+        optimizer.step()
+    return masks(model_ref)
+",
+        "\
+import torch
+
 class Trainer:
     def __init__(self, model, gpus):
         self.optimizer = torch.optim.Adam(model.parameters())
@@ -233,7 +244,9 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         let model = call.arg(0).map_or("the model", |model| facts.written(model));
         // A teacher runs beside what is trained: it has no gradients to gather.
         let beside = ["teacher", "vgg", "extractor", "perceptual", "lpips"];
+        let is_part = |word: &str| matches!(word, "ref" | "reference" | "ema" | "criterion" | "loss" | "losses");
         if beside.iter().any(|word| model.contains(word))
+            || model.split(|c: char| !c.is_alphanumeric()).any(is_part)
             || call.args.first().is_some_and(|value| value.has(Flags::FROZEN))
         {
             continue;

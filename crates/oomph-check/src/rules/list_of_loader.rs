@@ -60,6 +60,13 @@ def preload(train_loader, device):
         "\
 import torch
 
+def fit(train_loader, device):
+    for i, data in enumerate(shown(train_loader)):
+        noisy, clean = [x.to(device) for x in data]
+",
+        "\
+import torch
+
 class Predictor:
     def loop(self, model, eval_loader):
         truth = []
@@ -166,7 +173,10 @@ fn check_comprehensions(facts: &Facts<'_>, report: &mut Report) {
         if !keeps_batch(target, element) || is_cut_short(facts, &generator.iter) || !generator.ifs.is_empty() {
             continue;
         }
-        if is_plural(generator) || carries_no_tensors(facts, &generator.iter) {
+        if is_plural(generator)
+            || carries_no_tensors(facts, &generator.iter)
+            || is_of_one_turn(facts, whole, &generator.iter)
+        {
             continue;
         }
         report
@@ -174,6 +184,17 @@ fn check_comprehensions(facts: &Facts<'_>, report: &mut Report) {
             .because(&generator.iter, "a data loader: it makes one batch at a time")
             .because(&**element, "each batch is kept");
     }
+}
+
+/// Whether a loop around gives the name its value: `for data in shown(loader): x, y = [part.cuda() for part in data]`.
+fn is_of_one_turn(facts: &Facts<'_>, whole: &Expr, iter: &Expr) -> bool {
+    let Expr::Name(name) = iter else { return false };
+    facts.blocks().any(|(_, block)| match block.kind {
+        BlockKind::Loop(_, Stmt::For(node)) => {
+            node.range().contains_range(whole.range()) && facts.target_binds(&node.target, name.id.as_str())
+        }
+        _ => false,
+    })
 }
 
 /// `for batch in loader: batches.append(batch)`.

@@ -1,6 +1,6 @@
 //! `tensor-stored-in-container-with-graph`: a list collects outputs with their graphs.
 
-use crate::analysis::events::{Call, Callee, Root, Store, StoreKind};
+use crate::analysis::events::{BlockKind, Call, Callee, Root, Store, StoreKind};
 use crate::analysis::tables::ClassKind;
 use crate::analysis::value::{Flags, Kind};
 use crate::facts::{Effect, Facts, FunctionKind, Turn};
@@ -182,6 +182,33 @@ def evaluate(model, val_loader):
 ",
         "\
 import torch
+from torchvision.models import resnet18
+
+model = resnet18().cuda()
+result = {}
+for images, target in loader:
+    out = model(images.cuda())
+    for key, metric in metrics.items():
+        result[key] = out.mean()
+",
+        "\
+import torch
+from torch.utils.data import DataLoader
+from torchvision.models import resnet18
+
+def train(loader, optimizer, criterion):
+    model = resnet18().cuda()
+    for parts, target in loader:
+        optimizer.zero_grad()
+        vectors = []
+        for part in DataLoader(parts):
+            vectors.append(model(part.cuda()))
+        loss = criterion(matcher.run(vectors), target)
+        loss.backward()
+        optimizer.step()
+",
+        "\
+import torch
 
 class Views:
     def outputs(self, views):
@@ -217,6 +244,9 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             continue;
         }
         if !grows(facts, store, &turn) || !facts.is_carried(store, &turn) || facts.keeper_goes_back(store) {
+            continue;
+        }
+        if late.is_none() && belongs_to_one_step(facts, store, &turn) {
             continue;
         }
         let backward = facts.effects_in(Effect::Backward, turn.block).next();
@@ -392,11 +422,34 @@ fn grows(facts: &Facts<'_>, store: &Store<'_>, turn: &Turn) -> bool {
                 return false;
             };
             let keys = assign.targets.iter().filter_map(Expr::as_subscript_expr).map(|target| &*target.slice);
-            let varies = |key: &Expr| facts.varies_in(key, turn.block);
+            let varies = |key: &Expr| facts.varies_in(key, turn.block) && !is_of_fixed_set(facts, store, turn, key);
             matches!(store.holder.kind, Kind::Dict | Kind::List) && keys.into_iter().any(varies)
         }
         _ => false,
     }
+}
+
+/// Whether a loop within the turn gives the key, over names that are the same on every turn: `for key in metrics`.
+fn is_of_fixed_set(facts: &Facts<'_>, store: &Store<'_>, turn: &Turn, key: &Expr) -> bool {
+    let Expr::Name(name) = key else { return false };
+    facts.loops(&store.at).take_while(|found| found.block != turn.block).any(|found| {
+        let BlockKind::Loop(_, Stmt::For(node)) = found.node else { return false };
+        let of_keys = matches!(&*node.iter, Expr::Call(call) if matches!(&*call.func, Expr::Attribute(method)
+            if matches!(method.attr.as_str(), "items" | "keys")));
+        facts.target_binds(&node.target, name.id.as_str()) && (of_keys || !facts.varies_in(&node.iter, turn.block))
+    })
+}
+
+/// Whether the holder is made anew on every turn of a loop around, in which a backward pass follows.
+fn belongs_to_one_step(facts: &Facts<'_>, store: &Store<'_>, turn: &Turn) -> bool {
+    let Root::Local(name) = store.root else { return false };
+    facts.loops(&store.at).skip_while(|found| found.block != turn.block).skip(1).any(|step| {
+        let made = facts.binds_of(name).any(|bind| bind.at.block == step.block && bind.at.order < store.at.order);
+        let follows = |call: &Call<'_>| call.at.order > store.at.order && !facts.is_inside(call.at.block, turn.block);
+        // What is detached after the loop had its graph kept for nothing.
+        let inside = |call: &Call<'_>| facts.is_inside(call.at.block, step.block) && follows(call);
+        made && facts.effects_in(Effect::Backward, step.block).any(follows) && !facts.calls_named("detach").any(inside)
+    })
 }
 
 /// `tags += path[:n]`: what is added to a list so is a list, whatever the model's name promised.
