@@ -1,6 +1,7 @@
 //! `cuda-at-import`: importing a module opens a CUDA context.
 
 use crate::analysis::events::{BlockKind, Call, Callee};
+use crate::analysis::known::has_no_parameters;
 use crate::analysis::value::Kind;
 use crate::facts::Facts;
 use crate::finding::Level;
@@ -113,36 +114,16 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
 
 /// Whether what is moved is a module without parameters: that touches no GPU.
 fn moves_nothing(facts: &Facts<'_>, call: &Call<'_>) -> bool {
-    const BARE: &[&str] = &[
-        "ReLU",
-        "LeakyReLU",
-        "ELU",
-        "GELU",
-        "SiLU",
-        "Sigmoid",
-        "Tanh",
-        "Softmax",
-        "LogSoftmax",
-        "Softplus",
-        "Identity",
-        "Flatten",
-        "Unflatten",
-        "Upsample",
-        "PixelShuffle",
-        "CosineSimilarity",
-        "PairwiseDistance",
-        "Fold",
-        "Unfold",
-    ];
     let maker = call.receiver.as_ref().and_then(|value| facts.name_of(value)).or_else(|| {
         let made = call.receiver_expr().and_then(|expr| facts.call_at(expr))?;
         facts.full_name(made)
     });
     let written = call.receiver_expr().map_or("", |expr| facts.written(expr));
-    let Some(class) = maker.and_then(|name| name.strip_prefix("torch.nn.")) else { return false };
+    let Some(name) = maker else { return false };
+    let Some(class) = name.strip_prefix("torch.nn.") else { return false };
     let plain = class.ends_with("Loss") && !written.contains("weight");
     plain
-        || BARE.contains(&class)
+        || has_no_parameters(name)
         || ["Dropout", "MaxPool", "AvgPool", "Adaptive"].iter().any(|word| class.starts_with(word))
         || class.contains("Pad")
 }
