@@ -12,6 +12,9 @@ use crate::python::{Expr, Ranged};
 impl<'a> Walker<'a, '_> {
     /// The gradient mode a function's body begins in.
     pub(super) fn mode_of(&mut self, index: u32, node: &'a StmtFunctionDef) -> GradMode {
+        if self.outline.volatile.contains(&Some(index)) {
+            return GradMode::Depends;
+        }
         for decorator in &node.decorator_list {
             let target = match &decorator.expression {
                 Expr::Call(call) => &*call.func,
@@ -55,7 +58,7 @@ impl<'a> Walker<'a, '_> {
     }
 
     pub(super) fn is_called_both_ways(&self, index: u32) -> bool {
-        self.mode_by_callers(index) == GradMode::Depends
+        self.mode_by_callers(index) == GradMode::Depends && !self.outline.volatile.contains(&Some(index))
     }
 
     fn mode_by_callers(&self, index: u32) -> GradMode {

@@ -138,6 +138,9 @@ pub struct Outline<'a> {
     pub reads_by_name: bool,
     /// Classes that read their own so: `getattr(self, name)`.
     pub self_readers: Vec<u32>,
+    /// Functions that say `volatile=True`, `None` for the body of the file: before torch 0.4 that is what switched
+    /// recording off, and no later torch runs such code as it was meant.
+    pub volatile: FxHashSet<Option<u32>>,
     /// Whether it saves anything with `torch.save`.
     pub saves: bool,
     /// The names of the files it saves, where they are written out.
@@ -399,6 +402,9 @@ impl<'a> SourceOrderVisitor<'a> for Look<'a> {
     fn visit_expr(&mut self, expr: &'a Expr) {
         match expr {
             Expr::Call(call) => {
+                if freezing::is_volatile(call) {
+                    self.outline.volatile.insert(self.function);
+                }
                 self.outline.frozen.extend(freezing::frozen_by(call));
                 self.note_computed_read(call);
                 self.call(call);
@@ -410,6 +416,9 @@ impl<'a> SourceOrderVisitor<'a> for Look<'a> {
                 if attribute.ctx.is_load() {
                     *self.outline.attribute_reads.entry(attribute.attr.as_str()).or_default() += 1;
                 } else {
+                    if attribute.attr.as_str() == "volatile" {
+                        self.outline.volatile.insert(self.function);
+                    }
                     *self.outline.attribute_writes.entry(attribute.attr.as_str()).or_default() += 1;
                 }
             }

@@ -133,6 +133,9 @@ impl<'a, 't> Walker<'a, 't> {
         let whole = TextRange::up_to(crate::python::TextLen::text_len(self.source.text.as_str()));
         self.log.blocks.push(Block { parent: BlockId::MODULE, kind: BlockKind::Module, range: whole, function: None });
         self.import_stars();
+        if self.outline.volatile.contains(&None) {
+            (self.f.grad, self.f.first_grad) = (GradMode::Depends, GradMode::Depends);
+        }
         self.walk_suite(self.source.body());
         let globals: FxHashMap<&'a str, Value> = self.f.env.bound_names().into_iter().collect();
         self.learnt.globals = globals.iter().map(|(name, value)| (*name, value.as_argument())).collect();

@@ -22,6 +22,13 @@ impl<'a> Facts<'a> {
         by_name || self.eval_call(at).is_some()
     }
 
+    /// Whether code for a torch before 0.4 switches recording off by `volatile=True` somewhere in the file: what is fed
+    /// to a model elsewhere in it may be so too.
+    #[must_use]
+    pub fn uses_volatile(&self) -> bool {
+        !self.outline().volatile.is_empty()
+    }
+
     /// The call that switches a module to evaluation before a point of the same function.
     #[must_use]
     pub fn eval_call(&self, at: &At) -> Option<&Call<'a>> {

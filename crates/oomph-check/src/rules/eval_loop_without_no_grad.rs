@@ -254,6 +254,9 @@ class Lit(L.LightningModule):
 };
 
 fn check(facts: &Facts<'_>, report: &mut Report) {
+    if facts.uses_volatile() {
+        return;
+    }
     let mut seen = Vec::new();
     for call in facts.calls() {
         if !is_forward_with_graph(facts, call) || facts.kind_at(&call.at) == FunctionKind::Forward {

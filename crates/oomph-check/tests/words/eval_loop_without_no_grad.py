@@ -111,3 +111,13 @@ def infer(model, dataloader):
         logits = model(**batch).logits
         preds += logits.argmax(-1).cpu().tolist()
     return preds
+# ---
+import torch
+from torch.autograd import Variable
+def test(model, loader, criterion):
+    model.eval()
+    total = 0
+    for x, y in loader:  # <-
+        x, y = Variable(x.cuda()), Variable(y.cuda())
+        total += criterion(model(x), y).item()
+    return total

@@ -204,3 +204,21 @@ def train(model, loader, opt, crit):
         s.total += loss  # <-
         s.count += 1
     return s
+# ---
+import torch
+from torch.autograd import Variable
+def train(model, loader, criterion, optimizer):
+    total = 0
+    for x, y in loader:
+        loss = criterion(model(Variable(x.cuda())), Variable(y.cuda()))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        total += loss  # <-
+    return total
+def test(model, loader, criterion):
+    model.eval()
+    total = 0
+    for x, y in loader:
+        total += criterion(model(Variable(x.cuda(), volatile=True)), Variable(y.cuda(), volatile=True))
+    return total

@@ -298,3 +298,24 @@ if __name__ == "__main__":
     model = make_model().cuda()
     model.load_state_dict(checkpoint["g"])
     generate(model)
+# ---
+import torch
+from torch.autograd import Variable
+def test(model, loader, criterion):
+    model.eval()
+    total = 0
+    for x, y in loader:
+        x, y = Variable(x.cuda(), volatile=True), Variable(y.cuda(), volatile=True)
+        total += criterion(model(x), y)
+    return total
+# ---
+import torch
+from torch.autograd import Variable
+def wrap(x, test=False):
+    return Variable(x.cuda(), volatile=test)
+def evaluate(model, loader):
+    model.eval()
+    right = 0
+    for x, y in loader:
+        right += (model(wrap(x, True)).data.max(1)[1].cpu() == y).sum()
+    return right
