@@ -10,7 +10,8 @@ from dataclasses import asdict, dataclass
 from types import ModuleType
 from typing import Any
 
-from . import checkpoints, distributed, drawing, endless, following, hostcost, imports, reads, recorder, scaling, stepping
+from . import checkpoints, distributed, drawing, endless, following, hostcost, imports, installed
+from . import reads, recorder, scaling, stepping
 from .errors import Unusable
 from .journal import Journal
 from .settings import Settings
@@ -115,6 +116,7 @@ class Session:
 
     def _on_torch(self, torch: ModuleType) -> None:
         check(torch)
+        torch.cuda._lazy_call(installed.settle)
         self.recorder.install(torch)
         self.recorder.on_shortage = lambda: self.steps.tag_everything(torch)
         self.steps.install(torch)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from . import endless, errors, journal, launch, session, smi
+from . import endless, errors, installed, journal, launch, session, smi
 from .settings import Settings
 
 
@@ -15,6 +15,7 @@ def main() -> int:
     arguments = sys.argv[1:]
     # The interpreter put the folder of this package first; the script's own folder, or '', belongs there.
     sys.path.pop(0)
+    installed.install()
     watch = session.Session(settings)
     tree = [os.getcwd(), os.path.dirname(os.path.abspath(settings.target))]
     smi.Desk(settings.folder).install()

@@ -16,6 +16,7 @@ const FILES: &[(&str, &str)] = &[
     ("oomph/following.py", include_str!("../../../python/oomph/following.py")),
     ("oomph/hostcost.py", include_str!("../../../python/oomph/hostcost.py")),
     ("oomph/imports.py", include_str!("../../../python/oomph/imports.py")),
+    ("oomph/installed.py", include_str!("../../../python/oomph/installed.py")),
     ("oomph/journal.py", include_str!("../../../python/oomph/journal.py")),
     ("oomph/launch.py", include_str!("../../../python/oomph/launch.py")),
     ("oomph/operators.py", include_str!("../../../python/oomph/operators.py")),
