@@ -16,6 +16,8 @@ OOMPH := $(BIN)/oomph
 # Everything the command is built from.
 SOURCES := $(shell find crates python -type f -not -path '*/tests/*' -not -name '*.snap' -not -name '*.pyc') \
            $(shell find page/src page/build.mjs page/package-lock.json -type f 2>/dev/null)
+# Most tests import torch: compiled once, not every time, also where images forbid it.
+unexport PYTHONDONTWRITEBYTECODE
 FUZZ_SECONDS ?= 60
 # The interpreters of `make versions`.
 PYTHONS ?= $(PYTHON)
