@@ -27,20 +27,21 @@ TARGETS = {"peak_allocated_bytes": (95, 0.1, 1.0), "peak_reserved_bytes": (90, 0
 #: A plan that takes longer is a failure.
 LIMIT_SECONDS = 600
 
-#: What was measured, and where the scripts are that were.
-MEASURED = ((CORPUS / "h200.jsonl", CORPUS / "scripts"), (CORPUS / "extra_plan/h200.jsonl", CORPUS / "extra_plan/cases"))
-#: The scripts of the first file, by which it was built; each of the others makes a set of its own.
-FIRST = "first"
+#: What was measured, where the scripts are that were, and the set they make; without a name each script makes its own.
+MEASURED = (
+    (CORPUS / "h200.jsonl", CORPUS / "scripts", "first"),
+    (CORPUS / "variants.jsonl", CORPUS / "scripts", "variants"),
+    (CORPUS / "extra_plan/h200.jsonl", CORPUS / "extra_plan/cases", None),
+)
 
 
 def cases() -> list[dict]:
     """What was measured, one dictionary a job; `path` is its script."""
     found = []
-    for file, folder in MEASURED:
+    for file, folder, group in MEASURED:
         with open(file) as lines:
             for case in map(json.loads, lines):
-                group = FIRST if folder.name == "scripts" else pathlib.Path(case["script"]).stem
-                found.append({**case, "path": folder / case["script"], "set": group})
+                found.append({**case, "path": folder / case["script"], "set": group or pathlib.Path(case["script"]).stem})
     return [case for case in found if case["end"] == "ok"]
 
 
@@ -162,12 +163,12 @@ begins.
 def main() -> int:
     """Plans, prints, keeps."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", default="", help="cases whose name contains this")
+    parser.add_argument("--only", default="", help="cases whose name contains this, or those of a set")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--write", type=pathlib.Path)
     parser.add_argument("--check", action="store_true", help="exit with 1 if a target is missed")
     args = parser.parse_args()
-    chosen = [case for case in cases() if args.only in name(case)]
+    chosen = [case for case in cases() if args.only in name(case) or args.only == case["set"]]
 
     def one(case: dict) -> tuple[dict, dict]:
         planned = plan(case)

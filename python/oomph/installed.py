@@ -6,8 +6,8 @@ plan leaves the installation as it is. Only installed modules are kept, so the c
 with the plans.
 
 Python's collector goes through a growing heap again and again while libraries load, and finds next to nothing. It rests
-until the import is over; what came with it is old from then on, as it would be. `settle` is for the moment from which
-on it matters what the collector frees and when.
+until the import is over; what came with it is old from then on, as it would be. With the first use of a card it is back
+to its habits for good: from then on it matters what it frees and when.
 """
 
 from __future__ import annotations
@@ -23,19 +23,15 @@ from types import ModuleType
 from typing import Any
 
 
-def install() -> None:
-    """Quick from now on, for every module that comes from a source file."""
+def install() -> Callable[[], None]:
+    """Quick from now on, for modules that come from a source file. Returns what to call at the first use of a card."""
     installation = _Installation()
     SourceFileLoader.get_data = installation.reading(SourceFileLoader.get_data)  # type: ignore[method-assign]
     SourceFileLoader.set_data = installation.writing(SourceFileLoader.set_data)  # type: ignore[method-assign]
     SourceFileLoader.exec_module = installation.executing(SourceFileLoader.exec_module)  # type: ignore[method-assign]
     # Said for the children of the script: here every write goes to the cache.
     sys.dont_write_bytecode = False
-
-
-def settle() -> None:
-    """Lets the collector count what there is: it runs in full whenever a quarter as much has come since."""
-    gc.collect()
+    return installation.settle
 
 
 class _Installation:
@@ -46,6 +42,12 @@ class _Installation:
         self.cache = os.path.join(caches, "oomph", "bytecode")
         places = {sys.prefix, sys.base_prefix, site.getusersitepackages(), *site.getsitepackages()}
         self.places = tuple(os.path.join(place, "") for place in places)
+        self.is_settled = False
+
+    def settle(self) -> None:
+        """Lets the collector count what there is: from now on it runs in full when a quarter as much has come."""
+        self.is_settled = True
+        gc.collect()
 
     def kept(self, path: str) -> str | None:
         """The file of the cache that stands for a compiled module, if it keeps that one."""
@@ -82,7 +84,7 @@ class _Installation:
 
         @functools.wraps(original)
         def exec_module(loader: SourceFileLoader, module: ModuleType) -> None:
-            if not gc.isenabled() or not str(loader.path).startswith(self.places):
+            if self.is_settled or not gc.isenabled() or not str(loader.path).startswith(self.places):
                 return original(loader, module)
             gc.disable()
             try:

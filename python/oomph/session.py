@@ -6,11 +6,12 @@ import json
 import os
 import sys
 import traceback
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from types import ModuleType
 from typing import Any
 
-from . import checkpoints, distributed, drawing, endless, following, hostcost, imports, installed
+from . import checkpoints, distributed, drawing, endless, following, hostcost, imports
 from . import reads, recorder, scaling, stepping
 from .errors import Unusable
 from .journal import Journal
@@ -82,8 +83,9 @@ def _without_own_frames(told: traceback.TracebackException, here: str) -> str:
 class Session:
     """Everything known about the run."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, settle: Callable[[], None]) -> None:
         self.settings = settings
+        self.settle = settle
         self.owner = os.getpid()
         self.recorder = recorder.Recorder()
         self.watch = endless.Watch(self._progress)
@@ -116,7 +118,7 @@ class Session:
 
     def _on_torch(self, torch: ModuleType) -> None:
         check(torch)
-        torch.cuda._lazy_call(installed.settle)
+        torch.cuda._lazy_call(self.settle)
         self.recorder.install(torch)
         self.recorder.on_shortage = lambda: self.steps.tag_everything(torch)
         self.steps.install(torch)

@@ -15,8 +15,7 @@ def main() -> int:
     arguments = sys.argv[1:]
     # The interpreter put the folder of this package first; the script's own folder, or '', belongs there.
     sys.path.pop(0)
-    installed.install()
-    watch = session.Session(settings)
+    watch = session.Session(settings, installed.install())
     tree = [os.getcwd(), os.path.dirname(os.path.abspath(settings.target))]
     smi.Desk(settings.folder).install()
     try:
