@@ -6,6 +6,7 @@ mod evaluation;
 mod functions;
 mod keeping;
 mod places;
+mod reach;
 mod training;
 
 pub use training::is_reference_name;

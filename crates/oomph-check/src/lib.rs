@@ -16,6 +16,7 @@ pub mod fixes;
 mod lint;
 mod page;
 mod project;
+mod published;
 pub mod python;
 pub mod questions;
 pub mod render;

@@ -2,7 +2,7 @@
 
 use crate::analysis::events::{At, Bind, Call};
 use crate::analysis::outline::Outline;
-use crate::analysis::saving::file_name;
+use crate::analysis::saving::{file_name, is_cpu};
 use crate::analysis::value::Device;
 use crate::facts::{Effect, Facts};
 use crate::python::{Expr, ExprCall, Ranged, TextRange};
@@ -12,7 +12,12 @@ impl<'a> Facts<'a> {
     /// Whether what a `torch.load` reads was saved from the CPU.
     #[must_use]
     pub fn is_from_cpu(&self, load: &Call<'a>) -> bool {
-        self.program_saves_from_cpu() || self.file_is_saved_from_cpu(load) || self.is_saved_before_moving(load)
+        self.program_saves_from_cpu()
+            || self.file_is_saved_from_cpu(load)
+            || self.neighbours_save_from_cpu()
+            || self.is_saved_before_moving(load)
+            || self.gpu_is_off()
+            || self.works_on_cpu(&load.at)
     }
 
     /// Whether the weights go into a model that this function makes, runs and never moves, from a file that the function
@@ -55,13 +60,55 @@ impl<'a> Facts<'a> {
         savers.peek().is_some() && savers.all(|other| other.saves_from_cpu)
     }
 
+    /// Whether the nearest files that save weights, in this folder or the first around it that has some, all bring them
+    /// to the CPU: `test.py` reads what `train.py` beside it has written.
+    fn neighbours_save_from_cpu(&self) -> bool {
+        let own = self.outline();
+        if own.saves_weights {
+            return false;
+        }
+        let savers: Vec<&Outline<'_>> = self.tables().outlines.iter().filter(|other| other.saves_weights).collect();
+        let mut folder = own.module.as_str();
+        loop {
+            folder = folder.rsplit_once('.').map_or("", |(around, _)| around);
+            let is_inside = |other: &&&Outline<'_>| {
+                let rest = other.module.strip_prefix(folder);
+                rest.is_some_and(|rest| folder.is_empty() || rest.starts_with('.'))
+            };
+            let mut inside = savers.iter().filter(is_inside).peekable();
+            if inside.peek().is_some() || folder.is_empty() {
+                return inside.peek().is_some() && inside.all(|other| other.saves_from_cpu);
+            }
+        }
+    }
+
+    /// Whether the function names the CPU as its device, and never another: what it loads it has saved there too.
+    fn works_on_cpu(&self, at: &At) -> bool {
+        let mut devices = self.binds_of("device").filter(|bind| bind.at.function == at.function);
+        let is_cpu = |bind: &Bind<'a>| bind.value_expr.is_some_and(is_cpu) && bind.target.is_name_expr();
+        let first = devices.next().filter(|bind| is_cpu(bind) && self.is_always_before(&bind.at, at));
+        at.function.is_some() && first.is_some() && devices.all(is_cpu)
+    }
+
+    /// Whether the program this file is part of turns the GPU off where it starts.
+    fn gpu_is_off(&self) -> bool {
+        let files = self.tables().files_above(self.file_index());
+        files.into_iter().any(|file| self.tables().outlines[file as usize].turns_gpu_off)
+    }
+
     /// Whether this function writes the file too, from a model that nothing has moved to the GPU or trained by then.
     fn is_saved_before_moving(&self, load: &Call<'a>) -> bool {
-        let Some(path) = load.arg(0).map(|path| self.path_text(path, &load.at)) else { return false };
-        let mut saves = self.calls_to("torch.save").filter(|save| {
-            let to = save.arg(1).map(|path| self.path_text(path, &save.at));
+        let Some(path) = load.arg(0).or_else(|| load.keyword("f")).map(|path| self.path_text(path, &load.at)) else {
+            return false;
+        };
+        let saves = self.calls_to("torch.save").filter(|save| {
+            let to = save.arg(1).or_else(|| save.keyword("f")).map(|path| self.path_text(path, &save.at));
             save.at.function == load.at.function && to == Some(path)
         });
+        let (before, after): (Vec<_>, Vec<_>) = saves.partition(|save| save.at.order < load.at.order);
+        // The last one before the load has written what is read; one after it writes it for the next run.
+        let written = before.into_iter().max_by_key(|save| save.at.order);
+        let mut saves = written.map_or(after, |save| vec![save]).into_iter();
         saves.any(|save| {
             let trained = self.effects_of(Effect::Backward, save.at.function).any(|pass| pass.at.order < save.at.order);
             let states = self.calls_named("state_dict").filter(|state| save.range().contains_range(state.range()));
@@ -71,7 +118,8 @@ impl<'a> Facts<'a> {
             // What is handed in may be on the GPU already, unless it is to be loaded in this very state.
             let instead = self.is_other_branch(load, save);
             let known = |model: &&str| instead || self.is_untouched(model, save);
-            !trained && !models.is_empty() && models.iter().all(|model| known(model) && !moved(model))
+            let untrained = || !trained && models.iter().all(|model| known(model) && !moved(model));
+            !models.is_empty() && (untrained() || models.iter().all(|model| self.stays_on_cpu(model, save)))
         })
     }
 
@@ -83,6 +131,25 @@ impl<'a> Facts<'a> {
             given && self.is_always_before(&call.at, &save.at)
         };
         is_made && self.loops(&save.at).next().is_none() && !self.calls().iter().any(has_had)
+    }
+
+    /// Whether a model is made in the body of the file that saves it, and the file neither moves it nor hands it on.
+    fn stays_on_cpu(&self, model: &str, save: &Call<'a>) -> bool {
+        let is_given = |call: &Call<'a>| {
+            let keywords = call.node.arguments.keywords.iter().map(|keyword| &keyword.value);
+            let mut given = call.node.arguments.args.iter().chain(keywords);
+            // Its own methods may move it too: `net.fit(loader)`.
+            let plain = ["train", "eval", "parameters", "named_parameters", "state_dict", "zero_grad"];
+            let own = call.receiver_expr().is_some_and(|expr| self.source.slice(expr.range()) == model);
+            own && !plain.contains(&call.name) || given.any(|arg| self.source.slice(arg.range()) == model)
+        };
+        let everywhere = self.source.text.contains("set_default_");
+        let is_made = self.binds_of(model).any(|bind| bind.at.function == save.at.function);
+        save.at.function.is_none()
+            && is_made
+            && !everywhere
+            && !self.is_moved(model, &save.at, None)
+            && !self.calls().iter().any(is_given)
     }
 
     /// Whether a model, as written, is put on the GPU: in the function of `at`, before `order` where that is given, or by

@@ -2,7 +2,7 @@
 
 use crate::analysis::events::{At, Call};
 use crate::analysis::value::{Flags, Kind, Value};
-use crate::facts::Facts;
+use crate::facts::{Effect, Facts};
 use crate::python::ast::visitor::source_order::{SourceOrderVisitor, walk_expr, walk_stmt};
 use crate::python::ast::{ExprName, Number};
 use crate::python::{Expr, Ranged, Stmt, TextRange};
@@ -296,6 +296,14 @@ impl<'a> Facts<'a> {
             || file.ends_with("_test.py")
             || file == "conftest.py"
             || parts.any(|part| matches!(part, "test" | "tests" | "testing" | "unittests"))
+    }
+
+    /// Whether the file is in a part of the program that only serves: nothing there is kept for a backward pass.
+    #[must_use]
+    pub fn is_for_serving(&self) -> bool {
+        let mut folders = self.source.name.rsplit(['/', '\\']).skip(1);
+        folders.any(|part| matches!(part, "inference" | "serving" | "triton" | "deployment"))
+            && self.effects(Effect::Backward).next().is_none()
     }
 
     /// Whether a name, or an attribute of that name, is bound in this file, and always to what this class or function made.

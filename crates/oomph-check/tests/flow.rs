@@ -19,6 +19,7 @@ const RULES: &[&str] = &[
     "empty-cache-in-inner-loop",
     "retry-inside-except",
     "cat-in-loop",
+    "load-without-map-location",
 ];
 
 type Marks = BTreeSet<(String, usize, String)>;

@@ -143,10 +143,14 @@ pub struct Outline<'a> {
     pub volatile: FxHashSet<Option<u32>>,
     /// Whether it saves anything with `torch.save`.
     pub saves: bool,
+    /// Whether it saves what looks like weights.
+    pub saves_weights: bool,
     /// The names of the files it saves, where they are written out.
     pub saved_files: Vec<String>,
     /// Whether it brings weights to the CPU before it saves them.
     pub saves_from_cpu: bool,
+    /// Whether it tells the program not to use the GPU, whatever the command line says: `args.no_cuda = True`.
+    pub turns_gpu_off: bool,
 }
 
 impl<'a> Outline<'a> {
@@ -170,7 +174,8 @@ impl<'a> Outline<'a> {
         }
         let mut outline = look.outline;
         (outline.saves, outline.saves_from_cpu) = (look.saving.saves(), look.saving.saves_from_cpu());
-        outline.saved_files = look.saving.files;
+        (outline.saves_weights, outline.saved_files) = (look.saving.saves() && look.saving.weights, look.saving.files);
+        outline.turns_gpu_off = body.iter().any(super::saving::turns_gpu_off);
         outline.imports_torch = outline.stands_on_torch();
         for index in 0..outline.classes.len() {
             let class = &outline.classes[index];
@@ -422,7 +427,9 @@ impl<'a> SourceOrderVisitor<'a> for Look<'a> {
                     *self.outline.attribute_writes.entry(attribute.attr.as_str()).or_default() += 1;
                 }
             }
-            Expr::DictComp(node) => self.saving.note_dict(node),
+            Expr::DictComp(node) => self.saving.note_comprehension(&node.value, &node.generators),
+            Expr::ListComp(node) => self.saving.note_comprehension(&node.elt, &node.generators),
+            Expr::Generator(node) => self.saving.note_comprehension(&node.elt, &node.generators),
             Expr::Yield(_) | Expr::YieldFrom(_) => {
                 if let Some(function) = self.function {
                     self.outline.functions[function as usize].is_generator = true;

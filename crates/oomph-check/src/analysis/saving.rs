@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashSet;
 
-use crate::python::ast::{ExprCall, ExprDictComp, InterpolatedStringElement, StmtAssign};
+use crate::python::ast::{Comprehension, ExprCall, InterpolatedStringElement, StmtAssign};
 use crate::python::{Expr, Stmt};
 
 /// What is saved and what is brought to the CPU, by function; `None` is the file's own body.
@@ -10,9 +10,18 @@ use crate::python::{Expr, Stmt};
 pub(super) struct Saving {
     /// The names of files that are saved, where they are written out.
     pub(super) files: Vec<String>,
+    /// Whether anything is saved that looks like weights: somebody asks for a `state_dict`, or a model is saved whole.
+    pub(super) weights: bool,
     saved: FxHashSet<Option<u32>>,
     brought: FxHashSet<Option<u32>>,
     straight: bool,
+    /// In the body of a file: names that stand for the CPU or for another device, and models last moved to the CPU.
+    cpu_names: FxHashSet<String>,
+    other_names: FxHashSet<String>,
+    resting: FxHashSet<String>,
+    /// How many times models are saved in the body, and how many of those times from the CPU.
+    saves_in_body: u32,
+    resting_saves: u32,
 }
 
 impl Saving {
@@ -23,7 +32,9 @@ impl Saving {
 
     /// Whether weights are brought to the CPU where they are saved.
     pub(super) fn saves_from_cpu(&self) -> bool {
-        self.straight && self.saves() || self.saved.iter().any(|function| self.brought.contains(function))
+        self.straight && self.saves()
+            || self.saved.iter().any(|function| self.brought.contains(function))
+            || self.saves_in_body > 0 && self.saves_in_body == self.resting_saves
     }
 
     pub(super) fn note_call(&mut self, call: &ExprCall, function: Option<u32>) {
@@ -31,21 +42,46 @@ impl Saving {
         match (method.attr.as_str(), &*method.value) {
             ("save", Expr::Name(library)) if matches!(library.id.as_str(), "torch" | "th" | "T" | "t") => {
                 self.saved.insert(function);
+                if let Some(what) = call.arguments.find_argument_value("obj", 0) {
+                    self.note_saved(what, function);
+                }
                 self.files.extend(call.arguments.args.get(1).and_then(file_name).map(str::to_owned));
             }
             // `model.cpu().state_dict()`
-            ("state_dict", receiver) => self.straight |= is_to_cpu(receiver),
+            ("state_dict", receiver) => {
+                self.weights = true;
+                self.straight |= is_to_cpu(receiver);
+            }
             _ => {}
         }
     }
 
-    /// `{k: v.cpu() for k, v in model.state_dict().items()}`
-    pub(super) fn note_dict(&mut self, node: &ExprDictComp) {
-        let of_weights = node.generators.iter().any(|generator| names_state(&generator.iter));
-        self.straight |= of_weights && is_to_cpu(&node.value);
+    fn note_saved(&mut self, what: &Expr, function: Option<u32>) {
+        self.weights |= names_state(what) || is_model_name(what);
+        if function.is_none() {
+            self.saves_in_body += 1;
+            let models = match what {
+                Expr::Dict(node) => node.items.iter().filter_map(|item| model_of_state(&item.value)).collect(),
+                _ => model_of_state(what).map_or_else(Vec::new, |model| vec![model]),
+            };
+            self.resting_saves += u32::from(models.iter().any(|model| self.resting.contains(*model)));
+        }
+    }
+
+    /// `{k: v.cpu() for k, v in model.state_dict().items()}`, `OrderedDict([[k, v.cpu()] for ...])`
+    pub(super) fn note_comprehension(&mut self, item: &Expr, generators: &[Comprehension]) {
+        let brings = match item {
+            Expr::List(node) => node.elts.iter().any(is_to_cpu),
+            Expr::Tuple(node) => node.elts.iter().any(is_to_cpu),
+            _ => is_to_cpu(item),
+        };
+        self.straight |= brings && generators.iter().any(|generator| names_state(&generator.iter));
     }
 
     pub(super) fn note_stmt(&mut self, stmt: &Stmt, function: Option<u32>) {
+        if function.is_none() {
+            self.note_move(stmt);
+        }
         let brings = match stmt {
             Stmt::Assign(assign) => is_weight_on_cpu(assign),
             Stmt::Expr(expr) => match &*expr.value {
@@ -60,16 +96,75 @@ impl Saving {
             self.brought.insert(function);
         }
     }
+
+    /// Follows where the models of a file's body are: `model.to(cpu)` before they are saved.
+    fn note_move(&mut self, stmt: &Stmt) {
+        match stmt {
+            Stmt::Assign(assign) => {
+                self.straight |= is_weight_on_cpu(assign) && assign.targets.iter().any(Expr::is_subscript_expr);
+                let [Expr::Name(target)] = assign.targets.as_slice() else { return };
+                let name = target.id.as_str();
+                let names = if is_cpu(&assign.value) { &mut self.cpu_names } else { &mut self.other_names };
+                names.insert(name.to_owned());
+                self.mark(name, is_to_cpu(&assign.value));
+            }
+            Stmt::Expr(expr) => {
+                let Expr::Call(call) = &*expr.value else { return };
+                let Expr::Attribute(method) = &*call.func else { return };
+                let Expr::Name(model) = &*method.value else { return };
+                let named = |device: &Expr| match device {
+                    Expr::Name(name) => {
+                        let name = name.id.as_str();
+                        self.cpu_names.contains(name) && !self.other_names.contains(name)
+                    }
+                    _ => false,
+                };
+                let rests = is_to_cpu(&expr.value) || call.arguments.args.first().is_some_and(named);
+                if matches!(method.attr.as_str(), "to" | "cpu" | "cuda") {
+                    self.mark(model.id.as_str(), rests);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn mark(&mut self, model: &str, rests: bool) {
+        if rests {
+            self.resting.insert(model.to_owned());
+        } else {
+            self.resting.remove(model);
+        }
+    }
+}
+
+/// `model` of `model.state_dict()`.
+fn model_of_state(expr: &Expr) -> Option<&str> {
+    let Expr::Call(call) = expr else { return None };
+    let Expr::Attribute(method) = &*call.func else { return None };
+    match &*method.value {
+        Expr::Name(model) if method.attr.as_str() == "state_dict" => Some(model.id.as_str()),
+        _ => None,
+    }
 }
 
 /// `state_dict[key] = param.cpu()`, `model = model.cpu()`
 fn is_weight_on_cpu(assign: &StmtAssign) -> bool {
     let of_weights = |target: &Expr| match target {
         Expr::Subscript(node) => names_state(&node.value),
-        Expr::Name(node) => ["model", "net", "coder"].iter().any(|word| node.id.contains(word)),
+        Expr::Name(_) => is_model_name(target),
         _ => false,
     };
     is_to_cpu(&assign.value) && assign.targets.iter().any(of_weights)
+}
+
+/// Whether an expression is a model by its name: `net`, `self.encoder`.
+fn is_model_name(expr: &Expr) -> bool {
+    let name = match expr {
+        Expr::Name(node) => node.id.as_str(),
+        Expr::Attribute(node) => node.attr.as_str(),
+        _ => return false,
+    };
+    ["model", "net", "coder"].iter().any(|word| name.contains(word))
 }
 
 /// Whether an expression ends in `.cpu()` or `.to("cpu")`, or in `.cpu().half().clone()`.
@@ -81,6 +176,19 @@ fn is_to_cpu(expr: &Expr) -> bool {
         ("to", [device, ..]) => is_cpu(device),
         ("to", []) => says_cpu(call),
         ("half" | "float" | "bfloat16" | "clone" | "detach" | "contiguous", _) => is_to_cpu(&method.value),
+        _ => false,
+    }
+}
+
+/// `args.no_cuda = True`, `opt.cuda = False` in the body of a program.
+pub(super) fn turns_gpu_off(stmt: &Stmt) -> bool {
+    let Stmt::Assign(assign) = stmt else { return false };
+    let ([Expr::Attribute(target)], Expr::BooleanLiteral(value)) = (assign.targets.as_slice(), &*assign.value) else {
+        return false;
+    };
+    match target.attr.as_str() {
+        "no_cuda" | "disable_cuda" => value.value,
+        "cuda" | "use_cuda" | "use_gpu" => !value.value,
         _ => false,
     }
 }
@@ -109,7 +217,7 @@ fn says_cpu(call: &ExprCall) -> bool {
 }
 
 /// `"cpu"`, `torch.device("cpu")`
-fn is_cpu(device: &Expr) -> bool {
+pub(crate) fn is_cpu(device: &Expr) -> bool {
     match device {
         Expr::StringLiteral(node) => node.value.to_str() == "cpu",
         Expr::Call(call) => call.arguments.args.first().is_some_and(is_cpu),

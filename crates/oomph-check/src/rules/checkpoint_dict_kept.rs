@@ -263,7 +263,7 @@ def main(model, optimizer, loader):
 
 fn check(facts: &Facts<'_>, report: &mut Report) {
     for call in facts.calls_to("torch.load") {
-        if !goes_to_gpu(facts, call) || !says_gpu(call) && facts.is_from_cpu(call) {
+        if !goes_to_gpu(facts, call) || !says_gpu(call) && facts.is_from_cpu(call) || facts.never_runs(&call.at) {
             continue;
         }
         if let Some(name) = facts.bound_name(call) {
@@ -277,8 +277,11 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
 /// A checkpoint in a name that lives on while the model trains.
 fn kept_by_name<'a>(facts: &Facts<'a>, report: &mut Report, call: &Call<'a>, name: &'a str) {
     let body = facts.body_around(&call.at);
-    let uses = uses_in(body, name);
-    let parts: Vec<Use<'_>> = parts_of(body, name).into_iter().flat_map(|part| uses_in(body, part)).collect();
+    let mut uses = uses_in(body, name);
+    let mut parts: Vec<Use<'_>> = parts_of(body, name).into_iter().flat_map(|part| uses_in(body, part)).collect();
+    // Another branch may load under the same name.
+    uses.retain(|found| is_reached(facts, call, found));
+    parts.retain(|found| is_reached(facts, call, found));
     let Some(load) = uses.iter().chain(&parts).find(|found| goes_into_model(facts, found)) else { return };
     // A bare dict of weights may come from anywhere, the CPU too; a checkpoint of this program comes from its GPU.
     let own = !parts.is_empty() || load.around.first().is_some_and(|around| around.is_subscript_expr());
@@ -315,6 +318,12 @@ fn kept_by_name<'a>(facts: &Facts<'a>, report: &mut Report, call: &Call<'a>, nam
     if let Some(last) = last {
         finding.safe_fix(format!("Delete `{name}` after its last use"), delete_after(facts, last, name));
     }
+}
+
+/// Whether what is loaded can be what a use reads: the two are not in different branches.
+fn is_reached(facts: &Facts<'_>, call: &Call<'_>, found: &Use<'_>) -> bool {
+    let block = facts.statement_id(found.stmt).and_then(|id| facts.statement(id)).map(|found| found.block);
+    block.is_none_or(|block| !facts.are_exclusive(call.at.block, block))
 }
 
 /// A checkpoint in a name of the module, beside a model that the file's functions run on demand.

@@ -79,6 +79,16 @@ from fairscale.nn.checkpoint import checkpoint_wrapper as checkpoint
 
 layer = checkpoint(layer)
 ",
+        "\
+from torch.utils.checkpoint import checkpoint
+from versions import is_torch_version
+
+def forward(self, x):
+    if is_torch_version('>=', '1.11.0'):
+        return checkpoint(self.block, x, use_reentrant=False)
+    else:
+        return checkpoint(self.block, x)
+",
     ],
     check,
 };
@@ -88,7 +98,7 @@ const CHECKPOINTS: &[&str] = &["torch.utils.checkpoint.checkpoint", "torch.utils
 fn check(facts: &Facts<'_>, report: &mut Report) {
     for call in CHECKPOINTS.iter().flat_map(|name| facts.calls_to(name)) {
         let hidden = call.node.arguments.keywords.iter().any(|keyword| keyword.arg.is_none());
-        if hidden || call.keyword("use_reentrant").is_some() || call.args.is_empty() {
+        if hidden || call.keyword("use_reentrant").is_some() || call.args.is_empty() || is_for_old_torch(facts, call) {
             continue;
         }
         let block = call.arg(0).map_or("", |block| facts.written(block));
@@ -104,6 +114,15 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             .because(&call.node.arguments, "`use_reentrant` is not given")
             .unsafe_fix("Use the non-reentrant way", facts.add_argument(call, "use_reentrant=False"));
     }
+}
+
+/// `if version >= "1.11": checkpoint(..., use_reentrant=False)`, `else:`: the rest is for a torch that has no such choice.
+fn is_for_old_torch(facts: &Facts<'_>, call: &Call<'_>) -> bool {
+    let mut around = facts.blocks_around(&call.at);
+    around.any(|(_, block)| match block.kind {
+        BlockKind::Else(test) => facts.source.slice(test.range()).to_ascii_lowercase().contains("version"),
+        _ => false,
+    })
 }
 
 /// Whether its inputs are known to need gradients: asked for around the call, or made so in it. The reentrant way works

@@ -1,14 +1,14 @@
 //! `load-without-map-location`: a checkpoint comes back to the card it was saved from.
 
-use crate::analysis::events::{Block, BlockKind, Call, Callee, Return};
+use crate::analysis::events::{BlockKind, Call, Callee, Return};
 use crate::analysis::tables::ClassKind;
 use crate::analysis::value::FunctionId;
 use crate::facts::{Facts, FunctionKind};
 use crate::finding::{Level, Safety};
-use crate::python::{Expr, ExprCall, Ranged, Stmt, TextRange};
+use crate::python::{Expr, ExprCall, Ranged, Stmt, TextRange, root_name};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
-use crate::uses::{Use, last_name, parts_of, string_of, uses_in};
+use crate::uses::{Use, last_name, parts_of, uses_in};
 
 pub(super) static RULE: Rule = Rule {
     name: "load-without-map-location",
@@ -330,14 +330,14 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
     if facts.is_test_file() || facts.calls_to("torch.load").next().is_none() {
         return;
     }
-    let gpu = facts.calls().iter().find(|call| uses_gpu(facts, call));
+    let gpu = facts.calls().iter().find(|call| uses_gpu(facts, call) && !facts.never_runs(&call.at));
     for call in facts.calls_to("torch.load") {
         let says_where = call.keyword("map_location").is_some() || call.args.len() > 1 || call.has_star();
-        if says_where || is_no_checkpoint(facts, call) || is_published(facts, call) || is_under_device_test(facts, call)
+        if says_where || is_no_checkpoint(facts, call) || facts.is_published(call) || is_under_device_test(facts, call)
         {
             continue;
         }
-        if facts.is_from_cpu(call) || is_folder(facts, call) {
+        if facts.is_from_cpu(call) || is_folder(facts, call) || facts.never_runs(&call.at) {
             continue;
         }
         // A model that loads its own weights is a library: its users have GPUs.
@@ -349,10 +349,11 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         let message = format!("`{path}` is loaded onto the card it was saved from, beside the model's own copy");
         let of_program = gpu.map(Ranged::range);
         if let Some((load, copies_only)) = goes_into_state(facts, call) {
-            if is_borrowed(facts, load) || is_engine(facts, call, load) || facts.is_for_model_on_cpu(call, load) {
+            if facts.is_borrowed(load) || is_engine(facts, call, load) || facts.is_for_model_on_cpu(call, load) {
                 continue;
             }
-            if gpu.is_none() && !is_own_checkpoint(facts, call, load) {
+            let doubtful = gpu.is_none() || is_part_of_model(facts, call, load);
+            if doubtful && !is_own_checkpoint(facts, call, load) {
                 continue;
             }
             let finding = report.add(call, message);
@@ -376,12 +377,31 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
     }
 }
 
-/// Whether a model loads, without a word of a GPU, what training has saved: its file saves too, or it takes one part of
-/// what is loaded. A constructor loads what others have published.
+/// Whether a model loads, without a word of a GPU, what training has saved: its file saves too, it takes one part of
+/// what is loaded, or the path says so. A constructor loads what others have published.
 fn is_own_checkpoint(facts: &Facts<'_>, call: &Call<'_>, load: &ExprCall) -> bool {
     let part = load.arguments.args.first().is_some_and(Expr::is_subscript_expr);
     let constructs = matches!(facts.kind_at(&call.at), FunctionKind::Init);
-    facts.written(load).starts_with("self.load_state_dict") && !constructs && (part || facts.outline().saves)
+    let path = call.arg(0).map_or("", |path| facts.written(path)).to_ascii_lowercase();
+    let told = ["resume", "checkpoint", "ckpt", "start_from"].iter().any(|word| path.contains(word));
+    loads_itself(facts, load) && !constructs && (part || told || facts.outline().saves)
+}
+
+/// Whether a model fetches weights for itself from a file of its own choice, or as one of its methods: they may be
+/// anybody's. What its constructor is given comes from the program.
+fn is_part_of_model(facts: &Facts<'_>, call: &Call<'_>, load: &ExprCall) -> bool {
+    let given = || {
+        let parameters = facts.function(&call.at).map(|function| &function.node.parameters);
+        let name = call.arg(0).and_then(root_name);
+        parameters.zip(name).is_some_and(|(parameters, name)| parameters.includes(name))
+    };
+    let constructs = matches!(facts.kind_at(&call.at), FunctionKind::Init);
+    let itself = facts.class_kind(&call.at) == ClassKind::Module && loads_itself(facts, load);
+    itself && !(constructs && given())
+}
+
+fn loads_itself(facts: &Facts<'_>, load: &ExprCall) -> bool {
+    facts.written(load).starts_with("self.load_state_dict")
 }
 
 fn uses_gpu(facts: &Facts<'_>, call: &Call<'_>) -> bool {
@@ -416,57 +436,6 @@ fn is_whole_model(facts: &Facts<'_>, call: &Call<'_>) -> Option<TextRange> {
 fn is_no_checkpoint(facts: &Facts<'_>, call: &Call<'_>) -> bool {
     let text = call.arg(0).map_or("", |path| facts.written(path)).to_ascii_lowercase();
     ["buffer", "bytesio", "stream", "buf"].iter().any(|word| text.contains(word))
-}
-
-/// Whether what is loaded was saved by somebody else: published weights are saved from the CPU as often as not.
-fn is_published(facts: &Facts<'_>, call: &Call<'_>) -> bool {
-    let path = call.arg(0).map_or("", |path| facts.written(path)).to_ascii_lowercase();
-    let words = ["pretrain", "init_model", "basenet", "backbone", "imagenet", "download", "hub", "model_file(", "zoo"];
-    // The networks that others are built on, unless this file trains one.
-    let borrowed = ["vgg", "lpips", "inception", "wav2vec", "hubert"];
-    let by_path = words.iter().any(|word| path.contains(word))
-        || !facts.outline().saves && borrowed.iter().any(|word| path.contains(word));
-    let function = facts.function_name(&call.at).to_ascii_lowercase();
-    let by_function = ["pretrain", "backbone", "load_pre"].iter().any(|word| function.contains(word));
-    let by_name = facts.bound_name(call).is_some_and(|name| name.to_ascii_lowercase().contains("pretrain"));
-    let asked = |(_, block): (_, &Block<'_>)| match block.kind {
-        BlockKind::If(Some(test)) => facts.written(test).to_ascii_lowercase().contains("pretrain"),
-        _ => false,
-    };
-    // `state = load_url(path) if path.startswith("http") else torch.load(path)`
-    let fetched =
-        ["load_url", "load_state_dict_from_url", "hf_hub_download", "download_url_to_file", "cached_download"];
-    let is_used = |name: &&str| facts.calls_named(name).any(|other| other.at.function == call.at.function);
-    let own = facts.calls().iter().filter(|other| other.at.function == call.at.function);
-    let downloads = || own.into_iter().any(|other| other.name.starts_with("download"));
-    let hashed = string_of_path(facts, call).is_some_and(|text| has_hash(&text));
-    by_path
-        || hashed
-        || by_function
-        || by_name
-        || facts.blocks_around(&call.at).any(asked)
-        || call.at.function.is_some() && (fetched.iter().any(is_used) || downloads())
-}
-
-/// The path as a literal, also through a name.
-fn string_of_path(facts: &Facts<'_>, call: &Call<'_>) -> Option<String> {
-    let path = call.arg(0)?;
-    let named = || facts.given_at(last_name(path)?, &call.at).into_iter().find_map(string_of);
-    string_of(path).or_else(named).map(str::to_owned)
-}
-
-/// `resnet18-5c106cde.pth`: the name torch gives to what it publishes, saved from the CPU.
-fn has_hash(path: &str) -> bool {
-    let Some((stem, _)) = path.rsplit_once('.') else { return false };
-    stem.rsplit_once('-').is_some_and(|(_, hash)| {
-        hash.len() == 8 && hash.chars().all(|c| c.is_ascii_hexdigit()) && hash.contains(|c: char| c.is_ascii_digit())
-    })
-}
-
-/// Whether the weights go into a part that others have trained, in a file that trains none.
-fn is_borrowed(facts: &Facts<'_>, load: &ExprCall) -> bool {
-    let holder = facts.written(&*load.func).to_ascii_lowercase();
-    !facts.outline().saves && ["backbone", "vgg", "lpips", "inception"].iter().any(|word| holder.contains(word))
 }
 
 /// Whether the file holds an engine of `TensorRT` or numbers for the CPU, whatever its name: no tensors for a card.

@@ -319,3 +319,24 @@ def evaluate(model, loader):
     for x, y in loader:
         right += (model(wrap(x, True)).data.max(1)[1].cpu() == y).sum()
     return right
+# ---
+import collections
+import torch
+
+class Trainer:
+    def save(self, path):
+        state = self.model.state_dict()
+        torch.save(collections.OrderedDict([[k, v.cpu()] for k, v in state.items()]), path)
+
+    def load(self, path):
+        self.model.load_state_dict(torch.load(path))
+        self.model.cuda()
+# ---
+import torch
+
+cpu = torch.device("cpu")
+model.to("cuda")
+train(model)
+model.to(cpu)
+torch.save(model.state_dict(), "model.pth")
+other.load_state_dict(torch.load("model.pth"))

@@ -1,0 +1,114 @@
+//! What never runs as it is written: a branch behind a switch that the program itself sets off.
+
+use super::Facts;
+use crate::analysis::events::{At, Bind, BlockKind};
+use crate::python::Expr;
+use crate::python::ast::{BoolOp, CmpOp, ExprCompare, Number, UnaryOp};
+
+impl<'a> Facts<'a> {
+    /// Whether a point is in a branch that is never taken as the program is written: `resume = False`, `if resume:`.
+    #[must_use]
+    pub fn never_runs(&self, at: &At) -> bool {
+        self.blocks_around(at).any(|(_, block)| match block.kind {
+            BlockKind::If(Some(test)) => self.always_is(test, at) == Some(false),
+            BlockKind::Else(test) => self.always_is(test, at) == Some(true),
+            _ => false,
+        })
+    }
+
+    /// What a test comes to on every run, where the program says so itself.
+    fn always_is(&self, test: &Expr, at: &At) -> Option<bool> {
+        match test {
+            Expr::UnaryOp(node) if node.op == UnaryOp::Not => Some(!self.always_is(&node.operand, at)?),
+            Expr::BoolOp(node) => {
+                let decides = node.op == BoolOp::Or;
+                let parts: Vec<Option<bool>> = node.values.iter().map(|part| self.always_is(part, at)).collect();
+                if parts.contains(&Some(decides)) {
+                    return Some(decides);
+                }
+                parts.iter().all(|part| *part == Some(!decides)).then_some(!decides)
+            }
+            Expr::Compare(node) => self.always_compares(node, at),
+            _ => truth(self.literal(test, at)?),
+        }
+    }
+
+    /// `path is not None`, `epoch > 0`, `mode == "train"` where both sides are written out.
+    fn always_compares(&self, node: &ExprCompare, at: &At) -> Option<bool> {
+        let ([op], [right]) = (&*node.ops, &*node.comparators) else { return None };
+        let (left, right) = (self.literal(&node.left, at)?, self.literal(right, at)?);
+        match op {
+            CmpOp::Is => Some(left.is_none_literal_expr() && right.is_none_literal_expr()),
+            CmpOp::IsNot => Some(!(left.is_none_literal_expr() && right.is_none_literal_expr())),
+            CmpOp::Eq => Some(same(left, right)?),
+            CmpOp::NotEq => Some(!same(left, right)?),
+            CmpOp::Gt => Some(whole(left)? > whole(right)?),
+            CmpOp::GtE => Some(whole(left)? >= whole(right)?),
+            CmpOp::Lt => Some(whole(left)? < whole(right)?),
+            CmpOp::LtE => Some(whole(left)? <= whole(right)?),
+            _ => None,
+        }
+    }
+
+    /// The literal an expression is, itself or through a name that holds it here on every run.
+    fn literal<'e>(&self, expr: &'e Expr, at: &At) -> Option<&'e Expr>
+    where
+        'a: 'e,
+    {
+        let Expr::Name(name) = expr else { return is_literal(expr).then_some(expr) };
+        let name = name.id.as_str();
+        let parameters = self.function(at).map(|function| &function.node.parameters);
+        if parameters.is_some_and(|all| all.includes(name)) {
+            return None;
+        }
+        let given: Vec<&Bind<'a>> = self.binds_of(name).collect();
+        let value = |bind: &Bind<'a>| bind.value_expr.filter(|expr| is_literal(expr) && bind.target.is_name_expr());
+        // The last one on the way here, where nothing can come between; elsewhere all of them must agree.
+        let before = given.iter().filter(|bind| bind.at.function == at.function && bind.at.order < at.order);
+        let last = before.max_by_key(|bind| bind.at.order);
+        let straight = last.filter(|bind| self.is_always_before(&bind.at, at) && self.loops(at).next().is_none());
+        if let Some(bind) = straight {
+            return value(bind);
+        }
+        let mut values = given.iter().map(|bind| value(bind));
+        let first = values.next()??;
+        let agree = values.all(|other| other.is_some_and(|other| truth(other) == truth(first)));
+        agree.then_some(first)
+    }
+}
+
+fn is_literal(expr: &Expr) -> bool {
+    truth(expr).is_some()
+}
+
+fn truth(expr: &Expr) -> Option<bool> {
+    match expr {
+        Expr::BooleanLiteral(node) => Some(node.value),
+        Expr::NoneLiteral(_) => Some(false),
+        Expr::StringLiteral(node) => Some(!node.value.is_empty()),
+        Expr::NumberLiteral(_) => Some(whole(expr)? != 0),
+        _ => None,
+    }
+}
+
+fn whole(expr: &Expr) -> Option<i64> {
+    match expr {
+        Expr::NumberLiteral(node) => match &node.value {
+            Number::Int(number) => number.as_i64(),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Whether two literals of one kind are equal.
+fn same(left: &Expr, right: &Expr) -> Option<bool> {
+    match (left, right) {
+        (Expr::BooleanLiteral(left), Expr::BooleanLiteral(right)) => Some(left.value == right.value),
+        (Expr::StringLiteral(left), Expr::StringLiteral(right)) => Some(left.value.to_str() == right.value.to_str()),
+        (Expr::NumberLiteral(_), Expr::NumberLiteral(_)) => Some(whole(left)? == whole(right)?),
+        (Expr::NoneLiteral(_), Expr::NoneLiteral(_)) => Some(true),
+        (Expr::NoneLiteral(_), _) | (_, Expr::NoneLiteral(_)) => Some(false),
+        _ => None,
+    }
+}

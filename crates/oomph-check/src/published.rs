@@ -1,0 +1,106 @@
+//! Whether a file that is loaded was made by others: published weights are saved from the CPU as often as not.
+
+use crate::analysis::events::{Block, BlockKind, Call};
+use crate::analysis::saving::file_name;
+use crate::facts::Facts;
+use crate::python::{Expr, ExprCall, Ranged};
+use crate::uses::{last_name, string_of};
+
+/// What a path says of a file that others have made.
+const WORDS: &[&str] =
+    &["pretrain", "init_model", "basenet", "backbone", "imagenet", "download", "hub", "model_file(", "zoo", "convert"];
+
+/// The networks that others are built on.
+const NETWORKS: &[&str] = &["vgg", "lpips", "inception", "wav2vec", "hubert", "wavlm", "arcface", "i3d"];
+
+/// How files are called that were made elsewhere, by another library or from its format.
+const FILES: &[&str] =
+    &["stylegan2-", "stylegan-", "superpoint_v1", "superglue_", "sd-v1", "sd_image", "model_ir_se50"];
+
+/// Functions that fetch a file.
+const FETCHERS: &[&str] = &[
+    "load_url",
+    "load_state_dict_from_url",
+    "load_file_from_url",
+    "hf_hub_download",
+    "snapshot_download",
+    "cached_download",
+    "cached_path",
+    "urlretrieve",
+    "maybe_download",
+];
+
+impl<'a> Facts<'a> {
+    /// Whether what is loaded was saved by somebody else.
+    #[must_use]
+    pub fn is_published(&self, load: &Call<'a>) -> bool {
+        let Some(path) = load.arg(0).or_else(|| load.keyword("f")) else { return false };
+        let function = self.function_name(&load.at).to_ascii_lowercase();
+        let by_function = has(&function, &["pretrain", "backbone", "load_pre"]) || self.is_network(&function);
+        let by_name = self.bound_name(load).is_some_and(|name| name.to_ascii_lowercase().contains("pretrain"));
+        let asked = |(_, block): (_, &Block<'_>)| match block.kind {
+            BlockKind::If(Some(test)) => self.written(test).to_ascii_lowercase().contains("pretrain"),
+            _ => false,
+        };
+        self.path_tells(path, load)
+            || by_function
+            || by_name
+            || self.blocks_around(&load.at).any(asked)
+            || self.is_fetched(path, load)
+    }
+
+    /// Whether the weights go into a part that others have trained, in a file that does not save it.
+    #[must_use]
+    pub fn is_borrowed(&self, into: &ExprCall) -> bool {
+        let holder = self.written(&*into.func).to_ascii_lowercase();
+        self.is_network(&holder) || !self.outline().saves && holder.contains("backbone")
+    }
+
+    /// Whether a path, or what this file gives the name it is in, says so.
+    fn path_tells(&self, path: &Expr, load: &Call<'a>) -> bool {
+        let text = self.written(path).to_ascii_lowercase();
+        if has(&text, WORDS) || !self.outline().saves && has(&text, NETWORKS) {
+            return true;
+        }
+        let named = last_name(path).map(|name| self.given_at(name, &load.at)).unwrap_or_default();
+        let mut files =
+            named.into_iter().chain([path]).filter_map(|given| string_of(given).or_else(|| file_name(given)));
+        files.any(|file| {
+            let file = file.to_ascii_lowercase();
+            let name = file.rsplit(['/', '\\']).next().unwrap_or(&file);
+            has_hash(name) || name.contains("-pre.") || FILES.iter().any(|start| name.starts_with(start))
+        })
+    }
+
+    /// Whether a text names a network that others have trained, and this file saves nothing of that name.
+    fn is_network(&self, text: &str) -> bool {
+        let saved = |word: &str| {
+            let mut saves = self.calls_to("torch.save");
+            saves.any(|save| self.written(&save.node.arguments).to_ascii_lowercase().contains(word))
+        };
+        NETWORKS.iter().any(|word| text.contains(word) && !saved(word))
+    }
+
+    /// Whether the program fetches the file: in the function that loads it, or anywhere under the same name.
+    fn is_fetched(&self, path: &Expr, load: &Call<'a>) -> bool {
+        let name = last_name(path);
+        self.calls().iter().any(|other| {
+            let fetches = FETCHERS.contains(&other.name) || other.name.starts_with("download");
+            let here = load.at.function.is_some() && other.at.function == load.at.function;
+            let same = || name.is_some_and(|name| self.mentions_word(other.node.arguments.range(), name));
+            fetches && (here || same())
+        })
+    }
+}
+
+fn has(text: &str, words: &[&str]) -> bool {
+    words.iter().any(|word| text.contains(word))
+}
+
+/// `resnet18-5c106cde.pth`: the name torch gives to what it publishes, saved from the CPU.
+fn has_hash(path: &str) -> bool {
+    let Some((stem, _)) = path.rsplit_once('.') else { return false };
+    stem.rsplit_once('-').is_some_and(|(_, hash)| {
+        hash.len() == 8 && hash.chars().all(|c| c.is_ascii_hexdigit()) && hash.contains(|c: char| c.is_ascii_digit())
+    })
+}

@@ -1,0 +1,9 @@
+import torch
+
+from net import Decoder
+
+
+def main(args):
+    decoder = Decoder()
+    decoder.load_state_dict(torch.load(args.decoder))  # <- load-without-map-location
+    decoder.cuda()

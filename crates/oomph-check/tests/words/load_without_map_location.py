@@ -1,0 +1,101 @@
+import torch
+
+resume = True
+
+def main(net):
+    net.cuda()
+    if resume:
+        net.load_state_dict(torch.load("last.pt"))  # <-
+# ---
+import torch
+
+train_new = True
+if train_new:
+    fit(model)
+else:
+    model.load_state_dict(torch.load("other.pt"))
+model.load_state_dict(torch.load("last.pt"))  # <-
+model.cuda()
+# ---
+import torch
+
+def start(net, args, path=None):
+    weight_file = None
+    if weight_file is not None:
+        net.load_state_dict(torch.load(weight_file))
+    if path is not None:
+        net.load_state_dict(torch.load(path))  # <-
+    return net.cuda()
+# ---
+import torch
+from urllib.request import urlretrieve
+
+urlretrieve(URL, file_name)
+net.load_state_dict(torch.load(file_name))
+net.load_state_dict(torch.load(other_name))  # <-
+net.cuda()
+# ---
+import argparse
+import torch
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--ckpt", default="stylegan2-ffhq-config-f.pt")
+parser.add_argument("--own", default="own.pt")
+args = parser.parse_args()
+net.load_state_dict(torch.load(args.ckpt)["g_ema"])
+net.load_state_dict(torch.load(args.own)["g_ema"])  # <-
+net.cuda()
+# ---
+import torch
+
+def main(args, vgg, decoder):
+    vgg.load_state_dict(torch.load(args.weights))
+    decoder.load_state_dict(torch.load(args.decoder))  # <-
+    torch.save(decoder.state_dict(), "decoder.pt")
+    return vgg.cuda(), decoder.cuda()
+# ---
+import torch
+
+def load_inception(path, net):
+    net.load_state_dict(torch.load(path))
+    return net.cuda()
+
+def load_own(path, net):
+    net.load_state_dict(torch.load(path))  # <-
+    return net.cuda()
+# ---
+import torch
+
+def train(net, path):
+    device = torch.device("cpu")
+    net.to(device)
+    net.load_state_dict(torch.load(path))
+
+def test(net, path):
+    device = torch.device("cuda")
+    net.to(device)
+    net.load_state_dict(torch.load(path))  # <-
+# ---
+import torch
+
+model_0 = Net()
+for x in loader:
+    model_0(x).sum().backward()
+torch.save(obj=model_0.state_dict(), f=PATH)
+first = Net()
+first.load_state_dict(torch.load(f=PATH))
+model_1 = Net()
+model_1.to("cuda")
+torch.save(obj=model_1.state_dict(), f=PATH)
+second = Net()
+second.load_state_dict(torch.load(f=PATH))  # <-
+# ---
+import torch
+
+class Net(torch.nn.Module):
+    def load_more(self, path):
+        self.load_state_dict(torch.load(path))
+        self.cuda()
+
+    def resume(self, options):
+        self.load_state_dict(torch.load(options.resume))  # <-
