@@ -17,7 +17,11 @@ pub(super) fn are_drawn_by(expr: &Expr) -> bool {
     match expr {
         Expr::Call(call) => match &*call.func {
             Expr::Name(name) => draws(name.id.as_str()),
-            Expr::Attribute(attribute) => draws(attribute.attr.as_str()) || are_drawn_by(&attribute.value),
+            Expr::Attribute(attribute) => {
+                // `model.next(state, action)` is a step in time, `iterator.next()` a batch.
+                let steps = attribute.attr.as_str() == "next" && !call.arguments.is_empty();
+                draws(attribute.attr.as_str()) && !steps || are_drawn_by(&attribute.value)
+            }
             _ => false,
         },
         Expr::Attribute(attribute) => are_drawn_by(&attribute.value),
@@ -75,12 +79,23 @@ struct Moves<'t> {
 impl Moves<'_> {
     fn is_of_target(&self, moved: &Expr) -> bool {
         match self.target {
-            Expr::Name(name) => root_name(moved) == Some(name.id.as_str()),
+            // `layer(x).to(device)` moves what came out of an item, not the item.
+            Expr::Name(name) => root_name(moved) == Some(name.id.as_str()) && !is_called_itself(moved),
             Expr::Tuple(tuple) => {
                 tuple.elts.iter().any(|part| Moves { target: part, found: false }.is_of_target(moved))
             }
             _ => false,
         }
+    }
+}
+
+/// Whether the name an expression begins with is called: `layer(x).squeeze()`.
+fn is_called_itself(expr: &Expr) -> bool {
+    match expr {
+        Expr::Call(call) => call.func.is_name_expr() || is_called_itself(&call.func),
+        Expr::Attribute(node) => is_called_itself(&node.value),
+        Expr::Subscript(node) => is_called_itself(&node.value),
+        _ => false,
     }
 }
 

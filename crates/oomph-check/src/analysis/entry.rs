@@ -107,6 +107,13 @@ impl<'a> Walker<'a, '_> {
         match parameter.default.as_deref() {
             Some(Expr::NumberLiteral(_) | Expr::BooleanLiteral(_)) => Value::of(Kind::Number),
             Some(default @ Expr::StringLiteral(_)) => self.quietly(|walker| walker.eval(default)),
+            // `mean=[0.485, 0.456, 0.406]`
+            Some(default @ Expr::List(list)) if holds_numbers(&list.elts) => {
+                self.quietly(|walker| walker.eval(default))
+            }
+            Some(default @ Expr::Tuple(tuple)) if holds_numbers(&tuple.elts) => {
+                self.quietly(|walker| walker.eval(default))
+            }
             _ => guesses::guess(name, self.outline.usage(name)),
         }
     }
@@ -135,6 +142,11 @@ impl<'a> Walker<'a, '_> {
             _ => return None,
         })
     }
+}
+
+/// Whether a list is written out in numbers.
+fn holds_numbers(items: &[Expr]) -> bool {
+    !items.is_empty() && items.iter().all(Expr::is_number_literal_expr)
 }
 
 fn is_lightning_eval(name: &str) -> bool {

@@ -416,7 +416,12 @@ impl<'a> Tables<'a> {
             .filter_map(|class| self.learnt[class.file as usize].attributes.get(class.index as usize));
         // A class that takes its parameters out of training keeps sizes and the like beside them.
         let frozen = own.any(|found| found.values().any(|value| value.is_tensor() && value.has(Flags::FROZEN)));
+        let written_out = |value: &Value| {
+            let parts = value.parts.as_deref().unwrap_or_default();
+            !parts.is_empty() && parts.iter().all(|part| matches!(part.kind, Kind::Number | Kind::Str))
+        };
         let plain = |value: &Value| match value.kind {
+            Kind::Tuple | Kind::List if written_out(value) => true,
             Kind::Unknown | Kind::Tuple | Kind::List => frozen,
             Kind::Number | Kind::Str | Kind::None | Kind::Array | Kind::Function(_) => true,
             Kind::Tensor => !value.has(Flags::LEAF),

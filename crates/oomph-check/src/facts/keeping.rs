@@ -1,7 +1,7 @@
 //! How long something that is kept lives: what empties, resets or back-propagates its holder.
 
 use super::{Effect, Facts, Loop, Turn};
-use crate::analysis::events::{Bind, Call, LoopKind, Root, Store};
+use crate::analysis::events::{At, Bind, Call, Callee, LoopKind, Root, Store};
 use crate::analysis::value::{BlockId, Kind};
 use crate::python::{Expr, Ranged, TextRange};
 use crate::uses::last_name;
@@ -130,6 +130,31 @@ impl<'a> Facts<'a> {
             let end = self.loops(&call.at).last().map_or_else(|| call.range().end(), |turns| turns.range.end());
             self.mentions_word(TextRange::new(around.start(), end.max(around.start())), name)
         })
+    }
+
+    /// Calls, in this file, of the function a point is in.
+    pub fn callers_of(&self, at: &At) -> impl Iterator<Item = &Call<'a>> {
+        let (file, index) = (self.file_index(), at.function);
+        self.calls().iter().filter(move |call| match call.callee {
+            Callee::Project(id) => id.file == file && Some(id.index) == index,
+            _ => false,
+        })
+    }
+
+    /// Whether what is kept leaves the function with its graph, from a function that does not look like evaluation.
+    #[must_use]
+    pub fn may_be_used_later(&self, store: &Store<'a>) -> bool {
+        let returned = self.returns().iter().any(|ret| {
+            ret.at.function == store.at.function
+                && ret.value.holds_graph()
+                && ret.value.sources.overlap(store.value.sources)
+        });
+        // Nobody back-propagates a whole loader, unless a caller is seen to.
+        let over_loader = self.batch_loop(&store.at).is_some_and(|batches| batches.kind == LoopKind::Loader);
+        let goes_back = |call: &Call<'a>| self.effects_of(Effect::Backward, call.at.function).next().is_some();
+        returned
+            && !self.looks_like_evaluation(&store.at)
+            && (!over_loader || self.callers_of(&store.at).any(goes_back))
     }
 
     /// Whether the text of a range has a word in it.

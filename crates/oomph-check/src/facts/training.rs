@@ -1,9 +1,9 @@
 //! What training does: backward passes, steps, gradients cleared, forward passes.
 
 use super::{Effect, Facts};
-use crate::analysis::events::{At, Call, Callee};
+use crate::analysis::events::{At, Bind, Call, Callee};
 use crate::analysis::value::{BlockId, Kind, Sources, Value};
-use crate::python::{Ranged, TextRange};
+use crate::python::{Ranged, TextRange, count_reads_in};
 
 impl<'a> Facts<'a> {
     /// Calls that do something, directly or through a function of the project, in the order of the walk.
@@ -81,8 +81,26 @@ impl<'a> Facts<'a> {
     pub fn feeds_itself(&self, value: &Value, at: &At) -> bool {
         let passes: Vec<TextRange> = self.forward_passes(value, at).collect();
         self.calls().iter().any(|call| {
-            passes.contains(&call.node.range()) && call.values().any(|input| input.sources.sites().overlap(call.site))
+            let fed = call.values().any(|input| input.sources.sites().overlap(call.site));
+            passes.contains(&call.node.range()) && (fed || self.gets_its_own(call))
         })
+    }
+
+    /// Whether a call in a loop is given what its own statement bound on the turn before: `y, h = cell(x, h)`.
+    fn gets_its_own(&self, call: &Call<'a>) -> bool {
+        let Some(turns) = self.loops(&call.at).next() else { return false };
+        let given = |name: &str| call.node.arguments.args.iter().any(|arg| count_reads_in(arg, name) > 0);
+        let bound: Vec<&Bind<'a>> =
+            self.binds().iter().filter(|bind| bind.at.stmt == call.at.stmt && bind.at.block == call.at.block).collect();
+        // What is set anew before the call is another item on every turn.
+        let set_before = |name: &str| {
+            self.binds_of(name).any(|other| {
+                other.at.order < call.at.order
+                    && other.at.stmt != call.at.stmt
+                    && self.is_inside(other.at.block, turns.block)
+            })
+        };
+        bound.iter().any(|bind| bind.target.is_name_expr() && given(bind.name) && !set_before(bind.name))
     }
 
     /// Whether the function hands what comes from the same passes to numpy or scikit-learn as it is: torch refuses that
@@ -97,6 +115,25 @@ impl<'a> Facts<'a> {
             call.at.function == at.function && (by_method || call.values().any(same) && takes())
         };
         self.calls().iter().any(converts)
+    }
+
+    /// Whether something says that a value kept out of training has no graph after all: torch would refuse what is done
+    /// with it, or whoever calls the function, the model itself or a helper switches recording off.
+    #[must_use]
+    pub fn may_have_no_graph(&self, value: &Value, at: &At) -> bool {
+        let passes: Vec<TextRange> = self.forward_passes(value, at).collect();
+        let off = |call: &Call<'a>| {
+            self.fails_with_gradients(call)
+                || self.switches_itself_off(call)
+                || self.is_frozen_by_helper(call)
+                || self.is_parameter_for_frozen(call)
+        };
+        // Before torch 0.4 a helper of another file may have made the inputs `volatile`.
+        let old = || self.outlines_of_process().iter().any(|outline| !outline.volatile.is_empty());
+        self.goes_to_numpy(value, at)
+            || old()
+            || self.is_called_without_gradients(at, true)
+            || self.calls().iter().filter(|call| passes.contains(&call.node.range())).any(off)
     }
 
     /// What `torch` is called in this file.

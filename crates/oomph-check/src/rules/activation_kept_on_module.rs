@@ -1,6 +1,6 @@
 //! `activation-kept-on-module`: `forward` leaves an activation on `self` that nothing reads.
 
-use crate::analysis::events::{BlockKind, Root, Store, StoreKind};
+use crate::analysis::events::{Bind, BlockKind, Root, Store, StoreKind};
 use crate::analysis::value::{ClassId, Flags};
 use crate::facts::{Facts, FunctionKind};
 use crate::finding::{Level, Safety};
@@ -234,7 +234,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         if is_fed_detached(facts, store) {
             continue;
         }
-        if is_kept_anyway(facts, store) {
+        if is_kept_anyway(facts, store) || is_given_out(facts, store, name) {
             continue;
         }
         if is_used_elsewhere(facts, store, name) || is_cleared(facts, store, name) || is_state(facts, store, name) {
@@ -269,6 +269,23 @@ fn is_kept_anyway(facts: &Facts<'_>, store: &Store<'_>) -> bool {
                 && is_used_elsewhere(facts, other, name)
         }
         _ => false,
+    })
+}
+
+/// Whether `forward` returns the very tensor: whoever called it has it until the next pass as well.
+fn is_given_out(facts: &Facts<'_>, store: &Store<'_>, name: &str) -> bool {
+    let is_it = |expr: &Expr| match expr {
+        Expr::Attribute(node) => node.attr.as_str() == name,
+        Expr::Name(node) => {
+            let rebound = |bind: &Bind<'_>| bind.at.function == store.at.function && bind.at.order > store.at.order;
+            let same = matches!(store.value_expr, Expr::Name(kept) if kept.id == node.id);
+            same && !facts.binds_of(node.id.as_str()).any(rebound)
+        }
+        _ => false,
+    };
+    facts.returns().iter().filter(|ret| ret.at.function == store.at.function).any(|ret| match ret.expr {
+        Expr::Tuple(tuple) => tuple.elts.iter().any(is_it),
+        other => is_it(other),
     })
 }
 

@@ -237,7 +237,9 @@ fn goes_to_gpu<'a>(facts: &Facts<'a>, call: &Call<'a>) -> Option<crate::python::
     let own = facts.makes_on_gpu(call).then_some(call);
     let outside = || around.iter().filter_map(|outer| facts.call_at(outer)).find(|outer| facts.moves_to_gpu(outer));
     let moved = own.or_else(outside).or_else(|| moved_later(facts, call))?;
-    if around.iter().any(|outer| narrow(outer)) || own.is_none() && moved.args.len() > 1 {
+    // What is only compared gives truth values, one byte each.
+    let compared = around.iter().any(|outer| outer.is_compare_expr());
+    if compared || around.iter().any(|outer| narrow(outer)) || own.is_none() && moved.args.len() > 1 {
         return None;
     }
     let name = facts.bound_name(moved).or_else(|| facts.bound_name(call));

@@ -218,7 +218,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             report
                 .add(
                     backward,
-                    format!("This backward pass goes through `{module}`, though `{}` does not train it: its activations are kept and walked for nothing", stepped.optimizer),
+                    format!("This backward pass goes through `{module}`, though `{}` does not train it: it is walked, and its gradients made, for nothing", stepped.optimizer),
                 )
                 .because(&pass, format!("`{module}` runs here with its graph, undetached"))
                 .because_if(step_range(facts, &backward.at), format!("the step that follows trains `{}` alone", stepped.parameters))

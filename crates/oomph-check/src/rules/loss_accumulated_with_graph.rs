@@ -1,6 +1,6 @@
 //! `loss-accumulated-with-graph`: a running sum of losses keeps every graph.
 
-use crate::analysis::events::{Call, Callee, GradMode, LoopKind, Root, Store, StoreKind};
+use crate::analysis::events::{GradMode, LoopKind, Root, Store, StoreKind};
 use crate::analysis::value::Kind;
 use crate::facts::{Effect, Facts, FunctionKind, Loop, Turn};
 use crate::finding::{Level, Safety};
@@ -370,8 +370,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         if frees.is_some() && (facts.is_dropped_with_step(store, &turn) || is_set_back(facts, store, &turn)) {
             continue;
         }
-        if frees.is_none() && (facts.backward_of(&store.value, &store.at).is_some() || may_be_used_later(facts, store))
-        {
+        if frees.is_none() && (is_used(facts, store) || facts.may_have_no_graph(&store.value, &store.at)) {
             continue;
         }
         let target = facts.source.slice(facts.keeper(store).range());
@@ -473,20 +472,19 @@ fn backward_in<'a>(facts: &Facts<'a>, store: &Store<'a>, turn: &Turn) -> Option<
     if facts.loops(&store.at).any(|turns| turns.block == turn.block) {
         return None;
     }
-    callers(facts, store).find_map(|call| {
+    facts.callers_of(&store.at).find_map(|call| {
         let around = facts.turn(&call.at)?;
         facts.effects_in(Effect::Backward, around.block).next().map(Ranged::range)
     })
 }
 
-/// Calls, in this file, of the function a store is in.
-fn callers<'f, 'a>(facts: &'f Facts<'a>, store: &Store<'a>) -> impl Iterator<Item = &'f Call<'a>> {
-    let (file, index) = (facts.file_index(), store.at.function);
-    let is_here = move |call: &&Call<'a>| match call.callee {
-        Callee::Project(id) => id.file == file && Some(id.index) == index,
-        _ => false,
-    };
-    facts.calls().iter().filter(is_here)
+/// Whether what was added may be wanted with its graph, by this function or by whoever gets the sum from it.
+fn is_used<'a>(facts: &Facts<'a>, store: &Store<'a>) -> bool {
+    // A module's own method makes a part of what is back-propagated.
+    let part_of_model = facts.class_kind(&store.at).is_module();
+    facts.backward_of(&store.value, &store.at).is_some()
+        || part_of_model
+        || facts.may_be_used_later(store) && !only_plays(facts, store)
 }
 
 /// Whether `backward` is called on the sum itself.
@@ -499,21 +497,4 @@ fn is_back_propagated<'a>(facts: &Facts<'a>, store: &Store<'a>) -> bool {
         let on = call.receiver_expr().into_iter().chain(call.node.arguments.args.iter());
         on.into_iter().any(|expr| facts.source.slice(expr.range()).contains(target))
     })
-}
-
-/// Whether the sum leaves the function with its graph, from a function that does not look like evaluation.
-fn may_be_used_later<'a>(facts: &Facts<'a>, store: &Store<'a>) -> bool {
-    let returned = facts.returns().iter().any(|ret| {
-        ret.at.function == store.at.function
-            && ret.value.holds_graph()
-            && ret.value.sources.overlap(store.value.sources)
-    });
-    // Nobody back-propagates a sum over a whole loader, unless a caller is seen to.
-    let over_loader = facts.batch_loop(&store.at).is_some_and(|batches| batches.kind == LoopKind::Loader);
-    let called_to_train =
-        callers(facts, store).any(|call| facts.effects_of(Effect::Backward, call.at.function).next().is_some());
-    returned
-        && !facts.looks_like_evaluation(&store.at)
-        && !only_plays(facts, store)
-        && (!over_loader || called_to_train)
 }

@@ -133,6 +133,13 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             continue;
         }
         let Some(backward) = one_backward(facts, store, &turns) else { continue };
+        // A graph that is kept is gone over again: as a whole, so it is needed as a whole.
+        if backward.keyword_is("retain_graph", true) || is_stateful(facts, store, &turns) {
+            continue;
+        }
+        let inside = facts.is_inside(backward.at.block, turns.block);
+        let here =
+            if inside { "on most turns of this loop no backward pass runs" } else { "no backward pass in this loop" };
         if !passes_are_apart(facts, &store.value, store, &turns) || is_used_as_a_whole(facts, store) {
             continue;
         }
@@ -142,7 +149,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
                 "All these losses wait for one backward pass: the activations of every forward pass are alive at once",
             )
             .because_if(facts.forward_pass(&store.value, &store.at), "a forward pass each turn")
-            .because(&turns.head(), "no backward pass in this loop")
+            .because(&turns.head(), here)
             .because(backward, "the one backward pass over all of them");
     }
     let mut seen = Vec::new();
@@ -194,7 +201,32 @@ fn backward_now_and_then<'f, 'a>(facts: &'f Facts<'a>, store: &Store<'_>, turns:
             && call.receiver_expr().is_some_and(|expr| facts.source.slice(expr.range()) == target)
     });
     let back_to_zero = back_to_zero || emptied;
-    (counted && on_it && back_to_zero && facts.is_unconditional_in(&store.at, turns.block)).then_some(backward)
+    // Back-propagation through time, cut off every few steps: the steps between belong together.
+    let cuts_off = facts.calls().iter().any(|call| {
+        let on_loss = call.receiver_expr().is_some_and(|expr| facts.mentions_word(expr.range(), target));
+        call.name.starts_with("detach") && call.at.block == backward.at.block && !on_loss
+    });
+    (!cuts_off && counted && on_it && back_to_zero && facts.is_unconditional_in(&store.at, turns.block))
+        .then_some(backward)
+}
+
+/// Whether the module has a state that is set back before the loop: every pass in it goes on from the one before.
+fn is_stateful(facts: &Facts<'_>, store: &Store<'_>, turns: &Loop<'_>) -> bool {
+    let passes: Vec<TextRange> = facts.forward_passes(&store.value, &store.at).collect();
+    let run = |call: &&Call<'_>| passes.contains(&call.node.range());
+    let modules: Vec<&str> =
+        facts.calls().iter().filter(run).map(|call| facts.source.slice(call.node.func.range())).collect();
+    facts.calls().iter().any(|call| {
+        let name = call.name.to_ascii_lowercase();
+        let sets_back = name.starts_with("reset")
+            || ["init_hidden", "inithidden", "init_state", "zero_state"].contains(&name.as_str());
+        let mut on = call.receiver_expr().into_iter().chain(&call.node.arguments.args);
+        sets_back
+            && call.at.function == store.at.function
+            && call.at.order < store.at.order
+            && !facts.is_inside(call.at.block, turns.block)
+            && on.any(|expr| modules.contains(&facts.source.slice(expr.range())))
+    })
 }
 
 /// Whether every forward pass is made in the loop, and none feeds the next.

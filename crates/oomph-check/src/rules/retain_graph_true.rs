@@ -166,7 +166,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         report
             .add(
                 call,
-                "`retain_graph=True` on the last backward pass of the step: its activations stay alive into the next forward pass",
+                "`retain_graph=True` on the last backward pass over this graph: its activations stay alive into the next forward pass",
             )
             .because(&forward, "the graph is made here, anew on every turn")
             .because(flag, "no later backward pass goes over it")

@@ -255,7 +255,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         {
             continue;
         }
-        if backward.is_none() && late.is_none() && comes_from_unknown_method(facts, store) {
+        if backward.is_none() && late.is_none() && may_be_wanted(facts, store) {
             continue;
         }
         let later = |call: &Call<'_>| {
@@ -286,6 +286,15 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             )
             .unsafe_fix("Detach what is stored", detached(facts, store));
     }
+}
+
+/// Whether what is collected where nothing goes back may have no graph, or one that somebody needs.
+fn may_be_wanted(facts: &Facts<'_>, store: &Store<'_>) -> bool {
+    // A module's own method collects the outputs of its layers, or of pieces of one batch.
+    let own = !facts.is_kept_beyond_call(store);
+    own && (facts.class_kind(&store.at).is_module() || facts.may_be_used_later(store))
+        || comes_from_unknown_method(facts, store)
+        || facts.may_have_no_graph(&store.value, &store.at)
 }
 
 /// Whether all passes it comes from are methods of objects not in view: `task.test_step(batch)` may detach what it gives.

@@ -233,7 +233,17 @@ fn owns_all(facts: &Facts<'_>, step: &Call<'_>) -> bool {
     let class = facts.function(&step.at).and_then(|function| function.class);
     let alone =
         class.is_some_and(|class| facts.outline().classes[class as usize].bases.iter().all(|base| base == "object"));
-    alone && is_never_cleared(facts)
+    // What works on gradients by hand means some of them to add up: an attack on the weights, a penalty.
+    let by_hand =
+        class.is_some_and(|class| works_on_gradients(facts, facts.outline().classes[class as usize].node.range()));
+    alone && !by_hand && is_never_cleared(facts)
+}
+
+/// Whether the text of a range reads a gradient: `param.grad`.
+fn works_on_gradients(facts: &Facts<'_>, range: TextRange) -> bool {
+    let text = facts.source.slice(range);
+    let ends = |rest: &str| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_');
+    text.match_indices(".grad").any(|(at, found)| ends(&text[at + found.len()..]))
 }
 
 /// Whether the file clears gradients nowhere.

@@ -9,3 +9,24 @@ class Attn(nn.Module):
         a = torch.softmax(self.q(x) @ self.k(x).transpose(1, 2), -1)
         self.attn_map = a  # <-
         return a @ x
+# ---
+import torch
+from torch import nn
+class Spectrogram(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.seq = nn.Linear(8, 8)
+    def forward(self, x):
+        logits = self.seq(x)
+        self.magnitude = torch.sigmoid(logits)
+        return logits, self.magnitude
+class Features(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Linear(8, 8)
+        self.second = nn.Linear(8, 8)
+    def forward(self, x):
+        x = self.first(x)
+        self.vector = x  # <-
+        x = self.second(torch.relu(x))
+        return x

@@ -75,3 +75,22 @@ def train(model, head, loader, opt, crit):
         loss.backward(retain_graph=True)
         opt.step()
         past = h[:, -1]
+# ---
+import torch
+def plan(model, actions, rewards, horizon, optimizer, z):
+    loss = 0
+    for t in range(horizon):
+        z, reward = model.next(z, actions[t])
+        loss = loss + (reward - rewards[t]).pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+def train(loader, optimizer, criterion):
+    rnn = torch.nn.GRU(16, 16)
+    h = torch.zeros(1, 8, 16)
+    for x, y in loader:
+        out, h = rnn(x, h)  # <-
+        loss = criterion(out, y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()

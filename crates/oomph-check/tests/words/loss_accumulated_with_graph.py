@@ -222,3 +222,35 @@ def test(model, loader, criterion):
     for x, y in loader:
         total += criterion(model(Variable(x.cuda(), volatile=True)), Variable(y.cuda(), volatile=True))
     return total
+# ---
+import torch
+from torch import nn
+class Similarity(nn.Module):
+    def __init__(self, mean=[0.5, 0.5], std=(0.2, 0.2)):
+        super().__init__()
+        self.mean = mean
+        self.std = std
+    def forward(self, a, b):
+        return ((a - b) ** 2).mean()
+def score(net, loader):
+    net.eval()
+    similarity = Similarity()
+    total = 0
+    for x, y in loader:
+        with torch.no_grad():
+            out = net(x.cuda()).data.cpu()
+        total += similarity(out, y)
+    return total
+def statistics(detector, val_loader):
+    detector.eval()
+    mu = torch.zeros(8, device="cuda")
+    for x, _ in val_loader:
+        features = detector(x.cuda())
+        mu += features.sum(0)
+    return mu.cpu().numpy()
+def validate(net, val_loader, criterion):
+    net.eval()
+    total = 0
+    for x, y in val_loader:
+        total += criterion(net(x.cuda()), y.cuda())  # <-
+    return total.item()

@@ -54,3 +54,42 @@ def train(model, loader, opt, crit, every):
             opt.step()
             opt.zero_grad()
             losses.clear()
+# ---
+import torch
+def translate(attn_decoder, memory, target, optimizer, criterion):
+    hidden = memory
+    token = torch.zeros(1)
+    loss = 0
+    for t in range(target.size(1)):
+        out, hidden, weights = attn_decoder(token, hidden, memory)
+        loss += criterion(out, target[:, t])
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+def distil(student, storage, optimizer, loss_fn):
+    loss, count = 0, 0
+    student.reset()
+    for batch in storage.generator():
+        loss = loss + loss_fn(student(batch.observations), batch.actions)
+        count += 1
+        if count % 8 == 0:
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            student.detach_hidden_state()
+            loss = 0
+def tasks(net, parts, optimizer, multiplier, criterion):
+    total = 0
+    for x, y in parts:
+        total = total + criterion(net(x), y)
+    optimizer.zero_grad()
+    total.backward(retain_graph=True)
+    optimizer.step()
+    (multiplier * total).backward()
+def parts(net, pieces, optimizer, criterion):
+    total = 0
+    for x, y in pieces:
+        total += criterion(net(x), y)  # <-
+    optimizer.zero_grad()
+    total.backward()
+    optimizer.step()

@@ -340,3 +340,9 @@ train(model)
 model.to(cpu)
 torch.save(model.state_dict(), "model.pth")
 other.load_state_dict(torch.load("model.pth"))
+# ---
+import numpy as np
+import torch
+def mix(a, b, probability):
+    use = torch.tensor(np.random.rand(len(a))).cuda() < probability
+    return a * use.view(-1, 1) + b * ~use.view(-1, 1)

@@ -205,3 +205,30 @@ def train(model, loader, opt):
         nn.functional.mse_loss(model(x), y).backward()
         opt.step()
     torch.save(model.points, "points.pt")
+# ---
+import torch
+from torch import nn
+class Decoder(nn.Module):
+    def __init__(self, layers, heads):
+        super().__init__()
+        self.layers = nn.ModuleList(layers)
+        self.heads = nn.ModuleList(heads)
+    def boxes(self, states, points, device):
+        found = []
+        for point, head, state in zip(points, self.heads, states):
+            delta = head(state).to(device)
+            found.append((delta + point.to(device)).sigmoid())
+        return torch.stack(found)
+    def encode_candidates(self, candidates, size):
+        return torch.cat([self.layers[0](x) for x in iter_batches(candidates, size)])
+def embed(net, loader):
+    kept = []
+    for x, _ in loader:
+        kept.append(net(x.cuda()))
+    return torch.cat(kept).cpu().numpy()
+def collect(net, val_loader):
+    net.eval()
+    kept = []
+    for x, _ in val_loader:
+        kept.append(net(x.cuda()))  # <-
+    return torch.cat(kept).argmax(1)

@@ -41,3 +41,27 @@ def train(net, loader, crit):
     opt = torch.optim.SGD(net.parameters(), 0.1)
     for x, y in loader:
         print(step(net, opt, x, y, crit))  # <-
+# ---
+import torch
+class Attack:
+    def __init__(self, model, optimizer, steps=1):
+        self.model, self.optimizer, self.steps = model, optimizer, steps
+    def perturb(self):
+        for param in self.model.parameters():
+            if param.grad is not None:
+                param.data.add_(param.grad / param.grad.norm())
+    def attack_backward(self, x, label):
+        for _ in range(self.steps):
+            self.perturb()
+            loss = self.model(x, label)
+            loss.backward()
+            self.optimizer.step()
+class Trainer:
+    def __init__(self, model):
+        self.model = model
+        self.optimizer = torch.optim.Adam(model.parameters())
+    def fit(self, loader):
+        for x, y in loader:
+            loss = self.model(x, y)
+            loss.backward()
+            self.optimizer.step()  # <-
