@@ -130,13 +130,14 @@ impl Convolution {
             return None;
         }
         let window = self.filter.pixels();
-        let (m, n, sum) = match self.kind {
-            10 => (batch * self.result.pixels(), out_channels, channels * window),
-            11 => (out_channels, channels * window, batch * self.result.pixels()),
-            12 => (batch * self.data.pixels(), channels, out_channels * window),
+        let (rows, columns, taps, sum) = match self.kind {
+            10 => (batch * self.result.pixels(), out_channels, 1, channels * window),
+            11 => (out_channels, channels, window, batch * self.result.pixels()),
+            12 => (batch * self.data.pixels(), channels, 1, out_channels * window),
             _ => return None,
         };
-        Some(Product { m, n, steps: sum.div_ceil(STEP_BYTES / self.data.element_bytes()) })
+        let element_bytes = self.data.element_bytes();
+        Some(Product { rows, columns, taps, steps: sum.div_ceil(STEP_BYTES / element_bytes), element_bytes })
     }
 }
 
@@ -156,7 +157,7 @@ mod tests {
         assert_eq!(forward.clone().convolution(), None);
         forward.learn(705, tensor(&[32, 256, 28, 28]));
         let product = forward.convolution().unwrap().product().unwrap();
-        assert_eq!(product, Product { m: 32 * 28 * 28, n: 256, steps: 18 });
+        assert_eq!(product, Product { rows: 32 * 28 * 28, columns: 256, taps: 1, steps: 18, element_bytes: 4 });
     }
 
     #[test]
