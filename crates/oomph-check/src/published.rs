@@ -7,8 +7,19 @@ use crate::python::{Expr, ExprCall, Ranged};
 use crate::uses::{last_name, string_of};
 
 /// What a path says of a file that others have made.
-const WORDS: &[&str] =
-    &["pretrain", "init_model", "basenet", "backbone", "imagenet", "download", "hub", "model_file(", "zoo", "convert"];
+const WORDS: &[&str] = &[
+    "pretrain",
+    "init_model",
+    "basenet",
+    "backbone",
+    "imagenet",
+    "download",
+    "hub",
+    "model_file(",
+    "zoo",
+    "convert",
+    "['model_root']",
+];
 
 /// The networks that others are built on.
 const NETWORKS: &[&str] = &["vgg", "lpips", "inception", "wav2vec", "hubert", "wavlm", "arcface", "i3d"];

@@ -92,8 +92,10 @@ impl<'a> Facts<'a> {
 
     /// Whether the program this file is part of turns the GPU off where it starts.
     fn gpu_is_off(&self) -> bool {
-        let files = self.tables().files_above(self.file_index());
-        files.into_iter().any(|file| self.tables().outlines[file as usize].turns_gpu_off)
+        let outlines = &self.tables().outlines;
+        // Few programs do: who imports whom is asked of those alone.
+        outlines.iter().any(|other| other.turns_gpu_off)
+            && self.tables().files_above(self.file_index()).iter().any(|file| outlines[*file as usize].turns_gpu_off)
     }
 
     /// Whether this function writes the file too, from a model that nothing has moved to the GPU or trained by then.

@@ -279,7 +279,7 @@ fn kept_by_name<'a>(facts: &Facts<'a>, report: &mut Report, call: &Call<'a>, nam
     let body = facts.body_around(&call.at);
     let mut uses = uses_in(body, name);
     let mut parts: Vec<Use<'_>> = parts_of(body, name).into_iter().flat_map(|part| uses_in(body, part)).collect();
-    // Another branch may load under the same name.
+    // Another load may have the same name, before this one or in another branch.
     uses.retain(|found| is_reached(facts, call, found));
     parts.retain(|found| is_reached(facts, call, found));
     let Some(load) = uses.iter().chain(&parts).find(|found| goes_into_model(facts, found)) else { return };
@@ -320,10 +320,11 @@ fn kept_by_name<'a>(facts: &Facts<'a>, report: &mut Report, call: &Call<'a>, nam
     }
 }
 
-/// Whether what is loaded can be what a use reads: the two are not in different branches.
+/// Whether what is loaded can be what a use reads: it comes after the load, and not in another branch.
 fn is_reached(facts: &Facts<'_>, call: &Call<'_>, found: &Use<'_>) -> bool {
     let block = facts.statement_id(found.stmt).and_then(|id| facts.statement(id)).map(|found| found.block);
-    block.is_none_or(|block| !facts.are_exclusive(call.at.block, block))
+    let after = found.name.start() >= call.end() || facts.loops(&call.at).next().is_some();
+    after && block.is_none_or(|block| !facts.are_exclusive(call.at.block, block))
 }
 
 /// A checkpoint in a name of the module, beside a model that the file's functions run on demand.

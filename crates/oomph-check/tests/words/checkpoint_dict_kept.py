@@ -31,3 +31,18 @@ def main(args, model, optimizer, loader):
         model(x.cuda()).sum().backward()
         optimizer.step()
         optimizer.zero_grad()
+# ---
+import torch
+
+def main(args, model, optimizer, loader):
+    model.cuda()
+    checkpoint = torch.load(args.start)
+    model.load_state_dict(checkpoint["model"])
+    checkpoint = torch.load(args.config)
+    optimizer.lr = checkpoint["lr"]
+    state = torch.load(args.resume)  # <-
+    model.load_state_dict(state["model"])
+    for x in loader:
+        model(x.cuda()).sum().backward()
+        optimizer.step()
+        optimizer.zero_grad()

@@ -99,3 +99,11 @@ class Net(torch.nn.Module):
 
     def resume(self, options):
         self.load_state_dict(torch.load(options.resume))  # <-
+# ---
+import os
+import torch
+
+def features(params, net):
+    net.load_state_dict(torch.load(os.path.join(params['model_root'], params['model'] + '.pth')))
+    net.load_state_dict(torch.load(os.path.join(params['saved'], params['model'] + '.pth')))  # <-
+    return net.cuda()
