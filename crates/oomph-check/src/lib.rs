@@ -29,6 +29,7 @@ pub mod settings;
 pub mod source;
 mod suppress;
 pub mod uses;
+mod wrapping;
 
 pub use envelope::Envelope;
 pub use error::Error;

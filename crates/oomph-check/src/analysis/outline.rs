@@ -7,7 +7,7 @@ use super::saving::Saving;
 use crate::python::ast::visitor::source_order::{SourceOrderVisitor, walk_expr, walk_stmt};
 use crate::python::ast::{ExprCall, StmtClassDef, StmtFunctionDef};
 use crate::python::{Expr, Ranged, Stmt};
-use crate::uses::last_name;
+use crate::uses::{last_name, string_of};
 
 /// How a name is used anywhere in a file, whatever scope: names tend to mean one thing in one file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -151,6 +151,8 @@ pub struct Outline<'a> {
     pub saves_from_cpu: bool,
     /// Whether it tells the program not to use the GPU, whatever the command line says: `args.no_cuda = True`.
     pub turns_gpu_off: bool,
+    /// The options of its command line, as they are read later, and what each is unless told otherwise.
+    pub options: Vec<(String, &'a Expr)>,
 }
 
 impl<'a> Outline<'a> {
@@ -231,6 +233,13 @@ pub(crate) fn dotted(expr: &Expr) -> Option<String> {
         Expr::Subscript(subscript) => dotted(&subscript.value),
         _ => None,
     }
+}
+
+/// The option a call adds to the command line, by the name its value has, where it has a default.
+fn option_of(call: &ExprCall) -> Option<(String, &Expr)> {
+    let name = call.arguments.args.iter().filter_map(string_of).find(|text| text.len() > 2)?;
+    let default = call.arguments.keywords.iter().find(|found| found.arg.as_deref() == Some("default"))?;
+    Some((name.trim_start_matches('-').replace('-', "_"), &default.value))
 }
 
 /// The dotted module name and package of a path.
@@ -356,6 +365,9 @@ impl<'a> Look<'a> {
                     self.used(&attribute.value, Usage::of_method(&attribute.attr));
                 }
                 self.used(&call.func, Usage::CALLED);
+                if matches!(attribute.attr.as_str(), "add_argument" | "option") {
+                    self.outline.options.extend(option_of(call));
+                }
             }
             Expr::Name(name) => {
                 self.used(&call.func, Usage::CALLED);

@@ -6,7 +6,7 @@ use crate::analysis::events::{
 };
 use crate::analysis::value::{BlockId, Value};
 use crate::python::{Expr, Ranged, count_reads_in};
-use crate::uses::string_of;
+use crate::uses::{is_number, last_name, string_of};
 
 impl<'a> Facts<'a> {
     /// A statement.
@@ -163,7 +163,13 @@ impl<'a> Facts<'a> {
         let asks_for_gpu = |kind: &BlockKind<'_>| match kind {
             BlockKind::If(Some(test)) => {
                 let asked = self.source.slice(test.range()).to_ascii_lowercase();
-                (asked.contains("cuda") || asked.contains("gpu")) && !asked.contains('%') && !asked.contains("not ")
+                // `if cfg.reduce_gpu_mem:` asks for a way to save memory, not for a GPU.
+                let saves =
+                    ["mem", "cache", "clear", "empty", "low", "offload"].iter().any(|word| asked.contains(word));
+                (asked.contains("cuda") || asked.contains("gpu"))
+                    && !asked.contains('%')
+                    && !asked.contains("not ")
+                    && !saves
             }
             _ => false,
         };
@@ -258,6 +264,23 @@ impl<'a> Facts<'a> {
             call.node.arguments.args.iter().any(is_meant).then(|| call.keyword("default")).flatten()
         });
         self.defaults.get(name).into_iter().flatten().copied().chain(options)
+    }
+
+    /// Whether a setting of this name is one number wherever the program gives it a value: in this file, on the command
+    /// line, as the default of a parameter. Somebody may tell it otherwise; nothing in view does.
+    #[must_use]
+    pub fn is_set_to(&self, name: &str, number: i64) -> bool {
+        let outlines = self.outlines_of_process();
+        let options = outlines.iter().flat_map(|outline| &outline.options);
+        let options = options.filter(|(option, _)| option == name).map(|(_, default)| *default);
+        // A parameter's default alone proves nothing: who calls may be out of view.
+        let mut defaults = self.defaults.get(name).into_iter().flatten();
+        // `steps = args.steps` hands the setting on; a computed value is another one.
+        let bound = self.binds_of(name).filter_map(|bind| bind.value_expr);
+        let bound = bound.filter(|value| last_name(value) != Some(name));
+        let mut values = options.chain(bound).peekable();
+        let same = |value: &Expr| is_number(value, number);
+        values.peek().is_some() && values.all(same) && defaults.all(|default| same(default))
     }
 
     /// Everything this file gives a name, or an attribute of that name: what it is bound to, and its defaults.

@@ -1,6 +1,7 @@
 //! `anomaly-detection-left-on`: a debugging aid that stays in the finished program.
 
 use crate::analysis::events::{At, BlockKind, Call};
+use crate::analysis::outline::{Outline, Usage};
 use crate::analysis::value::BlockId;
 use crate::facts::{Effect, Facts};
 use crate::finding::Level;
@@ -132,12 +133,20 @@ def test_double_backward():
     with torch.autograd.detect_anomaly():
         f(x).backward()
 ",
+        "\
+import torch
+
+if __name__ == '__main__':
+    torch.autograd.set_detect_anomaly(True)
+    with torch.no_grad():
+        report(Net()(load()))
+",
     ],
     check,
 };
 
 fn check(facts: &Facts<'_>, report: &mut Report) {
-    if facts.is_test_file() {
+    if facts.is_test_file() || is_no_training(facts) {
         return;
     }
     let switches = || {
@@ -192,6 +201,25 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             .add(flag, "Anomaly detection is on for the whole fit: every operation records its Python stack")
             .because(call, "the trainer switches it on for every step");
     }
+}
+
+/// Whether the program, by its name, evaluates or exists to debug, or nothing in the project goes back.
+fn is_no_training(facts: &Facts<'_>) -> bool {
+    let name = facts.source.name.rsplit(['/', '\\']).next().unwrap_or_default().to_ascii_lowercase();
+    let stem = name.rsplit_once('.').map_or(name.as_str(), |(stem, _)| stem);
+    let words = |word: &str| {
+        matches!(word, "demo" | "test" | "testing" | "inference" | "infer" | "predict") || word.starts_with("eval")
+    };
+    let debugs = stem == "debug" || ["_debug", "_dev"].iter().any(|end| stem.ends_with(end));
+    let by_name = stem.split(['_', '-', '.']).any(words) && !stem.contains("train") || debugs;
+    by_name || !facts.tables().outlines.iter().any(goes_back)
+}
+
+/// Whether a file computes gradients, or lets a framework do so.
+fn goes_back(outline: &Outline<'_>) -> bool {
+    let calls = |name: &&str| outline.usage(name).any(Usage::CALLED);
+    ["backward", "manual_backward", "grad", "fit", "train", "Trainer"].iter().any(calls)
+        || outline.functions.iter().any(|function| function.node.name.as_str() == "training_step")
 }
 
 fn is_true(expr: Option<&Expr>) -> bool {

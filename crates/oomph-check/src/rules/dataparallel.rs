@@ -1,13 +1,15 @@
 //! `dataparallel`: one process feeds all cards and gathers on the first.
 
-use crate::analysis::events::{At, Call, Callee};
+use crate::analysis::events::{At, BlockKind, Call, Callee};
 use crate::analysis::value::{Flags, Kind};
-use crate::facts::{Effect, Facts};
+use crate::facts::{Effect, Facts, is_reference_name};
 use crate::finding::Level;
-use crate::python::{Expr, Ranged, Stmt};
+use crate::python::ast::CmpOp;
+use crate::python::{Expr, Stmt};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
-use crate::uses::{Use, last_name, string_of, uses_in};
+use crate::uses::{is_number, last_name, string_of};
+use crate::wrapping::fate_of;
 
 pub(super) static RULE: Rule = Rule {
     name: "dataparallel",
@@ -180,6 +182,109 @@ train(model, loader, torch.optim.SGD(model.parameters(), lr=0.1))
 model = torch.nn.DataParallel(model)
 evaluate(model, test_loader)
 ",
+        // One card.
+        "\
+import os
+import torch
+
+os.environ['CUDA_VISIBLE_DEVICES'] = '0'
+
+def fit(net, loader, optimizer):
+    net = torch.nn.DataParallel(net)
+    for x, y in loader:
+        optimizer.zero_grad()
+        net(x).sum().backward()
+        optimizer.step()
+",
+        "\
+import torch
+
+def fit(net, loader, optimizer, n_gpu):
+    if n_gpu == 1:
+        net = torch.nn.DataParallel(net).cuda(device=0)
+    for x, y in loader:
+        optimizer.zero_grad()
+        net(x).sum().backward()
+        optimizer.step()
+",
+        "\
+import torch
+from torch.utils.data import DataLoader
+
+def fit(net, data, optimizer):
+    net = torch.nn.DataParallel(net)
+    for x, y in DataLoader(data, batch_size=1, shuffle=True):
+        optimizer.zero_grad()
+        net(x).sum().backward()
+        optimizer.step()
+",
+        // The wrapper is not what runs, or cannot be run.
+        "\
+import torch
+
+def epoch(wrapped, net, loader, optimizer):
+    wrapped.train()
+    for x, y in loader:
+        optimizer.zero_grad()
+        net.classify(net.features(x)).sum().backward()
+        optimizer.step()
+
+def fit(net, loader, optimizer):
+    wrapped = torch.nn.DataParallel(net)
+    epoch(wrapped, net, loader, optimizer)
+",
+        "\
+import torch
+
+def fit(net, loader, optimizer, criterion):
+    net = torch.nn.DataParallel(net)
+    for x, y in loader:
+        optimizer.zero_grad()
+        out = net(x)
+        loss = criterion(out, y) if net.deep else out.sum()
+        loss.backward()
+        optimizer.step()
+",
+        "\
+import torch
+
+def fit(net, loader, optimizer):
+    net = torch.nn.DataParallel(net)
+    for x, y in loader:
+        optimizer.zero_grad()
+        loss, logits = net(x, y)
+        loss = loss / 4
+        loss.backward()
+        optimizer.step()
+",
+        "\
+import torch
+
+class Trainer:
+    def __init__(self, model, losses, gpus):
+        self.model = model
+        self.criterions = torch.nn.DataParallel(torch.nn.ModuleList(losses))
+
+    def step(self, x, y, optimizer):
+        self.criterions[0](self.model(x), y).backward()
+        optimizer.step()
+",
+        "\
+import torch
+
+def load(path):
+    net = torch.nn.DataParallel(Net())
+    net.load_state_dict(torch.load(path, map_location='cpu'))
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    return net, optimizer
+
+def fit(path, loader):
+    net, optimizer, epoch = load(path)
+    for x, y in loader:
+        optimizer.zero_grad()
+        net(x).sum().backward()
+        optimizer.step()
+",
         "\
 import torch
 from torch import nn
@@ -226,71 +331,78 @@ def fit(net, x, optimizer):
 
 fn check(facts: &Facts<'_>, report: &mut Report) {
     // A program that offers both ways leaves the choice to its user.
-    if facts.is_test_file() || facts.source.text.contains("DistributedDataParallel") {
+    let both = || ["DistributedDataParallel", " DDP(", "smart_DDP("].iter().any(|way| facts.source.text.contains(way));
+    if facts.is_test_file() || both() {
         return;
     }
     for call in ["torch.nn.DataParallel", "torch.nn.parallel.DataParallel"].iter().flat_map(|name| facts.calls_to(name))
     {
-        if call.args.is_empty() && call.keywords.is_empty() || is_single(call) {
+        if call.args.is_empty() && call.keywords.is_empty() || is_single(facts, call) || is_no_model(facts, call) {
             continue;
         }
-        if is_no_model(facts, call) || only_loads(facts, call) {
-            continue;
-        }
-        if evaluates(facts, call) || only_runs_without_grad(facts, call) {
-            continue;
-        }
-        let Some(training) = trains(facts, call) else { continue };
+        let Some(training) = trains(facts, call).filter(|_| !evaluates(facts, call)) else { continue };
         let model = call.arg(0).map_or("the model", |model| facts.written(model));
-        // A teacher runs beside what is trained: it has no gradients to gather.
-        let beside = ["teacher", "vgg", "extractor", "perceptual", "lpips"];
-        let is_part = |word: &str| matches!(word, "ref" | "reference" | "ema" | "criterion" | "loss" | "losses");
-        if beside.iter().any(|word| model.contains(word))
-            || model.split(|c: char| !c.is_alphanumeric()).any(is_part)
-            || call.args.first().is_some_and(|value| value.has(Flags::FROZEN))
-        {
+        if is_beside(model) || call.args.first().is_some_and(|value| value.has(Flags::FROZEN)) {
+            continue;
+        }
+        let fate = fate_of(facts, call);
+        if !fate.runs || fate.fails || is_fed_one_by_one(facts) || is_unpacked_wrongly(facts, call) {
             continue;
         }
         let model = if model.contains('\n') || model.len() > 40 { "model" } else { model };
+        let depends = is_single_unless_told(facts, call) || only_loads(facts, call);
         report
             .add(
                 call,
                 format!("The first GPU holds the outputs, the loss and all gradients of `{model}`: it fills up first"),
             )
-            .level(if is_single_unless_told(facts, call) { Level::Info } else { Level::Warning })
+            .level(if depends { Level::Info } else { Level::Warning })
             .because(call, "`DataParallel` gathers everything on its first device")
             .because(training, "the model is trained");
     }
 }
 
-/// Whether what is wrapped is an optimizer or a scheduler: it has no outputs to gather.
+/// Whether what is wrapped is no model to train: an optimizer, a scheduler, a loss, or a list that cannot be called.
 fn is_no_model(facts: &Facts<'_>, wrapping: &Call<'_>) -> bool {
-    let of_kind = wrapping.args.first().is_some_and(|value| matches!(value.kind, Kind::Optimizer | Kind::Scheduler));
-    let name = wrapping.arg(0).map_or("", |model| facts.written(model)).to_ascii_lowercase();
-    of_kind || ["optimizer", "scheduler"].iter().any(|word| name.ends_with(word))
+    let value = wrapping.args.first();
+    let of_kind = value.is_some_and(|value| {
+        let listed = facts.name_of(value).is_some_and(|name| name.ends_with("ModuleList"));
+        matches!(value.kind, Kind::Optimizer | Kind::Scheduler) || listed
+    });
+    let written = wrapping.arg(0).map_or("", |model| facts.written(model));
+    let name = written.split('(').next().unwrap_or(written).to_ascii_lowercase();
+    of_kind || ["optimizer", "scheduler", "loss", "criterion"].iter().any(|word| name.ends_with(word))
 }
 
-/// Whether the wrapper only serves names of weights that begin with `module.`: until its name is bound anew, weights are
-/// loaded into it and its parts taken out.
-fn only_loads<'a>(facts: &Facts<'a>, wrapping: &Call<'a>) -> bool {
-    let Some(name) = facts.bound_name(wrapping) else { return false };
-    let end = wrapping.node.end();
-    let own = facts.binds_of(name).filter(|bind| bind.at.function == wrapping.at.function);
-    let next = own.filter(|bind| bind.target.start() >= end).map(|bind| bind.target.start()).min();
-    // `model = model.module`: the right-hand side is read before the name is bound.
-    let rebinding =
-        |found: &Use<'_>| found.stmt.start() <= next.unwrap_or(end) && found.stmt.end() > next.unwrap_or(end);
-    let uses = uses_in(facts.body_around(&wrapping.at), name);
-    let own = |found: &&Use<'_>| {
-        found.name.start() >= end && (next.is_none_or(|next| found.name.start() < next) || rebinding(found))
+/// Whether the name says that the model runs beside what is trained: it has no gradients to gather.
+fn is_beside(model: &str) -> bool {
+    let beside = ["teacher", "vgg", "extractor", "perceptual", "lpips"];
+    let is_part = |word: &str| {
+        matches!(word, "ref" | "reference" | "ema" | "criterion" | "criterions" | "criteria" | "loss" | "losses")
     };
-    let attribute = |found: &Use<'a>| match found.around.first() {
-        Some(Expr::Attribute(part)) => Some(part.attr.as_str()),
-        _ => None,
-    };
-    let parts: Vec<Option<&str>> = uses.iter().filter(own).map(attribute).collect();
-    let harmless = ["load_state_dict", "module", "eval", "to", "cuda"];
-    parts.contains(&Some("module")) && parts.iter().all(|part| part.is_some_and(|name| harmless.contains(&name)))
+    is_reference_name(model)
+        || beside.iter().any(|word| model.contains(word))
+        || model.split(|c: char| !c.is_alphanumeric()).any(is_part)
+}
+
+/// Whether every loader of the file gives one sample at a time: there is nothing to scatter, and one card runs alone.
+fn is_fed_one_by_one(facts: &Facts<'_>) -> bool {
+    let mut loaders = facts.calls_named("DataLoader").peekable();
+    let one = |call: &Call<'_>| call.keyword("batch_size").is_some_and(|size| facts.is_always(size, 1));
+    loaders.peek().is_some() && loaders.all(one)
+}
+
+/// Whether a function makes the model again from a file and returns it, with no optimizer: what for, is not in view.
+fn only_loads(facts: &Facts<'_>, wrapping: &Call<'_>) -> bool {
+    let own = |call: &&Call<'_>| call.at.function == wrapping.at.function;
+    let loads = facts.calls_named("load_state_dict").filter(own).any(|call| call.at.order > wrapping.at.order);
+    let returns = facts.returns().iter().any(|found| found.at.function == wrapping.at.function);
+    let optimizes = facts.calls().iter().filter(own).any(|call| facts.written(&*call.node.func).contains("optim"));
+    wrapping.at.function.is_some() && loads && returns && !optimizes && !goes_back_in(facts, wrapping)
+}
+
+fn goes_back_in(facts: &Facts<'_>, wrapping: &Call<'_>) -> bool {
+    facts.effects_of(Effect::Backward, wrapping.at.function).next().is_some()
 }
 
 /// Whether the model is wrapped in a function that only evaluates: no loss and no gradients to gather.
@@ -301,24 +413,7 @@ fn evaluates(facts: &Facts<'_>, wrapping: &Call<'_>) -> bool {
     let switched = wrapping.at.function.is_some()
         && facts.calls_named("eval").filter(own).any(|call| call.at.order > wrapping.at.order)
         && !facts.calls_named("train").any(|call| own(&call));
-    let goes_back = facts.effects_of(Effect::Backward, wrapping.at.function).next().is_some();
-    !goes_back && !name.contains("train") && (by_name || switched)
-}
-
-/// Whether the wrapped model is called, and only where no gradients are recorded: features for another one's training.
-fn only_runs_without_grad(facts: &Facts<'_>, wrapping: &Call<'_>) -> bool {
-    let Some(Stmt::Assign(assign)) = facts.statement(wrapping.at.stmt).map(|found| found.node) else { return false };
-    let [target] = assign.targets.as_slice() else { return false };
-    let name = facts.written(target);
-    let mut passes = facts.calls().iter().filter(|call| facts.written(&*call.node.func) == name).peekable();
-    // Handed to a function, returned or optimized, it may be trained out of sight.
-    let handed_on = facts.calls().iter().any(|call| {
-        let given = call.node.arguments.args.iter().any(|arg| facts.written(arg) == name);
-        let optimized = facts.written(&*call.node.func) == format!("{name}.parameters");
-        call.node.range() != wrapping.node.range() && (given || optimized)
-    });
-    let returned = facts.returns().iter().any(|found| facts.written(found.expr).contains(name));
-    passes.peek().is_some() && passes.all(|pass| pass.at.grad.is_off()) && !handed_on && !returned
+    !goes_back_in(facts, wrapping) && !name.contains("train") && (by_name || switched)
 }
 
 /// A backward pass, or an optimizer made, in the file; not a pass that is over when the model is wrapped.
@@ -334,7 +429,28 @@ fn trains<'f, 'a>(facts: &'f Facts<'a>, wrapping: &Call<'_>) -> Option<&'f Call<
     if passes.peek().is_none() {
         return facts.calls().iter().find(|call| call.result.kind == Kind::Optimizer);
     }
-    passes.find(|call| !is_over(&call.at) && !is_called_before(call.at.function))
+    let passes: Vec<&Call<'a>> =
+        passes.filter(|call| !is_over(&call.at) && !is_called_before(call.at.function)).collect();
+    // The nearest one is the likeliest to be of this model.
+    let here = |call: &&&Call<'a>| call.at.function == wrapping.at.function;
+    let class = facts.class_around(&wrapping.at);
+    let beside = |call: &&&Call<'a>| class.is_some() && facts.class_around(&call.at) == class;
+    passes.iter().find(here).or_else(|| passes.iter().find(beside)).or(passes.first()).copied()
+}
+
+/// Whether the function that wraps returns another number of things than all of its calls unpack: none gets past that.
+fn is_unpacked_wrongly(facts: &Facts<'_>, wrapping: &Call<'_>) -> bool {
+    let parts = |expr: &Expr| expr.as_tuple_expr().map(|tuple| tuple.elts.len());
+    let mut returned = facts.returns().iter().filter(|found| found.at.function == wrapping.at.function);
+    let (Some(only), None) = (returned.next(), returned.next()) else { return false };
+    let Some(given) = parts(only.expr).filter(|_| wrapping.at.function.is_some()) else { return false };
+    let means_it = |call: &&Call<'_>| matches!(call.callee, Callee::Project(id) if facts.is_own(id) && Some(id.index) == wrapping.at.function);
+    let taken = facts.calls().iter().filter(means_it).map(|call| match facts.statement(call.at.stmt)?.node {
+        Stmt::Assign(assign) => assign.targets.first().and_then(parts),
+        _ => None,
+    });
+    let taken: Vec<Option<usize>> = taken.collect();
+    !taken.is_empty() && taken.iter().all(|taken| taken.is_some_and(|taken| taken != given))
 }
 
 /// Whether the devices come from an option that names one: with that, the model is called as it is.
@@ -347,7 +463,39 @@ fn is_single_unless_told(facts: &Facts<'_>, call: &Call<'_>) -> bool {
     name.is_some_and(|name| facts.defaults_of(name).any(one))
 }
 
-/// Whether it is told to use one device.
-fn is_single(call: &Call<'_>) -> bool {
-    matches!(call.keyword("device_ids").or_else(|| call.arg(1)), Some(Expr::List(list)) if list.elts.len() == 1)
+/// Whether there is one device: told so, the only one in sight, or the branch for one.
+fn is_single(facts: &Facts<'_>, call: &Call<'_>) -> bool {
+    let one = |expr: &Expr| matches!(expr, Expr::List(list) if list.elts.len() == 1);
+    let devices = call.keyword("device_ids").or_else(|| call.arg(1));
+    let told = devices.is_some_and(|devices| {
+        let bound = last_name(devices).map(|name| facts.given_at(name, &call.at)).unwrap_or_default();
+        one(devices) || !bound.is_empty() && bound.into_iter().all(one)
+    });
+    let branch = facts.blocks_around(&call.at).any(|(_, block)| match block.kind {
+        BlockKind::If(Some(test)) => counts_devices(facts, test, CmpOp::Eq),
+        BlockKind::Else(test) => counts_devices(facts, test, CmpOp::Gt),
+        _ => false,
+    });
+    told || branch || sees_one_device(facts)
+}
+
+/// `n_gpu == 1`, `len(devices) > 1`.
+fn counts_devices(facts: &Facts<'_>, test: &Expr, by: CmpOp) -> bool {
+    let Expr::Compare(compare) = test else { return false };
+    let ([op], [right]) = (&*compare.ops, &*compare.comparators) else { return false };
+    let counted = facts.written(&*compare.left).to_ascii_lowercase();
+    *op == by && is_number(right, 1) && ["gpu", "device", "cuda"].iter().any(|word| counted.contains(word))
+}
+
+/// Whether the file shows itself one card: `os.environ["CUDA_VISIBLE_DEVICES"] = "0"`.
+fn sees_one_device(facts: &Facts<'_>) -> bool {
+    let shown = facts.statements().iter().filter_map(|found| match found.node {
+        Stmt::Assign(assign) => match assign.targets.as_slice() {
+            [Expr::Subscript(item)] if string_of(&item.slice) == Some("CUDA_VISIBLE_DEVICES") => Some(&*assign.value),
+            _ => None,
+        },
+        _ => None,
+    });
+    let mut shown = shown.peekable();
+    shown.peek().is_some() && shown.all(|value| string_of(value).is_some_and(|text| text.trim().parse::<u32>().is_ok()))
 }

@@ -86,6 +86,24 @@ import torch
 
 turns = itertools.cycle(train_loaders)
 ",
+        "\
+import itertools
+import torch
+
+def train(train_loader, steps):
+    turns = itertools.cycle(train_loader)
+    for step in range(steps):
+        train_loader = next(turns)
+        for x, y in train_loader:
+            learn(x, y)
+",
+        "\
+import itertools
+import torch
+
+def pairs(source_loader, target_loader):
+    return list(zip(itertools.cycle(source_loader), target_loader))
+",
     ],
     check,
 };
@@ -97,10 +115,13 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         if !facts.goes_over_loader(argument, call) || plural || is_cut_short(facts, call) {
             continue;
         }
+        if gives_loaders(facts, call) || is_listed(facts, call) {
+            continue;
+        }
         let text = facts.written(argument);
         let finding =
-            report.add(call, format!("`cycle` keeps every batch of `{text}` after the first pass and replays them"));
-        finding.because(argument, "a data loader: its batches are copied into a list that is never freed");
+            report.add(call, format!("`cycle` keeps every batch of `{text}` as long as it lives, to replay them"));
+        finding.because(argument, "a data loader: each of its batches goes into a list of the cycle's own");
         if let Expr::Attribute(callee) = &*call.node.func {
             let module = facts.written(&*callee.value).to_owned();
             let edits = vec![
@@ -110,6 +131,24 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             finding.unsafe_fix("Start the loader again instead", edits);
         }
     }
+}
+
+/// Whether the items are loaders themselves: `loader = next(turns)`, or a name that says so.
+fn gives_loaders(facts: &Facts<'_>, call: &Call<'_>) -> bool {
+    let is_loader = |name: &str| name.to_ascii_lowercase().ends_with("loader");
+    let Some(name) = facts.bound_name(call) else { return false };
+    let taken = facts
+        .calls_to("next")
+        .any(|next| next.arg(0).and_then(last_name) == Some(name) && facts.bound_name(next).is_some_and(is_loader));
+    name.to_ascii_lowercase().ends_with("loaders") || taken
+}
+
+/// Whether all batches are put into a list anyway, which outlives the cycle: `list(zip(cycle(loader), other))`.
+fn is_listed(facts: &Facts<'_>, call: &Call<'_>) -> bool {
+    let around = facts.around(call);
+    around
+        .iter()
+        .any(|expr| matches!(expr, Expr::Call(list) if matches!(last_name(&list.func), Some("list" | "tuple"))))
 }
 
 /// Whether only the first few items are taken at once: `islice(cycle(loader), 10)`.

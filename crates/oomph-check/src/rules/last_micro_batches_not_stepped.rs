@@ -7,6 +7,7 @@ use crate::python::ast::{CmpOp, Operator, UnaryOp};
 use crate::python::{Expr, Ranged, Stmt};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::uses::{last_name, string_of};
 
 pub(super) static RULE: Rule = Rule {
     name: "last-micro-batches-not-stepped",
@@ -221,8 +222,40 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
                 &modulo.range(),
                 format!("The last batches of `{iterated}` get no step unless the very last one meets this condition"),
             )
+            .level(if steps_always(facts, modulo) { Level::Info } else { Level::Warning })
             .because(backward, "every batch adds its gradients")
             .because(step, "the only step, under this condition, and none follows the loop");
+    }
+}
+
+/// Whether the accumulation is an option that is one unless told otherwise: then every batch steps.
+fn steps_always(facts: &Facts<'_>, test: &Expr) -> bool {
+    let every = match test {
+        Expr::UnaryOp(not) => period(&not.operand),
+        Expr::Compare(compare) => period(&compare.left).or_else(|| compare.comparators.first().and_then(period)),
+        other => period(other),
+    };
+    let counted = || match test {
+        // `waiting == every`.
+        Expr::Compare(compare) => compare.comparators.first(),
+        _ => None,
+    };
+    every.or_else(counted).and_then(setting_name).is_some_and(|name| facts.is_set_to(name, 1))
+}
+
+/// The `n` of `i % n`.
+fn period(expr: &Expr) -> Option<&Expr> {
+    match expr {
+        Expr::BinOp(node) if node.op == Operator::Mod => Some(&node.right),
+        _ => None,
+    }
+}
+
+/// The name of a setting: `n`, `args.n`, `config["n"]`.
+fn setting_name(expr: &Expr) -> Option<&str> {
+    match expr {
+        Expr::Subscript(node) => string_of(&node.slice),
+        other => last_name(other),
     }
 }
 

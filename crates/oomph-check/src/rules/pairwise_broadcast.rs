@@ -4,10 +4,10 @@ use crate::analysis::events::Call;
 use crate::facts::Facts;
 use crate::finding::Level;
 use crate::python::ast::Operator;
-use crate::python::{Expr, Ranged, count_reads};
+use crate::python::{Expr, Ranged, count_reads, root_name};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
-use crate::uses::is_number;
+use crate::uses::{is_number, whole_number};
 
 pub(super) static RULE: Rule = Rule {
     name: "pairwise-broadcast",
@@ -94,6 +94,13 @@ def offsets(a, b):
     return a[:, None] - b[None]
 ",
         "\
+import torch
+
+def farthest(points):
+    tried = torch.rand((20, 2))
+    return ((points[:, None, :] - tried[None, :, :]) ** 2).sum(dim=2).min(0).values.argmax()
+",
+        "\
 import numpy as np
 
 def distances(a, b):
@@ -131,11 +138,12 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         };
         let named = differences.and_then(|expr| only_reduced(facts, call, expr));
         let Some(pair) = named.or(differences).and_then(all_pairs) else { continue };
-        if !last || is_small(facts, pair) || is_numpy(facts, call) {
+        if !last || is_small(facts, pair) || is_numpy(facts, call) || is_of_few_rows(facts, pair, call) {
             continue;
         }
         report
             .add(call, "All pairs are subtracted into one N x M x D tensor to get N x M distances")
+            .level(if prepares_samples(facts, call) { Level::Info } else { Level::Warning })
             .because(pair, "this has every pair and every coordinate");
     }
 }
@@ -209,6 +217,32 @@ fn new_axis(expr: &Expr) -> Option<u64> {
 fn is_small(facts: &Facts<'_>, pair: &Expr) -> bool {
     let text = facts.written(&pair.range()).to_ascii_lowercase();
     ["xy", "[:2]", ":2]", "box", "cent", "anchor", "corner", "offset"].iter().any(|word| text.contains(word))
+}
+
+/// Whether one side is made with a few rows in plain sight: `torch.rand((20, 2))`.
+fn is_of_few_rows(facts: &Facts<'_>, pair: &Expr, call: &Call<'_>) -> bool {
+    const FEW: u64 = 128;
+    let Expr::BinOp(node) = pair else { return false };
+    [&node.left, &node.right].into_iter().filter_map(|side| root_name(side)).any(|name| {
+        facts.binds_of(name).filter(|bind| bind.at.function == call.at.function).any(|bind| {
+            let Some(value) = bind.value_expr else { return false };
+            facts.calls_under("torch.").filter(|made| value.range().contains_range(made.range())).any(|made| {
+                let rows = match made.arg(0) {
+                    Some(Expr::Tuple(sizes)) => sizes.elts.first().and_then(whole_number),
+                    Some(first) if made.node.arguments.args.len() > 1 => whole_number(first),
+                    _ => None,
+                };
+                matches!(made.name, "rand" | "randn" | "zeros" | "ones" | "empty" | "randint")
+                    && rows.is_some_and(|rows| rows <= FEW)
+            })
+        })
+    })
+}
+
+/// Whether this prepares one sample at a time, on the CPU: a handful of candidates, not a cloud of points.
+fn prepares_samples(facts: &Facts<'_>, call: &Call<'_>) -> bool {
+    let class = facts.class_around(&call.at).map(|class| &facts.outline().classes[class.index as usize]);
+    class.is_some_and(|class| class.node.name.ends_with("Processing"))
 }
 
 fn is_numpy(facts: &Facts<'_>, call: &Call<'_>) -> bool {

@@ -280,11 +280,26 @@ fn misspelt_attribute(facts: &Facts<'_>, report: &mut Report, misspelt: &str, bi
         .is_some_and(|owner| owner.is_tensor() && owner.graph == Graph::No && !owner.has(Flags::LEAF));
     let harmless = harmless || is_frozen_anyway(facts, target);
     let cost = if harmless { "it needs no gradients, but not for that" } else { "nothing is frozen by it" };
-    report
-        .add(target, format!("`{text}` makes a new attribute that torch never reads: {cost}"))
-        .level(if harmless { Level::Info } else { Level::Error })
-        .because(&target.attr, "the attribute is called `requires_grad`")
-        .unsafe_fix("Spell it `requires_grad`", vec![Edit::replace(target.attr.range(), "requires_grad")]);
+    let does = if misspelt == "requires_grad_" {
+        "only hides a method"
+    } else {
+        "makes a new attribute that torch never reads"
+    };
+    let finding = report.add(target, format!("`{text} = ...` {does}: {cost}"));
+    finding.level(if harmless { Level::Info } else { Level::Error });
+    if bind.owner.as_ref().is_some_and(|owner| owner.is_tensor() || owner.has(Flags::LEAF)) {
+        finding
+            .because(&target.attr, "the attribute is called `requires_grad`")
+            .unsafe_fix("Spell it `requires_grad`", vec![Edit::replace(target.attr.range(), "requires_grad")]);
+        return;
+    }
+    // It may be a module, where `requires_grad` would be as idle.
+    finding.because(&target.attr, "`requires_grad_(False)` is what freezes a parameter, or all of a module");
+    if let Some(value) = bind.value_expr {
+        let whole = TextRange::new(target.attr.start(), value.end());
+        let call = format!("requires_grad_({})", facts.written(value));
+        finding.unsafe_fix("Call `requires_grad_`", vec![Edit::replace(whole, call)]);
+    }
 }
 
 /// `setattr(p, "require_grad", False)`: the same slip in a string.

@@ -19,3 +19,13 @@ def score(model, images, size):
         out.append(model(images[i:i + size].cuda()).cpu())
         torch.cuda.empty_cache()  # <-
     return torch.cat(out)
+# ---
+import torch
+
+def reconstruct(model, use_gpu, loader):
+    model.eval()
+    with torch.no_grad():
+        for x in loader:
+            draw(model(x).cpu())
+            if use_gpu:
+                torch.cuda.empty_cache()  # <-

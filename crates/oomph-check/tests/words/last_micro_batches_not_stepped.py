@@ -30,3 +30,19 @@ class T:
                 self.scaler.step(self.opt)
                 self.scaler.update()
                 self.opt.zero_grad()
+# ---
+import argparse
+import torch
+
+def train(args, model, loader, optimizer):
+    for step, (x, y) in enumerate(loader):
+        loss = torch.nn.functional.cross_entropy(model(x), y) / args.accumulation_steps
+        loss.backward()
+        if (step + 1) % args.accumulation_steps == 0:  # <-
+            optimizer.step()
+            optimizer.zero_grad()
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--accumulation_steps", type=int, default=4)
+    return parser.parse_args()

@@ -346,3 +346,46 @@ import torch
 def mix(a, b, probability):
     use = torch.tensor(np.random.rand(len(a))).cuda() < probability
     return a * use.view(-1, 1) + b * ~use.view(-1, 1)
+# ---
+import argparse
+import torch
+
+def train(args, model, loader, optimizer):
+    for step, (x, y) in enumerate(loader):
+        loss = torch.nn.functional.cross_entropy(model(x), y) / args.accumulation_steps
+        loss.backward()
+        if (step + 1) % args.accumulation_steps == 0:
+            optimizer.step()
+            optimizer.zero_grad()
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--accumulation_steps", type=int, default=1)
+    return parser.parse_args()
+# ---
+import torch
+
+def reconstruct(model, cfg, loader):
+    model.eval()
+    with torch.no_grad():
+        for x in loader:
+            draw(model(x.cuda()).cpu())
+            if cfg.REDUCE_GPU_MEM:
+                torch.cuda.empty_cache()
+# ---
+import torch
+
+def load_saved(path):
+    saved = torch.load(path, map_location="cpu")
+    model = torch.nn.DataParallel(build(saved["name"])).cuda()
+    model.load_state_dict(saved["weights"])
+    return model, saved["epoch"]
+
+def optimizer_for(model):
+    return torch.optim.SGD(model.parameters(), lr=0.1)
+# ---
+import torch
+
+class CandidateProcessing:
+    def pad(self, coords, others):
+        return torch.sqrt(torch.sum((coords[:, None, :] - others[None, :, :]) ** 2, dim=2)).min(0).values
