@@ -115,8 +115,8 @@ impl Grid {
         }
         let level = self.slowed(match self.tile_bytes {
             0..=SMALL_TILE_BYTES => 26,
-            0..=32_768 => 18,
-            0..=65_536 => 13,
+            16_385..=32_768 => 18,
+            32_769..=65_536 => 13,
             _ => 9,
         });
         let cost = |parts: u64| self.steps.div_ceil(parts) + level * u64::from(parts.next_power_of_two().ilog2());
@@ -192,7 +192,7 @@ mod tests {
         &crate::card::cards()[0]
     }
 
-    /// Convolutions of a ResNet-50 at batch 32, of a U-Net at batch 8 and of an EfficientNet at batch 24: copies of tensors,
+    /// Convolutions of a ResNet-50 at batch 32, of a U-Net at batch 8 and of an `EfficientNet` at batch 24: copies of tensors,
     /// product, knobs, without a card, on an H200.
     #[test]
     fn workspaces_are_those_of_a_card() {
