@@ -23,6 +23,7 @@ mod lookup;
 mod methods;
 pub mod names;
 pub mod outline;
+mod recording;
 mod run;
 pub(crate) mod saving;
 mod stmts;

@@ -7,6 +7,7 @@ mod functions;
 mod keeping;
 mod places;
 mod reach;
+mod recording;
 mod training;
 
 pub use training::is_reference_name;

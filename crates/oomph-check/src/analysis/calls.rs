@@ -300,6 +300,7 @@ impl<'a> Walker<'a, '_> {
         // A module of the project that only drives others records what they record.
         let records = summary.as_ref().is_none_or(|summary| summary.forwards || summary.returns.graph >= Graph::Likely);
         self.f.summary.forwards |= records && self.f.grad == GradMode::On;
+        self.f.summary.forwards_off |= records && self.f.grad != GradMode::On;
         if let Some(summary) =
             summary.filter(|summary| summary.returns.kind != Kind::Unknown && summary.returns.kind != Kind::None)
         {
@@ -346,6 +347,7 @@ impl<'a> Walker<'a, '_> {
         mine.steps_batch |= summary.steps_batch && once;
         mine.zeroes_grad |= summary.zeroes_grad;
         mine.forwards |= summary.forwards && self.f.grad == GradMode::On;
+        mine.forwards_off |= summary.forwards_off || summary.forwards && self.f.grad != GradMode::On;
         mine.moves_to_cuda |= summary.moves_to_cuda;
         if summary.empties_cache {
             self.empties_cache();

@@ -121,11 +121,3 @@ pub(super) fn frozen_in(node: &StmtFor) -> Option<&str> {
     });
     last_name(&method.value).filter(|_| over && sets)
 }
-
-/// Whether a call takes something out of recording, or may: `Variable(x, volatile=True)`, `to_var(x, volatile=test)`.
-pub(super) fn is_volatile(call: &ExprCall) -> bool {
-    call.arguments.keywords.iter().any(|keyword| {
-        let named = keyword.arg.as_ref().is_some_and(|arg| arg.as_str() == "volatile");
-        named && !matches!(&keyword.value, Expr::BooleanLiteral(literal) if !literal.value)
-    })
-}

@@ -21,11 +21,50 @@ impl Tables<'_> {
         closure(vec![file], importers)
     }
 
+    /// The files next to one: those it imports, those that import it, and what these import.
+    #[must_use]
+    pub fn files_around(&self, file: u32) -> Vec<u32> {
+        let imported = self.imported.get_or_init(|| self.import_graph());
+        let importers = imported.iter().enumerate().filter(|(_, imports)| imports.contains(&file));
+        let mut found: Vec<u32> =
+            importers.flat_map(|(of, imports)| imports.iter().copied().chain([of as u32])).collect();
+        found.extend(imported[file as usize].iter().copied().chain([file]));
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
     /// Whether another file of the project imports this one.
     #[must_use]
     pub fn is_imported(&self, file: u32) -> bool {
         let imported = self.imported.get_or_init(|| self.import_graph());
         imported.iter().enumerate().any(|(of, imports)| of != file as usize && imports.contains(&file))
+    }
+
+    /// The file a name of several parts means where a script puts a folder on the path: `core.engine` is
+    /// `lib/core/engine.py`. Of several the nearest, if one is.
+    pub(super) fn find_on_path(&self, name: &str, from: u32, candidates: &[u32]) -> Option<u32> {
+        if !name.contains('.') {
+            return None;
+        }
+        let here = &self.outlines[from as usize].module;
+        let far = |file: u32| {
+            let before = self.outlines[file as usize].module.strip_suffix(name)?.strip_suffix('.')?;
+            let shared = before.split('.').zip(here.split('.')).take_while(|(theirs, mine)| theirs == mine).count();
+            Some((before.split('.').count() - shared, shared))
+        };
+        // The fewest folders apart from those around both, then the most of these.
+        let mut found: Vec<_> = candidates
+            .iter()
+            .filter(|file| **file != from)
+            .filter_map(|&file| far(file).map(|(apart, shared)| (apart, usize::MAX - shared, file)))
+            .collect();
+        found.sort_unstable();
+        match found[..] {
+            [(_, _, only)] => Some(only),
+            [first, second, ..] if (first.0, first.1) != (second.0, second.1) => Some(first.2),
+            _ => None,
+        }
     }
 
     fn import_graph(&self) -> Vec<Vec<u32>> {

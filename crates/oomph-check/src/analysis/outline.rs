@@ -3,6 +3,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::freezing::{self, Freezing};
+use super::recording;
 use super::saving::Saving;
 use crate::python::ast::visitor::source_order::{SourceOrderVisitor, walk_expr, walk_stmt};
 use crate::python::ast::{ExprCall, StmtClassDef, StmtFunctionDef};
@@ -88,6 +89,10 @@ pub struct FunctionDef<'a> {
     pub parent: Option<u32>,
     /// Whether `yield` is in its body.
     pub is_generator: bool,
+    /// Whether it switches recording on or off for some of what it does: `with torch.set_grad_enabled(not eval):`.
+    pub switches: bool,
+    /// Whether it differentiates: `torch.autograd.grad(...)`.
+    pub differentiates: bool,
 }
 
 /// A class.
@@ -321,7 +326,14 @@ impl<'a> Look<'a> {
     fn function(&mut self, node: &'a StmtFunctionDef) {
         let index = self.outline.functions.len() as u32;
         self.outline.by_start.insert(node.range().start().to_u32(), index);
-        let function = FunctionDef { node, class: self.class, parent: self.function, is_generator: false };
+        let function = FunctionDef {
+            node,
+            class: self.class,
+            parent: self.function,
+            is_generator: false,
+            switches: false,
+            differentiates: false,
+        };
         self.outline.functions.push(function);
         if let Some(class) = self.class {
             // A property's setter has the getter's name: the first one counts.
@@ -381,6 +393,21 @@ impl<'a> Look<'a> {
         }
     }
 
+    /// What a call says about recording.
+    fn note_recording(&mut self, call: &ExprCall) {
+        if recording::is_volatile(call) {
+            self.outline.volatile.insert(self.function);
+        }
+        let (switches, differentiates) = (recording::switches(call), recording::differentiates(call));
+        let mut function = self.function.filter(|_| switches || differentiates);
+        while let Some(index) = function {
+            let found = &mut self.outline.functions[index as usize];
+            found.switches |= switches;
+            found.differentiates |= differentiates;
+            function = found.parent;
+        }
+    }
+
     /// `getattr(model, name)`: any attribute may be meant. Settings and libraries are read so too.
     fn note_computed_read(&mut self, call: &ExprCall) {
         let [Expr::Name(on), name, ..] = &*call.arguments.args else { return };
@@ -419,9 +446,7 @@ impl<'a> SourceOrderVisitor<'a> for Look<'a> {
     fn visit_expr(&mut self, expr: &'a Expr) {
         match expr {
             Expr::Call(call) => {
-                if freezing::is_volatile(call) {
-                    self.outline.volatile.insert(self.function);
-                }
+                self.note_recording(call);
                 self.outline.frozen.extend(freezing::frozen_by(call));
                 self.note_computed_read(call);
                 self.call(call);

@@ -93,6 +93,8 @@ pub struct Summary {
     pub zeroes_before: bool,
     /// Whether it runs a forward pass under grad.
     pub forwards: bool,
+    /// Whether it runs one without, or may: what it is given decides.
+    pub forwards_off: bool,
     /// Whether it moves something to the GPU.
     pub moves_to_cuda: bool,
     /// Whether it empties the allocator's cache whenever it runs.
@@ -114,6 +116,7 @@ impl Default for Summary {
             zeroes_grad: false,
             zeroes_before: false,
             forwards: false,
+            forwards_off: false,
             moves_to_cuda: false,
             empties_cache: false,
             keeps: Vec::new(),
@@ -451,7 +454,8 @@ impl<'a> Tables<'a> {
             let Some(before) = module.strip_suffix(name) else { return false };
             before.is_empty() || before.ends_with('.') && here.starts_with(before)
         };
-        candidates.iter().filter(|file| **file != from).find(fits).copied()
+        let near = candidates.iter().filter(|file| **file != from).find(fits).copied();
+        near.or_else(|| self.find_on_path(name, from, candidates))
     }
 
     /// The class a full name means, seen from a file.

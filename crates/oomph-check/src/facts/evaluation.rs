@@ -3,7 +3,6 @@
 use super::{Effect, Facts};
 use crate::analysis::events::{At, Bind, Call, Callee};
 use crate::analysis::value::{Flags, Graph, Kind, Value};
-use crate::python::ast::visitor::source_order::{SourceOrderVisitor, walk_body, walk_expr};
 use crate::python::{Expr, Ranged, Stmt, root_name};
 use crate::uses::last_name;
 
@@ -11,22 +10,31 @@ impl<'a> Facts<'a> {
     /// Whether the function a point is in is evaluation, by its name or because it switches a module to `eval()`.
     #[must_use]
     pub fn looks_like_evaluation(&self, at: &At) -> bool {
+        self.is_called_evaluation(at) || self.eval_call(at).is_some()
+    }
+
+    /// Whether the function a point is in is evaluation by its name.
+    #[must_use]
+    pub fn is_called_evaluation(&self, at: &At) -> bool {
         let name = self.function_name(at).to_ascii_lowercase();
         let words = ["eval", "valid", "predict", "infer", "extract_feat", "get_feat"];
         let whole_words =
             |word: &str| matches!(word, "val" | "dev" | "calibrate" | "estimate" | "perplexity" | "score");
         // `test_dataloader` is a test of a loader; `test`, `test_epoch` and `run_test` are evaluation.
         let tests = name == "test" || name.ends_with("_test") || name.starts_with("test_") && name.contains("epoch");
-        let by_name = (tests || words.iter().any(|word| name.contains(word)) || name.split('_').any(whole_words))
-            && !name.contains("train");
-        by_name || self.eval_call(at).is_some()
+        let named = tests || words.iter().any(|word| name.contains(word)) || name.split('_').any(whole_words);
+        named && !name.contains("train")
     }
 
-    /// Whether code for a torch before 0.4 switches recording off by `volatile=True` somewhere in the file: what is fed
-    /// to a model elsewhere in it may be so too.
+    /// The call that switches the module of a forward pass to evaluation before it in the same function, or another one.
     #[must_use]
-    pub fn uses_volatile(&self) -> bool {
-        !self.outline().volatile.is_empty()
+    pub fn eval_before(&self, forward: &Call<'a>) -> Option<&Call<'a>> {
+        let last = self.eval_call(&forward.at)?;
+        let own = self.calls_named("eval").filter(|eval| {
+            let before = eval.at.function == last.at.function && eval.at.order <= last.at.order;
+            before && eval.node.arguments.is_empty() && self.is_eval_of(eval, forward)
+        });
+        Some(own.last().unwrap_or(last))
     }
 
     /// The call that switches a module to evaluation before a point of the same function.
@@ -176,23 +184,6 @@ impl<'a> Facts<'a> {
             _ => &[],
         };
         receiver.into_iter().chain(targets).map(|expr| self.source.slice(expr.range()))
-    }
-
-    /// Whether the module's own `forward` may switch gradients off: `if mode == "inference": with torch.no_grad(): ...`.
-    #[must_use]
-    pub fn switches_itself_off(&self, forward: &Call<'a>) -> bool {
-        struct Search(bool);
-        impl<'n> SourceOrderVisitor<'n> for Search {
-            fn visit_expr(&mut self, expr: &'n Expr) {
-                self.0 |= matches!(last_name(expr), Some("no_grad" | "inference_mode" | "set_grad_enabled"));
-                walk_expr(self, expr);
-            }
-        }
-        let class = self.binds_seen(&forward.node.func, &forward.at).iter().find_map(|bind| bind.value.class);
-        let Some(id) = class.and_then(|class| self.tables().method(class, "forward")) else { return false };
-        let mut search = Search(false);
-        walk_body(&mut search, &self.function_def(id).node.body);
-        search.0
     }
 
     /// Whether a function takes plain data out of what a forward pass made: classes, numbers, lists.

@@ -254,9 +254,6 @@ class Lit(L.LightningModule):
 };
 
 fn check(facts: &Facts<'_>, report: &mut Report) {
-    if facts.uses_volatile() {
-        return;
-    }
     let mut seen = Vec::new();
     for call in facts.calls() {
         if !is_forward_with_graph(facts, call) || facts.kind_at(&call.at) == FunctionKind::Forward {
@@ -266,8 +263,8 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         if seen.contains(&batches.block) || facts.is_unit_test(&call.at) || facts.is_called_from_elsewhere(&call.at) {
             continue;
         }
-        // Without torch a network may be one of another kind.
-        if !stands_on_torch(facts) {
+        // Without torch a network may be one of another kind; before 0.4 inputs said that nothing is recorded.
+        if !stands_on_torch(facts) || facts.is_fed_volatile() {
             return;
         }
         if let Some(phase) = training_phase(facts, &batches) {
@@ -284,15 +281,15 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
                 .because(&batches.head(), "all phases run this loop, and nothing switches gradients off");
             continue;
         }
-        let lasting = facts.lasting_eval(call);
-        let evaluates = facts.looks_like_evaluation(&call.at) || lasting.is_some();
-        if !evaluates
-            || needs_gradients(facts, call, &batches)
+        let Some(eval) = evaluation(facts, call) else { continue };
+        if needs_gradients(facts, call, &batches)
             || facts.fails_with_gradients(call)
-            || facts.switches_itself_off(call)
+            || facts.callee_decides(call)
+            || facts.switches_in_loop(call, &batches)
             || facts.is_called_without_gradients(&call.at, true)
             || facts.is_frozen_by_helper(call)
             || facts.is_parameter_for_frozen(call)
+            || facts.differentiates_in_pass(call)
         {
             continue;
         }
@@ -301,16 +298,39 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         let finding = report
             .add(&batches.head(), "This evaluation loop records gradients: every forward pass keeps its activations");
         finding.because(call, "this forward pass runs with gradients recorded");
-        match facts.eval_call(&call.at).or(lasting) {
-            Some(eval) => {
+        match eval {
+            Sign::Eval(eval) => {
                 finding.because(eval, "the module is switched to evaluation, which does not switch gradients off")
             }
-            None => finding.because_if(
+            Sign::Name => finding.because_if(
                 facts.function(&call.at).map(|function| function.node.name.range()),
                 format!("`{name}` is evaluation by its name, and no backward pass runs in it"),
             ),
         };
+        // A name says little, and what a helper runs may have nothing to train.
+        if matches!((&eval, call.callee), (Sign::Name, Callee::Project(_))) {
+            finding.level(Level::Info);
+        }
         finding.safe_fix("Run the loop under `no_grad`", wrapped(facts, &batches));
+    }
+}
+
+/// What says that a loop evaluates.
+enum Sign<'f, 'a> {
+    /// The module is switched to `eval()`.
+    Eval(&'f Call<'a>),
+    /// The function is called so.
+    Name,
+}
+
+fn evaluation<'f, 'a>(facts: &'f Facts<'a>, call: &Call<'a>) -> Option<Sign<'f, 'a>> {
+    let by_name = facts.is_called_evaluation(&call.at);
+    match facts.eval_before(call).or_else(|| facts.lasting_eval(call)) {
+        // A frozen part in evaluation mode says nothing of what else runs there.
+        Some(eval) if call.callee == Callee::Module && !by_name && !facts.is_eval_of(eval, call) => None,
+        Some(eval) => Some(Sign::Eval(eval)),
+        // `predict_boxes` of a network is a part of its pass.
+        None => (by_name && !facts.class_kind(&call.at).is_module()).then_some(Sign::Name),
     }
 }
 
@@ -363,7 +383,13 @@ fn knows_phases(facts: &Facts<'_>, call: &Call<'_>, batches: &Loop<'_>) -> bool 
 fn asks_for_phase(test: &str) -> bool {
     let lower = test.to_ascii_lowercase();
     let counts = ["%", "<", ">", "step", "iter", "epoch", "batch", "freeze", "pretrain"];
-    lower.contains("train") && !counts.iter().any(|word| lower.contains(word))
+    // `train_dis` is a part of a GAN, trained in turn with another.
+    let phase = |word: &str| {
+        let bare = word.trim_start_matches("is").trim_matches('_');
+        matches!(bare, "train" | "training" | "train_mode" | "trainmode" | "do_train" | "train_phase" | "trainable")
+    };
+    let mut words = lower.split(|c: char| !c.is_alphanumeric() && c != '_');
+    words.any(phase) && !counts.iter().any(|word| lower.contains(word))
 }
 
 /// The loop over batches around a call, or over other items where a module was switched to evaluation before.
@@ -406,6 +432,12 @@ fn is_forward_with_graph(facts: &Facts<'_>, call: &Call<'_>) -> bool {
 fn needs_gradients(facts: &Facts<'_>, call: &Call<'_>, batches: &Loop<'_>) -> bool {
     const NAMES: &[&str] = &["vjp", "attack", "perturb"];
     let here = call.at.function;
+    // Attacks and adaptation go back within what they call.
+    let goes_back_inside =
+        |found: &Call<'_>| is_gradient_name(found.name) && facts.is_inside(found.at.block, batches.block);
+    if facts.calls().iter().any(goes_back_inside) {
+        return true;
+    }
     if facts.eval_call(&call.at).is_none() {
         let keeps = facts.returns().iter().any(|ret| ret.at.function == here && ret.value.holds_graph());
         return facts.uses_gradients(here, NAMES) || keeps;
@@ -420,6 +452,25 @@ fn needs_gradients(facts: &Facts<'_>, call: &Call<'_>, batches: &Loop<'_>) -> bo
         || facts.effects_in(Effect::Step, batches.block).next().is_some()
         || facts.binds_of("requires_grad").any(|bind| inside(&bind.at))
         || asks.into_iter().any(|name| facts.calls_named(name).any(|found| inside(&found.at)))
+}
+
+/// Whether a function's name says that it uses gradients: `gradient_update_parameters`, `get_adversary`, `pgd`.
+fn is_gradient_name(name: &str) -> bool {
+    const WORDS: &[&str] = &[
+        "attack",
+        "adversar",
+        "gradient",
+        "inner_loop",
+        "inner_step",
+        "saliency",
+        "grad_cam",
+        "gradcam",
+        "finetune",
+        "fine_tune",
+    ];
+    let lower = name.to_ascii_lowercase();
+    let adapts = lower.split('_').any(|word| matches!(word, "adapt" | "adaptation" | "adv" | "fgsm" | "pgd" | "maml"));
+    !lower.ends_with("loss") && (adapts || WORDS.iter().any(|word| lower.contains(word)))
 }
 
 fn wrapped(facts: &Facts<'_>, batches: &Loop<'_>) -> Vec<Edit> {

@@ -1,6 +1,6 @@
 //! `eval-mistaken-for-no-grad`: inference after `eval()`, with gradients recorded.
 
-use crate::analysis::events::{BlockKind, Call, Callee, GradMode, LoopKind};
+use crate::analysis::events::{At, BlockKind, Call, Callee, GradMode, LoopKind};
 use crate::analysis::known::has_no_parameters;
 use crate::analysis::value::{ClassId, Graph, Kind, Value};
 use crate::facts::{Facts, FunctionKind};
@@ -159,7 +159,7 @@ def test_shape():
 };
 
 fn check(facts: &Facts<'_>, report: &mut Report) {
-    if facts.is_test_file() || facts.uses_volatile() {
+    if facts.is_test_file() {
         return;
     }
     let mut seen = Vec::new();
@@ -179,6 +179,10 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             || facts.is_called_without_gradients(&call.at, true)
             || is_unpickled(facts, call)
             || is_one_layer(facts, call)
+            || is_another_since(facts, eval, call)
+            || facts.callee_decides(call)
+            || facts.is_fed_volatile()
+            || facts.differentiates_in_pass(call)
         {
             continue;
         }
@@ -200,6 +204,19 @@ fn is_recorded_forward(facts: &Facts<'_>, call: &Call<'_>) -> bool {
         && call.result.graph >= Graph::Likely
         && matches!(&*call.node.func, Expr::Name(_) | Expr::Attribute(_))
         && matches!(facts.kind_at(&call.at), FunctionKind::Plain)
+}
+
+/// Whether the name has been given another model since `eval()`: that one trains.
+fn is_another_since(facts: &Facts<'_>, eval: &Call<'_>, call: &Call<'_>) -> bool {
+    let root = root_name(&call.node.func).filter(|root| *root != "self");
+    let same = |at: &At| at.function == call.at.function && eval.at.function == call.at.function;
+    root.is_some_and(|root| {
+        facts.binds_of(root).any(|bind| {
+            let anew = bind.value_expr.is_some_and(|value| !facts.mentions_word(value.range(), root));
+            let between = bind.at.order > eval.at.order && bind.at.order < call.at.order;
+            same(&bind.at) && between && anew && bind.at.stmt != eval.at.stmt && bind.target.is_name_expr()
+        })
+    })
 }
 
 /// Whether the model comes whole out of a file, in a project that freezes models: it may have been saved frozen.

@@ -244,7 +244,8 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             continue;
         }
         let eval = evaluated(facts, module);
-        if !is_reference_name(module) && (eval.is_none() || !others_are_trained(facts, module)) {
+        let known_apart = || eval.is_some() && others_are_trained(facts, module) && !is_parameter(facts, call);
+        if !is_reference_name(module) && !known_apart() || facts.callee_decides(call) {
             continue;
         }
         report
@@ -303,6 +304,12 @@ fn trained_around<'a>(facts: &Facts<'a>, call: &Call<'a>) -> Option<TextRange> {
     let by_framework = facts.kind_at(&call.at) == FunctionKind::TrainingStep
         || facts.class_kind(&call.at) == ClassKind::Framework && facts.function_name(&call.at) == "compute_loss";
     by_framework.then_some(name)
+}
+
+/// Whether the module is handed to the function: what is trained beside it may be a part of it.
+fn is_parameter(facts: &Facts<'_>, call: &Call<'_>) -> bool {
+    let (Some(root), Some(function)) = (root_name(&call.node.func), facts.function(&call.at)) else { return false };
+    root != "self" && function.node.parameters.iter().any(|parameter| parameter.name().as_str() == root)
 }
 
 /// Whether the file's optimizers are all given the parameters of other modules by name.

@@ -1,6 +1,6 @@
 //! `no-grad-called-as-statement`: a context manager that is made and thrown away.
 
-use crate::analysis::events::{At, BlockKind};
+use crate::analysis::events::{At, BlockKind, GradMode};
 use crate::facts::Facts;
 use crate::finding::{Edit, Level, Safety};
 use crate::python::{Expr, Ranged, Stmt};
@@ -100,6 +100,21 @@ def test_rejects_devices():
         "\
 import torch
 
+class Display:
+    def run(self, frames):
+        torch.no_grad()
+        self.model.eval()
+        for frame in frames:
+            show(self.model(frame))
+
+def main():
+    display = Display()
+    with torch.no_grad():
+        display.run(frames())
+",
+        "\
+import torch
+
 def amp_works():
     try:
         torch.autocast('cuda', dtype=torch.bfloat16)
@@ -137,7 +152,9 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
     for (manager, call) in MANAGERS.iter().flat_map(|name| facts.calls_to(name).map(move |call| (name, call))) {
         let Some(statement) = facts.statement(call.at.stmt) else { continue };
         let alone = matches!(statement.node, Stmt::Expr(node) if node.value.range() == call.node.range());
-        if !alone || is_probed(facts, &call.at) {
+        // Under a `no_grad` of the caller nothing is recorded all the same.
+        let records = call.at.grad == GradMode::On && !facts.is_called_without_gradients(&call.at, false);
+        if !alone || is_probed(facts, &call.at) || effect_missed(manager) == RECORDED && !records {
             continue;
         }
         report
@@ -154,9 +171,11 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
     }
 }
 
+const RECORDED: &str = "gradients are recorded, and activations kept,";
+
 fn effect_missed(manager: &str) -> &'static str {
     match manager {
-        "torch.no_grad" | "torch.inference_mode" => "gradients are recorded, and activations kept,",
+        "torch.no_grad" | "torch.inference_mode" => RECORDED,
         "torch.enable_grad" => "gradient mode is what it was",
         "torch.autograd.graph.save_on_cpu" => "saved tensors stay on the GPU",
         _ => "everything runs in full precision",

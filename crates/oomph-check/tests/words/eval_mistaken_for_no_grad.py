@@ -24,3 +24,16 @@ def predict_image(net, image):
     net.eval()
     logits = net(image.unsqueeze(0).cuda())  # <-
     return int(logits.argmax())
+# ---
+import torch
+from torch import nn
+class Pix2Pix(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.net = nn.Sequential(nn.Conv2d(3, 8, 3), nn.ReLU(), nn.Conv2d(8, 3, 3))
+    def forward(self, data, mode):
+        return self.net(data)
+def show(image):
+    model = Pix2Pix()
+    model.eval()
+    print(model(image, mode="inference").cpu().mean())  # <-

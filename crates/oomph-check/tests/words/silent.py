@@ -389,3 +389,91 @@ import torch
 class CandidateProcessing:
     def pad(self, coords, others):
         return torch.sqrt(torch.sum((coords[:, None, :] - others[None, :, :]) ** 2, dim=2)).min(0).values
+# ---
+import torch
+def evaluate(model, loader, criterion):
+    model.eval()
+    total = 0.0
+    for support_x, support_y, query_x, query_y in loader:
+        inner = criterion(model(support_x.cuda()), support_y.cuda())
+        params = gradient_update_parameters(model, inner, step_size=0.4)
+        total += criterion(model(query_x.cuda(), params=params), query_y.cuda()).item()
+    return total
+# ---
+import torch
+def run(net, loader, opt_dis, opt_dec, train_dis, train_dec):
+    for x in loader:
+        net.train()
+        real, fake = net(x.cuda())
+        if train_dec:
+            fake.mean().backward(retain_graph=True)
+            opt_dec.step()
+        if train_dis:
+            (real - fake).mean().backward()
+            opt_dis.step()
+        opt_dis.zero_grad()
+        opt_dec.zero_grad()
+# ---
+import torch
+class Runner:
+    def __init__(self, model, evaluation, loader):
+        self.model, self.evaluation, self.loader = model, evaluation, loader
+    def eval(self):
+        for x, y in self.loader:
+            with torch.no_grad():
+                pred = self.model(x.cuda())
+            print(self.evaluation(pred, y.cuda())[0].item())
+# ---
+import torch
+from torch import nn
+class Decoder(nn.Module):
+    def __init__(self, heads):
+        super().__init__()
+        self.heads = nn.ModuleList([nn.Linear(8, 4) for _ in range(heads)])
+    def predict_boxes(self, points_loader, device):
+        total = 0.0
+        for points in points_loader:
+            total += self.heads[0](points.to(device)).sigmoid().sum().item()
+        return total
+# ---
+import torch
+class Model:
+    def __init__(self, net):
+        self.net = net
+    def run(self, x, prevent_grads=True):
+        self.net.eval()
+        if prevent_grads:
+            with torch.no_grad():
+                self.out = self.net(x)
+        else:
+            self.out = self.net(x)
+    def validate(self, loader):
+        for x, y in loader:
+            self.run(x.cuda())
+            print(self.out.argmax(1).cpu())
+# ---
+import torch
+from torch import nn
+class Pix2Pix(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.net = nn.Sequential(nn.Conv2d(3, 8, 3), nn.ReLU(), nn.Conv2d(8, 3, 3))
+    def forward(self, data, mode):
+        if mode == "generator":
+            return self.net(data)
+        with torch.no_grad():
+            return self.net(data)
+def show(image):
+    model = Pix2Pix()
+    model.eval()
+    print(model(image, mode="inference").cpu().mean())
+# ---
+import torch
+from torchvision.models import resnet18, resnet50
+def compare(image):
+    model = resnet18()
+    model.eval()
+    with torch.no_grad():
+        print(model(image).argmax(1))
+    model = resnet50()
+    print(model(image).argmax(1))
