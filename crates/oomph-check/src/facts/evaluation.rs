@@ -41,9 +41,11 @@ impl<'a> Facts<'a> {
     #[must_use]
     pub fn eval_call(&self, at: &At) -> Option<&Call<'a>> {
         let before = |call: &&Call<'a>| call.at.function == at.function && call.at.order < at.order;
+        // A base class makes nothing where another makes the model.
         let module = |call: &&Call<'a>| {
             let kind = call.receiver.as_ref().map(|value| value.kind);
-            call.node.arguments.is_empty() && matches!(kind, Some(Kind::Module | Kind::Unknown | Kind::Instance(_)))
+            call.node.arguments.is_empty()
+                && matches!(kind, Some(Kind::Module | Kind::Unknown | Kind::None | Kind::Instance(_)))
         };
         let evals = self.calls_named("eval").filter(before).filter(module).last()?;
         let back = |call: &Call<'a>| call.at.order > evals.at.order && self.is_always_before(&call.at, at);

@@ -86,8 +86,8 @@ impl<'a> Facts<'a> {
             Expr::Attribute(method) if method.attr.as_str() == "forward" => &*method.value,
             other => other,
         };
-        let bound = self.binds_seen(on, &call.at).into_iter().map(|bind| &bind.value);
-        bound.filter(|value| value.is_module()).last().or_else(|| self.given_by_callers(on, &call.at))
+        let mut bound = self.binds_seen(on, &call.at).into_iter().map(|bind| &bind.value);
+        bound.rfind(|value| value.is_module()).or_else(|| self.given_by_callers(on, &call.at))
     }
 
     /// What callers give a function for one of its parameters.
