@@ -124,7 +124,7 @@ impl<'a> Facts<'a> {
         let passes: Vec<TextRange> = self.forward_passes(value, at).collect();
         let off = |call: &Call<'a>| {
             self.fails_with_gradients(call)
-                || self.switches_itself_off(call)
+                || self.callee_decides(call)
                 || self.is_frozen_by_helper(call)
                 || self.is_parameter_for_frozen(call)
         };
