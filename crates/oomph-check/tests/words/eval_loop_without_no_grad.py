@@ -143,19 +143,3 @@ def run(net, loader, opt, mode):
             opt.step()
             opt.zero_grad()
         print(loss.item())
-# ---
-import torch
-class Basic:
-    def __init__(self, args):
-        self.args = args
-        self.model = self.build().to("cuda")
-    def build(self):
-        return None
-    def _step(self, x):
-        return self.model(x.cuda())
-    def test(self, test_loader):
-        self.model.eval()
-        preds = []
-        for x, y in test_loader:  # <-
-            preds.append(self._step(x).detach().cpu().numpy())
-        return preds
