@@ -130,7 +130,10 @@ impl<'a> Facts<'a> {
         };
         // Before torch 0.4 a helper of another file may have made the inputs `volatile`.
         let old = || self.outlines_of_process().iter().any(|outline| !outline.volatile.is_empty());
+        // A framework that runs a loop of its subclass may do so under a mode of its own.
+        let by_framework = self.loops(at).next().is_some() && self.is_called_from_elsewhere(at);
         self.goes_to_numpy(value, at)
+            || by_framework
             || old()
             || self.is_called_without_gradients(at, true)
             || self.calls().iter().filter(|call| passes.contains(&call.node.range())).any(off)

@@ -6,7 +6,7 @@ use crate::finding::{Edit, Level, Safety};
 use crate::python::{Expr, Ranged, Stmt};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
-use crate::uses::uses_in;
+use crate::uses::{Use, uses_in};
 
 pub(super) static RULE: Rule = Rule {
     name: "float64-by-accident",
@@ -245,6 +245,10 @@ fn goes_to_gpu<'a>(facts: &Facts<'a>, call: &Call<'a>) -> Option<crate::python::
     let name = facts.bound_name(moved).or_else(|| facts.bound_name(call));
     let narrowed_later = name.is_some_and(|name| {
         let uses = uses_in(facts.body_around(&call.at), name);
+        let is_compared = |found: &Use<'_>| found.around.iter().any(|outer| outer.is_compare_expr());
+        if !uses.is_empty() && uses.iter().all(is_compared) {
+            return true;
+        }
         uses.iter().any(|found| found.around.get(1).is_some_and(|outer| narrow(outer)))
     });
     (!narrowed_later).then(|| moved.range())

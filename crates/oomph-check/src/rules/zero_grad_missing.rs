@@ -1,7 +1,7 @@
 //! `zero-grad-missing`: gradients of all past batches add up.
 
 use crate::analysis::events::{Call, Callee};
-use crate::analysis::value::{Flags, Kind};
+use crate::analysis::value::{Flags, FunctionId, Kind};
 use crate::facts::{Effect, Facts, Loop};
 use crate::finding::{Level, Safety};
 use crate::python::{Ranged, TextRange};
@@ -263,6 +263,16 @@ const BY_HAND: &[&str] = &[
     "grad_zero",
 ];
 
+/// Whether the project has an optimizer of its own whose `step` clears gradients: one that is only guessed may be it.
+fn may_clear_itself(facts: &Facts<'_>) -> bool {
+    facts.tables().outlines.iter().zip(0..).any(|(outline, file)| {
+        outline.classes.iter().filter(|class| class.node.name.to_ascii_lowercase().contains("optim")).any(|class| {
+            let step = class.methods.get("step").map(|&index| FunctionId { file, index });
+            step.and_then(|step| facts.summary(step)).is_some_and(|summary| summary.zeroes_grad)
+        })
+    })
+}
+
 /// The name of an optimizer of torch that is stepped without a closure.
 fn plain_optimizer<'f>(facts: &'f Facts<'_>, step: &Call<'_>) -> Option<&'f str> {
     let receiver = step.receiver.as_ref()?;
@@ -270,8 +280,7 @@ fn plain_optimizer<'f>(facts: &'f Facts<'_>, step: &Call<'_>) -> Option<&'f str>
         value.kind == Kind::Optimizer
             && value.class.is_none()
             && (facts.name_of(value).is_some_and(|name| name.starts_with("torch.optim."))
-                || value.has(Flags::GUESSED)
-                || value.maker.is_none())
+                || (value.has(Flags::GUESSED) || value.maker.is_none()) && !may_clear_itself(facts))
     };
     let known = match receiver.kind {
         Kind::Optimizer => of_torch(receiver) && step.node.arguments.is_empty(),

@@ -345,7 +345,8 @@ import numpy as np
 import torch
 def mix(a, b, probability):
     use = torch.tensor(np.random.rand(len(a))).cuda() < probability
-    return a * use.view(-1, 1) + b * ~use.view(-1, 1)
+    drawn = torch.from_numpy(np.random.rand(len(a))).cuda()
+    return a * use.view(-1, 1) + b * (drawn < probability).view(-1, 1)
 # ---
 import argparse
 import torch
