@@ -116,8 +116,7 @@ impl Grid {
         let level = self.slowed(match self.tile_bytes {
             0..=SMALL_TILE_BYTES => 26,
             16_385..=32_768 => 18,
-            32_769..=65_536 => 13,
-            _ => 9,
+            _ => 14,
         });
         let cost = |parts: u64| self.steps.div_ceil(parts) + level * u64::from(parts.next_power_of_two().ilog2());
         // Of equals the one with more parts.
@@ -223,6 +222,8 @@ mod tests {
             (29_233_168, product(192, 48, 9, 18_816), knobs(4, 1, 2), 29_233_168, 37_753_567),
             (24_674_320, product(18_816, 64, 1, 2304), knobs(1, 5, 1), 24_674_451, 27_296_079),
             (7_225_360, product(1176, 256, 1, 1280), knobs(1, 1, 3), 7_815_419, 7_225_360),
+            (13_500_432, product(3136, 256, 1, 6912), knobs(3, 1, 2), 15_597_775, 27_132_391),
+            (7_274_512, product(256, 256, 9, 2400), knobs(0, 1, 1), 7_274_512, 11_993_407),
         ];
         for (copies, product, knobs, without, with) in cases {
             let grid = Grid::of(product, &knobs).unwrap();
