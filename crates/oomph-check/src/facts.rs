@@ -115,6 +115,8 @@ pub struct Facts<'a> {
     effects: Vec<(Effect, u32)>,
     collates: Vec<FunctionId>,
     hooks: Vec<FunctionId>,
+    /// Calls that turn tensors into arrays: `.numpy()` and the functions of numpy and scikit-learn.
+    conversions: Vec<u32>,
 }
 
 impl<'a> Facts<'a> {
@@ -132,6 +134,7 @@ impl<'a> Facts<'a> {
             effects: Vec::new(),
             collates: Vec::new(),
             hooks: Vec::new(),
+            conversions: Vec::new(),
         };
         facts.index();
         facts
@@ -145,6 +148,10 @@ impl<'a> Facts<'a> {
             self.by_name.entry(call.name).or_default().push(index as u32);
             if let Callee::External(sym) = call.callee {
                 self.by_full_name.entry(sym).or_default().push(index as u32);
+            }
+            let full_name = || self.full_name(call).unwrap_or_default();
+            if call.name == "numpy" || full_name().starts_with("numpy.") || full_name().starts_with("sklearn.") {
+                self.conversions.push(index as u32);
             }
             if call.name.ends_with("_hook") {
                 self.hooks.extend(call.values().filter_map(function_of));

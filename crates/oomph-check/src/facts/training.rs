@@ -109,12 +109,10 @@ impl<'a> Facts<'a> {
     pub fn goes_to_numpy(&self, value: &Value, at: &At) -> bool {
         let same = |other: &Value| other.holds_graph() && other.sources.sites().overlap(value.sources.sites());
         let converts = |call: &Call<'a>| {
-            let by_method = call.name == "numpy" && call.receiver.as_ref().is_some_and(same);
-            let takes =
-                || self.full_name(call).is_some_and(|name| name.starts_with("numpy.") || name.starts_with("sklearn."));
-            call.at.function == at.function && (by_method || call.values().any(same) && takes())
+            let receives = call.name == "numpy" && call.receiver.as_ref().is_some_and(same);
+            call.at.function == at.function && (receives || call.name != "numpy" && call.values().any(same))
         };
-        self.calls().iter().any(converts)
+        self.conversions.iter().any(|index| converts(&self.log.calls[*index as usize]))
     }
 
     /// Whether something says that a value kept out of training has no graph after all: torch would refuse what is done
