@@ -1,5 +1,7 @@
 //! What training does: backward passes, steps, gradients cleared, forward passes.
 
+use rustc_hash::FxHashSet;
+
 use super::{Effect, Facts};
 use crate::analysis::events::{At, Bind, Call, Callee};
 use crate::analysis::value::{BlockId, Kind, Sources, Value};
@@ -119,7 +121,7 @@ impl<'a> Facts<'a> {
     /// with it, or whoever calls the function, the model itself or a helper switches recording off.
     #[must_use]
     pub fn may_have_no_graph(&self, value: &Value, at: &At) -> bool {
-        let passes: Vec<TextRange> = self.forward_passes(value, at).collect();
+        let passes: FxHashSet<TextRange> = self.forward_passes(value, at).collect();
         let off = |call: &Call<'a>| {
             self.fails_with_gradients(call)
                 || self.callee_decides(call)
