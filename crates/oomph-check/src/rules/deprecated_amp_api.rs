@@ -269,8 +269,10 @@ fn uses(facts: &Facts<'_>) -> Vec<Use> {
         {
             found.push(used(&call.node.func, name, device, modern_call(facts, call, name, device)));
         }
+        // To ask what something is makes nothing: that does not warn, and a call has no place there.
+        let only_asks = matches!(call.name, "isinstance" | "issubclass");
         let passed = call.node.arguments.args.iter().zip(&call.args);
-        for (expr, value) in passed {
+        for (expr, value) in passed.filter(|_| !only_asks) {
             let full = if matches!(value.kind, Kind::External(_)) { facts.name_of(value) } else { None };
             if let (Some((name, device)), false) = (full.and_then(deprecated), facts.is_guarded(&call.at)) {
                 found.push(used(expr, name, device, None));

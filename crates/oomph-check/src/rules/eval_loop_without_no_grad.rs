@@ -260,7 +260,8 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             continue;
         }
         let Some(batches) = evaluation_loop(facts, call) else { continue };
-        if seen.contains(&batches.block) || facts.is_unit_test(&call.at) || facts.is_called_from_elsewhere(&call.at) {
+        let is_idle = || facts.is_unit_test(&call.at) || facts.never_runs(&call.at);
+        if seen.contains(&batches.block) || is_idle() || facts.is_called_from_elsewhere(&call.at) {
             continue;
         }
         // Without torch a network may be one of another kind; before 0.4 inputs said that nothing is recorded.

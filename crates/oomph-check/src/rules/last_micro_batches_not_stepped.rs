@@ -7,7 +7,7 @@ use crate::python::ast::{CmpOp, Operator, UnaryOp};
 use crate::python::{Expr, Ranged, Stmt};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
-use crate::uses::{last_name, string_of};
+use crate::uses::{last_name, string_of, whole_number};
 
 pub(super) static RULE: Rule = Rule {
     name: "last-micro-batches-not-stepped",
@@ -240,7 +240,8 @@ fn steps_always(facts: &Facts<'_>, test: &Expr) -> bool {
         Expr::Compare(compare) => compare.comparators.first(),
         _ => None,
     };
-    every.or_else(counted).and_then(setting_name).is_some_and(|name| facts.is_set_to(name, 1))
+    let Some(every) = every.or_else(counted) else { return false };
+    whole_number(every) == Some(1) || setting_name(every).is_some_and(|name| facts.is_set_to(name, 1))
 }
 
 /// The `n` of `i % n`.

@@ -478,3 +478,33 @@ def compare(image):
         print(model(image).argmax(1))
     model = resnet50()
     print(model(image).argmax(1))
+# ---
+import torch
+
+
+def restored(scaler, state):
+    if isinstance(scaler, torch.cuda.amp.GradScaler):
+        scaler.load_state_dict(state)
+# ---
+import torch
+
+
+def train(model, loader, optimizer, criterion):
+    for i, (x, y) in enumerate(loader):
+        loss = criterion(model(x), y)
+        loss.backward()
+        if (i + 1) % 1 == 0:
+            optimizer.step()
+            optimizer.zero_grad()
+# ---
+import torch
+
+VALID = False
+
+
+def main(loader):
+    model = torch.nn.Linear(8, 2).cuda()
+    model.eval()
+    if VALID:
+        for x, y in loader:
+            print((model(x.cuda()).argmax(1).cpu() == y).sum())
