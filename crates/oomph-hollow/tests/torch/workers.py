@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import random
 import threading
 
 import torch
@@ -34,7 +35,8 @@ def main():
 
     def churn():
         while not stop.is_set():
-            torch.empty(torch.randint(1, 1 << 22, ()).item(), device="cuda")
+            # Not torch's generator: a child forked while a thread holds its mutex waits for it for ever, on a card too.
+            torch.empty(random.randrange(1, 1 << 22), device="cuda")
             torch.cuda.empty_cache()
 
     threads = [threading.Thread(target=churn) for _ in range(2)]
