@@ -251,7 +251,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         report
             .add(call, format!("`{module}` runs with gradients recorded, though nothing trains it: its activations are kept for the backward pass"))
             .because_if(eval, format!("`{module}` is switched to evaluation, which does not switch gradients off"))
-            .because(&training, "the backward pass walks through it, and no optimizer here has its parameters")
+            .because(&training, "what is trained here is another model: no optimizer has the parameters of this one")
             .unsafe_fix("Run it under `no_grad`", under_no_grad(facts, call));
     }
 }
