@@ -115,14 +115,25 @@ pub fn expressions_around(stmt: &Stmt, inner: TextRange) -> Vec<&Expr> {
     finder.around
 }
 
+/// The whole number that is written out as one: `64`.
+#[must_use]
+pub fn whole_literal(expr: &Expr) -> Option<u64> {
+    match expr {
+        Expr::NumberLiteral(node) => match &node.value {
+            Number::Int(int) => int.as_u64(),
+            Number::Float(_) | Number::Complex { .. } => None,
+        },
+        _ => None,
+    }
+}
+
 /// The whole number an expression is: `1_000_000`, `10**6`, `1e6`, `64 * 1024`.
 #[must_use]
 pub fn whole_number(expr: &Expr) -> Option<u64> {
     match expr {
         Expr::NumberLiteral(node) => match &node.value {
-            Number::Int(int) => int.as_u64(),
             Number::Float(float) => exact(*float),
-            Number::Complex { .. } => None,
+            Number::Int(_) | Number::Complex { .. } => whole_literal(expr),
         },
         Expr::BinOp(node) => {
             let (left, right) = (whole_number(&node.left)?, whole_number(&node.right)?);

@@ -8,6 +8,7 @@ use crate::python::ast::{
     BoolOp, CmpOp, Comprehension, ExprBinOp, ExprDict, ExprLambda, ExprSubscript, Operator, UnaryOp,
 };
 use crate::python::{Expr, Ranged, TextRange};
+use crate::uses::whole_literal;
 
 impl<'a> Walker<'a, '_> {
     /// What an expression is; everything in it is walked in the order it runs.
@@ -412,11 +413,5 @@ fn takes_others(slice: &Expr) -> bool {
 }
 
 fn literal_index(expr: &Expr) -> Option<usize> {
-    match expr {
-        Expr::NumberLiteral(node) => match &node.value {
-            crate::python::ast::Number::Int(int) => int.as_usize(),
-            _ => None,
-        },
-        _ => None,
-    }
+    usize::try_from(whole_literal(expr)?).ok()
 }

@@ -3,7 +3,8 @@
 use super::Facts;
 use crate::analysis::events::{At, Bind, BlockKind};
 use crate::python::Expr;
-use crate::python::ast::{BoolOp, CmpOp, ExprCompare, Number, UnaryOp};
+use crate::python::ast::{BoolOp, CmpOp, ExprCompare, UnaryOp};
+use crate::uses::whole_literal;
 
 impl<'a> Facts<'a> {
     /// Whether a point is in a branch that is never taken as the program is written: `resume = False`, `if resume:`.
@@ -42,10 +43,10 @@ impl<'a> Facts<'a> {
             CmpOp::IsNot => Some(!(left.is_none_literal_expr() && right.is_none_literal_expr())),
             CmpOp::Eq => Some(same(left, right)?),
             CmpOp::NotEq => Some(!same(left, right)?),
-            CmpOp::Gt => Some(whole(left)? > whole(right)?),
-            CmpOp::GtE => Some(whole(left)? >= whole(right)?),
-            CmpOp::Lt => Some(whole(left)? < whole(right)?),
-            CmpOp::LtE => Some(whole(left)? <= whole(right)?),
+            CmpOp::Gt => Some(whole_literal(left)? > whole_literal(right)?),
+            CmpOp::GtE => Some(whole_literal(left)? >= whole_literal(right)?),
+            CmpOp::Lt => Some(whole_literal(left)? < whole_literal(right)?),
+            CmpOp::LtE => Some(whole_literal(left)? <= whole_literal(right)?),
             _ => None,
         }
     }
@@ -86,17 +87,7 @@ fn truth(expr: &Expr) -> Option<bool> {
         Expr::BooleanLiteral(node) => Some(node.value),
         Expr::NoneLiteral(_) => Some(false),
         Expr::StringLiteral(node) => Some(!node.value.is_empty()),
-        Expr::NumberLiteral(_) => Some(whole(expr)? != 0),
-        _ => None,
-    }
-}
-
-fn whole(expr: &Expr) -> Option<i64> {
-    match expr {
-        Expr::NumberLiteral(node) => match &node.value {
-            Number::Int(number) => number.as_i64(),
-            _ => None,
-        },
+        Expr::NumberLiteral(_) => Some(whole_literal(expr)? != 0),
         _ => None,
     }
 }
@@ -106,7 +97,7 @@ fn same(left: &Expr, right: &Expr) -> Option<bool> {
     match (left, right) {
         (Expr::BooleanLiteral(left), Expr::BooleanLiteral(right)) => Some(left.value == right.value),
         (Expr::StringLiteral(left), Expr::StringLiteral(right)) => Some(left.value.to_str() == right.value.to_str()),
-        (Expr::NumberLiteral(_), Expr::NumberLiteral(_)) => Some(whole(left)? == whole(right)?),
+        (Expr::NumberLiteral(_), Expr::NumberLiteral(_)) => Some(whole_literal(left)? == whole_literal(right)?),
         (Expr::NoneLiteral(_), Expr::NoneLiteral(_)) => Some(true),
         (Expr::NoneLiteral(_), _) | (_, Expr::NoneLiteral(_)) => Some(false),
         _ => None,

@@ -5,6 +5,7 @@ use crate::finding::Level;
 use crate::python::Expr;
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::uses::whole_literal;
 
 pub(super) static RULE: Rule = Rule {
     name: "lbfgs-history",
@@ -55,11 +56,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         let of_module = matches!(call.arg(0), Some(Expr::Call(_)));
         let history = match call.keyword("history_size").or_else(|| call.arg(5)) {
             None => Some(100),
-            Some(Expr::NumberLiteral(number)) => match &number.value {
-                crate::python::ast::Number::Int(value) => value.as_u64(),
-                _ => None,
-            },
-            Some(_) => None,
+            Some(given) => whole_literal(given),
         };
         let Some(history) = history.filter(|history| of_module && *history > MODEST && !call.has_star()) else {
             continue;
