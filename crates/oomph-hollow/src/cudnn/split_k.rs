@@ -20,7 +20,8 @@ use crate::card::Card;
 const SMS_WITHOUT_CARD: u64 = 18;
 /// Clusters that an H200 runs at a time, one block a multiprocessor, by the blocks of a cluster: 1 to 16.
 ///
-/// From `cudaOccupancyMaxActiveClusters`. A cluster lives inside one GPC, and chips differ in what is switched off.
+/// From `cudaOccupancyMaxActiveClusters` (`corpus/h200/extra_plan/clusters.jsonl`). A cluster lives inside one GPC, and
+/// chips differ in what is switched off.
 const CLUSTERS_OF_AN_H200: [u64; 16] = [132, 66, 39, 30, 22, 17, 15, 15, 9, 7, 7, 7, 7, 7, 7, 7];
 
 /// A tile of 64 by 64.
@@ -249,6 +250,25 @@ mod tests {
             (product(1024, 512, 1, 3136), knobs(7, 1, 4), 131, 0),
         ] {
             assert_eq!(on_card(without, product, &knobs, h200()), with, "{product:?}");
+        }
+    }
+
+    #[test]
+    fn clusters_are_those_that_were_measured() {
+        for line in include_str!("../../../../corpus/h200/extra_plan/clusters.jsonl").lines() {
+            let measured: serde_json::Value = serde_json::from_str(line).unwrap();
+            let number = |name: &str| measured[name].as_u64();
+            // With less shared memory two blocks share a multiprocessor; kernels of this family want most of it.
+            if let (Some(bytes), Some(m), Some(n)) =
+                (number("shared_memory_bytes"), number("cluster_m"), number("cluster_n"))
+                && bytes > 128 << 10
+            {
+                assert_eq!(
+                    Some(resident_blocks(h200(), m * n)),
+                    number("clusters").map(|count| count * m * n),
+                    "{line}"
+                );
+            }
         }
     }
 
