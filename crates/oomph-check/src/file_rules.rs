@@ -33,9 +33,10 @@ pub(crate) static SYNTAX_ERROR: Rule = Rule {
     why: "What cannot be parsed cannot be checked: bugs in the rest of the file may go unseen.",
     cost: "None by itself.",
     instead: "Mend the syntax. Python 2 code has to be converted first.",
-    when_not: "Templates and test data that only look like Python: leave them out with `exclude`.",
-    examples: &[Example { bad: "for x in\n", good: "for x in []:\n    pass\n" }],
-    silent_on: &[],
+    when_not: "Templates and test data that only look like Python: leave them out with `exclude`. Files that have \
+               nothing to do with torch are not complained of: no memory bug can be missed in them.",
+    examples: &[Example { bad: "import torch\nfor x in\n", good: "import torch\nfor x in []:\n    pass\n" }],
+    silent_on: &["print 'no model here'\n"],
     check: |_, _| {},
 };
 
@@ -89,7 +90,11 @@ pub(crate) fn report(
 }
 
 /// The first place the parser complained about, once a file or once a cell: one slip makes it complain of what follows.
+/// Nothing where torch is not concerned: this is no linter of Python.
 pub(crate) fn syntax_errors(source: &Source, choices: FileChoices, findings: &mut Vec<Finding>) {
+    if !source.concerns_torch() {
+        return;
+    }
     let errors = source.syntax_errors();
     let mut seen = FxHashSet::default();
     let firsts = errors.iter().filter(|error| seen.insert(source.position(error.range.start()).cell));
@@ -136,7 +141,13 @@ mod tests {
     }
 
     fn told_of(text: &str) -> Vec<String> {
-        told(&Source::parse("a.py", text.to_owned()))
+        told(&Source::parse("a.py", format!("import torch\n{text}")))
+    }
+
+    #[test]
+    fn a_file_without_torch_is_not_complained_of() {
+        assert!(told(&Source::parse("a.py", "print 'x'\n".to_owned())).is_empty());
+        assert!(!told_of("print 'x'\n").is_empty());
     }
 
     #[test]
@@ -150,7 +161,7 @@ mod tests {
     #[test]
     fn each_cell_is_complained_of_once() {
         let cell = |text: &str| serde_json::json!({"cell_type": "code", "source": text, "metadata": {}, "outputs": [], "execution_count": null});
-        let cells = [cell("for in x\nclass\n"), cell("y = 1\n"), cell("print y\nprint y\n")];
+        let cells = [cell("for in torch\nclass\n"), cell("y = 1\n"), cell("print y\nprint y\n")];
         let json = serde_json::json!({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5});
         let source = Source::parse_notebook("a.ipynb", &json.to_string()).expect("a notebook");
         let told = told(&source);

@@ -239,15 +239,19 @@ impl Output {
     }
 }
 
-/// Takes the Python code out of a notebook.
+/// Takes the Python code out of a notebook; an empty file is one that Jupyter has not written yet.
 ///
 /// # Errors
 ///
 /// A sentence that says why the JSON is no Python notebook.
 pub(crate) fn read_notebook(json: &str) -> Result<Cells, String> {
+    let no_code = || Cells { text: String::new(), ranges: Vec::new(), numbers: Vec::new(), outputs: Vec::new() };
+    if json.trim().is_empty() {
+        return Ok(no_code());
+    }
     let notebook = Notebook::from_source_code(json).map_err(|error| error.to_string())?;
     if !notebook.is_python_notebook() {
-        return Ok(Cells { text: String::new(), ranges: Vec::new(), numbers: Vec::new(), outputs: Vec::new() });
+        return Ok(no_code());
     }
     let numbers: Vec<usize> = notebook.index().iter().map(|start| start.cell_index().get()).collect();
     let outputs = numbers.iter().map(|number| Output::of(notebook.cells().get(number.wrapping_sub(1)))).collect();

@@ -82,6 +82,14 @@ impl Source {
         self.tree.errors()
     }
 
+    /// Whether it can have anything to do with torch: it names it, or does what only models are made to do.
+    #[must_use]
+    pub fn concerns_torch(&self) -> bool {
+        ["torch", "lightning", "transformers", "accelerate", "PYTORCH", "cuda", "zero_grad", ".backward(", ".eval()"]
+            .iter()
+            .any(|word| memchr::memmem::find(self.text.as_bytes(), word.as_bytes()).is_some())
+    }
+
     /// Where an offset is.
     #[must_use]
     pub fn position(&self, offset: TextSize) -> Position {

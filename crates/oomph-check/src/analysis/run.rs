@@ -11,7 +11,7 @@ use crate::source::Source;
 
 /// Works out the facts of every file and hands each file's to `visit`, in parallel.
 pub(crate) fn analyse<T: Send>(sources: &[Source], visit: impl Fn(usize, &Facts<'_>) -> T + Sync) -> Vec<Option<T>> {
-    let mut relevant: Vec<bool> = sources.par_iter().map(|source| is_relevant(&source.text)).collect();
+    let mut relevant: Vec<bool> = sources.par_iter().map(|source| source.concerns_torch()).collect();
     let mut tables = Tables::link(outlines(sources, &relevant));
     for (relevant, outline) in relevant.iter_mut().zip(&tables.outlines) {
         *relevant &= !outline.is_for_another_library();
@@ -63,11 +63,4 @@ fn stem(path: &str) -> &str {
     let path = path.strip_suffix(".py").unwrap_or(path);
     let path = path.strip_suffix("/__init__").unwrap_or(path);
     path.rsplit(['/', '\\']).next().unwrap_or(path)
-}
-
-/// Whether a file can have anything to do with torch: it names it, or does what only models are made to do.
-fn is_relevant(text: &str) -> bool {
-    ["torch", "lightning", "transformers", "accelerate", "PYTORCH", "cuda", "zero_grad", ".backward(", ".eval()"]
-        .iter()
-        .any(|word| memchr::memmem::find(text.as_bytes(), word.as_bytes()).is_some())
 }

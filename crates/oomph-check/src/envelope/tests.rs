@@ -40,6 +40,12 @@ fn byte_order_marks_and_line_endings_stay() {
 }
 
 #[test]
+fn an_empty_notebook_has_no_code() {
+    let (envelope, source) = Envelope::open("a.ipynb", b"\n".to_vec(), Kind::Notebook).expect("nothing to refuse");
+    assert_eq!((envelope.seal(&source).as_str(), source.text.as_str()), ("\n", ""));
+}
+
+#[test]
 fn other_encodings_are_refused_with_the_line() {
     let error = Envelope::open("a.py", b"x = 1\nname = '\xe9'\n".to_vec(), Kind::Script).expect_err("Latin 1");
     assert!(error.to_string().starts_with("a.py: line 2 is not UTF-8; "), "{error}");
