@@ -206,8 +206,9 @@ impl<'a> Facts<'a> {
                 let text = self.source.slice(call.node.func.range());
                 call.name == "step"
                     && kind != Some(Kind::Scheduler)
-                    && (matches!(kind, Some(Kind::Optimizer | Kind::Scaler | Kind::Module))
-                        || text.contains("opt") && !text.contains("sched"))
+                    && (matches!(kind, Some(Kind::Optimizer | Kind::Scaler))
+                        // A schedule of noise may be a module, and steps as well.
+                        || !text.contains("sched") && (kind == Some(Kind::Module) || text.contains("opt")))
             }
         }
     }

@@ -97,7 +97,10 @@ pub(crate) fn syntax_errors(source: &Source, choices: FileChoices, findings: &mu
     }
     let errors = source.syntax_errors();
     let mut seen = FxHashSet::default();
-    let firsts = errors.iter().filter(|error| seen.insert(source.position(error.range.start()).cell));
+    let firsts = errors.iter().filter(|error| {
+        let cell = source.position(error.range.start()).cell;
+        seen.insert(cell) && !is_taken_by_notebook(source, cell)
+    });
     report(choices, &SYNTAX_ERROR, findings, |report| {
         for first in firsts {
             let cell = source.position(first.range.start()).cell;
@@ -114,13 +117,19 @@ pub(crate) fn syntax_errors(source: &Source, choices: FileChoices, findings: &mu
     });
 }
 
+/// Whether a cell runs all the same: notebooks take more than Python does.
+fn is_taken_by_notebook(source: &Source, number: Option<usize>) -> bool {
+    let cell = source.cells.iter().find(|cell| Some(cell.number) == number);
+    cell.is_some_and(|cell| crate::jupyter::takes(source.slice(cell.range)))
+}
+
 /// What the line of a complaint shows the file to be written for, where that is not today's Python.
 fn older_python(source: &Source, error: &SyntaxError) -> Option<&'static str> {
     const PYTHON_2: &str = "Python 3 (this looks like Python 2)";
     let line = source.slice(source.line_range(source.line_of(error.range.start()))).trim();
     let statement = |word: &str| {
         let rest = line.strip_prefix(word).filter(|rest| rest.starts_with([' ', '"', '\'', '`']));
-        rest.is_some_and(|rest| !rest.trim_start().starts_with(['=', '.', ',', ':', '[']))
+        rest.is_some_and(|rest| !rest.trim_start().starts_with(['=', '.', ',', ':', '[', '-']))
     };
     let comma = line.starts_with("except ") || line.starts_with("raise ");
     if line.contains("async=") {
@@ -161,7 +170,13 @@ mod tests {
     #[test]
     fn each_cell_is_complained_of_once() {
         let cell = |text: &str| serde_json::json!({"cell_type": "code", "source": text, "metadata": {}, "outputs": [], "execution_count": null});
-        let cells = [cell("for in torch\nclass\n"), cell("y = 1\n"), cell("print y\nprint y\n")];
+        let cells = [
+            cell("for in torch\nclass\n"),
+            cell("y = 1\n"),
+            cell("print y\nprint y\n"),
+            cell(" y = 2\n"),
+            cell("ls *.pt\n"),
+        ];
         let json = serde_json::json!({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5});
         let source = Source::parse_notebook("a.ipynb", &json.to_string()).expect("a notebook");
         let told = told(&source);
@@ -179,7 +194,7 @@ mod tests {
         }
         let call = told_of("x = x.cuda(async=True)\n");
         assert!(call[0].contains("`async` is a keyword"), "{call:?}");
-        for text in ["printer x\n", "print = = 1\n", "!pip install torch\n"] {
+        for text in ["printer x\n", "print = = 1\n", "!pip install torch\n", "exec -l $SHELL\n"] {
             assert!(!told_of(text)[0].contains("Python 2"), "{text}");
         }
     }

@@ -13,6 +13,7 @@ pub mod facts;
 mod file_rules;
 pub mod finding;
 pub mod fixes;
+mod jupyter;
 mod lint;
 mod page;
 mod project;

@@ -217,6 +217,11 @@ pub enum Output {
 }
 
 impl Output {
+    /// Whether it shows a tensor of many numbers.
+    pub(crate) fn is_large(self) -> bool {
+        matches!(self, Self::Value { is_large: true, .. })
+    }
+
     fn of(cell: Option<&ruff_notebook::Cell>) -> Self {
         let Some(ruff_notebook::Cell::Code(code)) = cell else { return Self::Unknown };
         let is_a = |output: &&serde_json::Value, kind: &str| output["output_type"] == kind;
@@ -237,6 +242,11 @@ impl Output {
             is_large: text.contains("[[[") && text.contains("..."),
         }
     }
+}
+
+/// Whether the code of one cell parses.
+pub(crate) fn is_cell(code: &str) -> bool {
+    Tree::of_cells(code, &[TextRange::up_to(code.text_len())]).errors().is_empty()
 }
 
 /// Takes the Python code out of a notebook; an empty file is one that Jupyter has not written yet.

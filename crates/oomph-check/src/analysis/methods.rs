@@ -77,8 +77,9 @@ impl<'a> Walker<'a, '_> {
             }
             "step" if receiver.kind != Kind::Scheduler => {
                 let text = self.source.slice(given.node.func.range());
-                let steps = matches!(receiver.kind, Kind::Optimizer | Kind::Scaler | Kind::Engine | Kind::Module)
-                    || text.contains("opt") && !text.contains("sched");
+                // A schedule of noise may be a module, and steps as well.
+                let steps = matches!(receiver.kind, Kind::Optimizer | Kind::Scaler | Kind::Engine)
+                    || !text.contains("sched") && (receiver.kind == Kind::Module || text.contains("opt"));
                 let optimizer =
                     if receiver.kind == Kind::Scaler { given.first().unwrap_or(receiver) } else { receiver };
                 self.f.summary.steps |= steps;

@@ -148,8 +148,10 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             continue;
         }
         let name = call.arg(1).map_or("the output", |expr| facts.written(expr));
+        // What a function of another file made has no place in this one.
+        let made_here = Some(value.made_at).filter(|range| !range.is_empty());
         report.add(call, format!("Every GPU gets every rank's `{name}`: one copy a rank")).because(
-            &value.made_at.range(),
+            &made_here.unwrap_or_else(|| call.arg(1).map_or(call.range(), Ranged::range)),
             if is_output(value) { "the output of a model" } else { "tensors on the GPU" },
         );
     }

@@ -2,7 +2,7 @@
 
 use crate::analysis::events::{BlockKind, Call, Callee, LoopKind};
 use crate::analysis::value::{BlockId, Flags, FunctionId, Kind};
-use crate::facts::{Facts, Loop};
+use crate::facts::{Effect, Facts, Loop};
 use crate::finding::{Level, Safety};
 use crate::python::{Expr, Ranged, Stmt, count_reads_in};
 use crate::report::Report;
@@ -179,7 +179,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         };
         // A helper that only cleans is told of where it is called once a batch.
         let pure = || batches.is_none() && !facts.runs_per_batch(&call.at) && only_cleans(facts, call);
-        if pure() || tries_models(facts, outer) {
+        if pure() || tries_models(facts, outer) || runs_epochs(facts, outer) {
             continue;
         }
         if facts.handler(&call.at).is_some() || !facts.is_unconditional_in(&call.at, outer) {
@@ -222,8 +222,21 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
 fn only_cleans(facts: &Facts<'_>, call: &Call<'_>) -> bool {
     let Some(index) = call.at.function else { return false };
     let id = FunctionId { file: facts.file_index(), index };
-    facts.summary(id).is_some_and(|summary| summary.empties_cache && !summary.steps && !summary.forwards)
+    facts.summary(id).is_some_and(|summary| !summary.steps && !summary.forwards)
         && facts.function_def(id).node.body.len() <= 16
+}
+
+/// Whether a turn holds a whole training of many epochs: what a loader of tasks gives is no batch.
+fn runs_epochs(facts: &Facts<'_>, turns: BlockId) -> bool {
+    let in_epochs = |call: &Call<'_>| {
+        let mut within = facts.loops(&call.at).take_while(|inner| inner.block != turns);
+        within.any(|inner| inner.kind == LoopKind::Epochs)
+    };
+    let by_function = |call: &Call<'_>| {
+        let trains = facts.callee_summary(call).is_some_and(|summary| summary.steps && !summary.steps_batch);
+        trains && facts.written(&call.node.arguments).contains("epochs")
+    };
+    facts.effects_in(Effect::Step, turns).any(|call| in_epochs(call) || by_function(call))
 }
 
 /// Whether each turn makes a model of its own, as a search for the largest batch does: its memory is to go back.

@@ -6,7 +6,7 @@ use crate::finding::{Edit, Level, Safety};
 use crate::python::{Expr, Ranged, Stmt};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
-use crate::uses::{Use, uses_in};
+use crate::uses::{Use, last_name, uses_in, whole_number};
 
 pub(super) static RULE: Rule = Rule {
     name: "float64-by-accident",
@@ -173,8 +173,12 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             continue;
         }
         let Some(moved) = goes_to_gpu(facts, call).filter(|_| !is_put_into(facts, call)) else { continue };
+        if is_only_copied(facts, call) {
+            continue;
+        }
         report
             .add(call, "This tensor has 64-bit floats, numpy's default, and so has all that is computed with it")
+            .level(if is_few(facts, wide) && !spreads(facts, call) { Level::Info } else { Level::Warning })
             .because(wide, "numpy makes 64-bit floats")
             .because(&moved, "it goes to the GPU as it is")
             .unsafe_fix("Make it 32-bit", vec![Edit::insert(call.node.end(), ".float()")]);
@@ -189,6 +193,55 @@ fn is_put_into(facts: &Facts<'_>, call: &Call<'_>) -> bool {
         }
         _ => false,
     }
+}
+
+/// Whether nothing is done with the tensor but to copy it into another, which keeps its own type.
+fn is_only_copied(facts: &Facts<'_>, call: &Call<'_>) -> bool {
+    let copies = |outer: &Expr| matches!(outer, Expr::Call(copy) if last_name(&copy.func) == Some("copy_"));
+    if let Some(name) = name_given(facts, call) {
+        let uses = uses_in(facts.body_around(&call.at), name);
+        return !uses.is_empty() && uses.iter().all(|found| found.around.iter().any(|outer| copies(outer)));
+    }
+    facts.around(call).iter().any(|outer| copies(outer))
+}
+
+/// The name that holds the tensor, as it is or moved.
+fn name_given<'a>(facts: &Facts<'a>, call: &Call<'a>) -> Option<&'a str> {
+    match facts.statement(call.at.stmt)?.node {
+        Stmt::Assign(assign) if assign.value.start() == call.node.start() => match assign.targets.as_slice() {
+            [Expr::Name(name)] => Some(name.id.as_str()),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Whether an array has a few hundred numbers at most, in plain sight.
+fn is_few(facts: &Facts<'_>, wide: &Expr) -> bool {
+    const FEW: u64 = 512;
+    let Some(call) = facts.call_at(wide) else { return false };
+    let sizes: Vec<&Expr> = match (call.name, call.arg(0)) {
+        ("array" | "asarray", _) => return true,
+        ("linspace", _) => call.keyword("num").or_else(|| call.arg(2)).into_iter().collect(),
+        (_, Some(Expr::Tuple(shape))) => shape.elts.iter().collect(),
+        _ => call.node.arguments.args.iter().collect(),
+    };
+    let sizes: Option<Vec<u64>> = sizes.into_iter().map(whole_number).collect();
+    sizes.is_some_and(|sizes| {
+        !sizes.is_empty() && sizes.iter().fold(1, |all: u64, size| all.saturating_mul(*size)) <= FEW
+    })
+}
+
+/// Whether a few numbers make others 64-bit too: they are computed with, or picked from.
+fn spreads(facts: &Facts<'_>, call: &Call<'_>) -> bool {
+    let Some(name) = name_given(facts, call) else {
+        return facts.around(call).iter().any(|outer| outer.is_bin_op_expr());
+    };
+    uses_in(facts.source.body(), name).iter().any(|found| match found.around.first() {
+        Some(Expr::Subscript(node)) => node.value.range() == found.name.range(),
+        Some(outer) => outer.is_bin_op_expr(),
+        None => false,
+    })
 }
 
 /// The call of numpy that makes the array, when no type is named.

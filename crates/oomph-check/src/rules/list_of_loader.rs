@@ -9,7 +9,7 @@ use crate::python::ast::Comprehension;
 use crate::python::{Expr, Ranged, Stmt};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
-use crate::uses::last_name;
+use crate::uses::{is_number, last_name};
 
 pub(super) static RULE: Rule = Rule {
     name: "list-of-loader",
@@ -136,6 +136,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         let text = facts.written(argument);
         report
             .add(call, format!("`{}({text})` holds every batch of the epoch at once", call.name))
+            .level(if may_be_one_batch(facts, call, argument) { Level::Info } else { Level::Error })
             .because(argument, "a data loader: it makes one batch at a time");
     }
     for call in facts.calls_named("extend") {
@@ -291,6 +292,15 @@ fn batch_target<'a>(target: &'a Expr, iter: &Expr) -> &'a Expr {
         Expr::Tuple(tuple) if counted && tuple.elts.len() == 2 => &tuple.elts[1],
         other => other,
     }
+}
+
+/// `list(loader)[0]` of a loader that comes from elsewhere: whoever takes the first batch so may know that there is only
+/// one.
+fn may_be_one_batch(facts: &Facts<'_>, call: &Call<'_>, argument: &Expr) -> bool {
+    let around = facts.around(call);
+    let is_first = matches!(around.first(), Some(Expr::Subscript(node)) if is_number(&node.slice, 0));
+    let made_here = || last_name(argument).is_some_and(|name| facts.binds_of(name).next().is_some());
+    is_first && !made_here()
 }
 
 /// Whether the list is all of a statement: a look at a toy loader in a notebook.

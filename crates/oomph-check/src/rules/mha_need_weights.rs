@@ -210,10 +210,32 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         let attention = facts.written(&*call.node.func);
         report
             .add(call, format!("`{attention}` makes the whole table of attention weights, and nothing reads it"))
+            .level(if is_of_one_row(facts, call, made) { Level::Info } else { Level::Warning })
             .because(&dropped, "the weights are dropped here")
             .because(&made, "`need_weights` is true unless told otherwise")
             .unsafe_fix("Do not make the weights", facts.add_argument(call, "need_weights=False"));
     }
+}
+
+/// Whether one query meets one key, each a row added on the spot: their weight is one number, no table.
+fn is_of_one_row(facts: &Facts<'_>, call: &Call<'_>, made: TextRange) -> bool {
+    let maker = facts.calls_to(ATTENTION).find(|maker| maker.range() == made);
+    let batch_first = maker.and_then(|maker| maker.keyword("batch_first"));
+    let axis = i64::from(batch_first.is_some_and(|expr| facts.written(expr) == "True"));
+    let is_row = |expr: &Expr| {
+        let added = facts.call_at(expr).filter(|added| added.name == "unsqueeze");
+        added.and_then(|added| added.arg(0)).is_some_and(|at| is_number(at, axis))
+    };
+    let is_one = |expr: &Expr| match expr {
+        Expr::Name(name) => {
+            let own = facts.binds_of(name.id.as_str()).filter(|bind| bind.at.function == call.at.function);
+            let last = own.filter(|bind| bind.at.order < call.at.order).max_by_key(|bind| bind.at.order);
+            last.and_then(|bind| bind.value_expr).is_some_and(is_row)
+        }
+        other => is_row(other),
+    };
+    let (query, key) = (call.keyword("query").or_else(|| call.arg(0)), call.keyword("key").or_else(|| call.arg(1)));
+    query.is_some_and(is_one) && key.is_some_and(is_one)
 }
 
 /// Where what an expression stands for is made, when that is always such an attention: by name, or out of a list of them.

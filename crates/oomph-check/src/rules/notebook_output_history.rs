@@ -81,6 +81,18 @@ a * 2
         "\
 # %%
 import torch
+net = torch.nn.Linear(2, 1).cuda()
+few = [[8., 9.], [10., 11.]]
+# %%
+net(torch.tensor([[8., 9.]]).cuda())
+# %%
+few = torch.tensor(few).float()
+# %%
+net(few.to('cuda'))
+",
+        "\
+# %%
+import torch
 x = torch.ones(4, 8)
 x
 # %%
@@ -105,7 +117,8 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         if after.trim_start().starts_with(';') || !is_heavy(facts, value, &shown.value) {
             continue;
         }
-        if !is_worth_keeping_out(cell.output, value) || is_timed(facts.source.slice(cell.range)) {
+        let is_lesson = !cell.output.is_large() && is_fed_literals(facts, &shown.value);
+        if is_lesson || !is_worth_keeping_out(cell.output, value) || is_timed(facts.source.slice(cell.range)) {
             continue;
         }
         if is_bound_by_magic(facts, &shown.value) || is_bound_in_timing(facts, &shown.value) {
@@ -126,7 +139,8 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
 fn is_worth_keeping_out(output: Output, value: &Value) -> bool {
     match output {
         Output::Error => false,
-        Output::Value { on_gpu, has_graph, is_large } => on_gpu && (has_graph || is_large),
+        // A graph with nothing but a copy in it keeps no activations.
+        Output::Value { on_gpu, has_graph, is_large } => on_gpu && (has_graph && value.keeps_graph() || is_large),
         Output::Unknown => value.keeps_graph(),
     }
 }
@@ -211,11 +225,31 @@ fn is_visibly_small(facts: &Facts<'_>, shown: &Expr) -> bool {
     !read.is_empty() && read.iter().all(|bind| read.iter().filter(|other| other.name == bind.name).any(is_small))
 }
 
+/// Whether a model is called with a handful of numbers that stand in the notebook: `net(torch.tensor([[8., 9.]]).cuda())`.
+fn is_fed_literals(facts: &Facts<'_>, shown: &Expr) -> bool {
+    let written_out = |expr: &Expr| {
+        let numbers = matches!(expr, Expr::List(_)) && is_literal(facts.written(expr));
+        let given = |call: &Call<'_>| matches!(call.name, "tensor" | "Tensor" | "FloatTensor" | "as_tensor");
+        numbers || innermost_call(facts, expr).is_some_and(|call| given(call) && is_of_few_literals(facts, call))
+    };
+    let is_fed = |arg: &Expr| match root_name(arg).filter(|name| *name != "torch") {
+        Some(name) => facts.binds_of(name).any(|bind| bind.value_expr.is_some_and(written_out)),
+        None => written_out(arg),
+    };
+    matches!(shown, Expr::Call(call) if !call.arguments.args.is_empty() && call.arguments.args.iter().all(is_fed))
+}
+
+/// The call at the start of a chain of methods: `torch.tensor(...)` of `torch.tensor(...).float().cuda()`.
+fn innermost_call<'f, 'a>(facts: &'f Facts<'a>, expr: &Expr) -> Option<&'f Call<'a>> {
+    let call = facts.call_at(expr)?;
+    call.receiver_expr().and_then(|receiver| innermost_call(facts, receiver)).or(Some(call))
+}
+
 /// `torch.tensor([1., 2., 3.])`, `torch.ones(2, 3)`: at most a few thousand numbers, in plain sight.
 fn is_of_few_literals(facts: &Facts<'_>, call: &Call<'_>) -> bool {
     let maker = facts.full_name(call).and_then(|name| name.strip_prefix("torch."));
     let written = call.node.arguments.args.iter().map(|arg| facts.written(arg)).collect::<Vec<_>>().join(",");
-    let literal = !written.is_empty() && written.chars().all(|c| c.is_ascii_digit() || " .,-+e()[]\n".contains(c));
+    let literal = is_literal(&written);
     match maker {
         Some("tensor" | "Tensor" | "FloatTensor" | "as_tensor") => literal,
         Some("ones" | "zeros" | "rand" | "randn" | "arange" | "eye" | "empty") => {
@@ -224,6 +258,11 @@ fn is_of_few_literals(facts: &Facts<'_>, call: &Call<'_>) -> bool {
         }
         _ => false,
     }
+}
+
+/// Whether nothing but numbers is written there.
+fn is_literal(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_ascii_digit() || " .,-+e()[]\n".contains(c))
 }
 
 /// Whether something in the expression is moved to the GPU, or was before.

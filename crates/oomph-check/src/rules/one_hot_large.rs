@@ -161,7 +161,13 @@ fn zeros_spread_over<'a>(facts: &Facts<'a>, call: &Call<'a>) -> Option<&'a Expr>
 fn is_many(facts: &Facts<'_>, call: &Call<'_>, classes: &Expr) -> bool {
     let large = |value: &Expr| whole_number(value).is_some_and(|number| number >= MANY);
     let text = facts.written(classes);
-    let of_model = ["tokenizer", "config.vocab_size", "cfg.vocab_size"].iter().any(|word| text.contains(word));
+    let of_model = ["config.vocab_size", "cfg.vocab_size"].iter().any(|word| text.contains(word))
+        || text.contains("tokenizer") && knows_subwords(facts);
     let bound = |name: &str| facts.given_at(name, &call.at).into_iter().any(large);
     large(classes) || of_model && whole_number(classes).is_none() || last_name(classes).is_some_and(bound)
+}
+
+/// Whether the file has to do with tokenizers of language models; one of its own may have an alphabet's few letters.
+fn knows_subwords(facts: &Facts<'_>) -> bool {
+    ["transformers", "tokenizers", "sentencepiece", "tiktoken"].iter().any(|word| facts.source.text.contains(word))
 }

@@ -213,10 +213,20 @@ fn new_axis(expr: &Expr) -> Option<u64> {
     }
 }
 
-/// Few rows by name: centres, codes, anchors and corners come in dozens; coordinates of boxes have two.
+/// Few rows by name: centres, anchors, corners, cameras and joints come in dozens; coordinates of boxes have two.
 fn is_small(facts: &Facts<'_>, pair: &Expr) -> bool {
     let text = facts.written(&pair.range()).to_ascii_lowercase();
     ["xy", "[:2]", ":2]", "box", "cent", "anchor", "corner", "offset"].iter().any(|word| text.contains(word))
+        || is_of_few_views(pair)
+}
+
+/// `cams[:, None] - cams[None]`.
+fn is_of_few_views(pair: &Expr) -> bool {
+    let Expr::BinOp(node) = pair else { return false };
+    [&node.left, &node.right].into_iter().filter_map(|side| root_name(side)).any(|name| {
+        let name = name.to_ascii_lowercase();
+        ["cam", "view", "joint"].iter().any(|word| name.contains(word))
+    })
 }
 
 /// Whether one side is made with a few rows in plain sight: `torch.rand((20, 2))`.

@@ -29,3 +29,15 @@ def reconstruct(model, use_gpu, loader):
             draw(model(x).cpu())
             if use_gpu:
                 torch.cuda.empty_cache()  # <-
+# ---
+import torch
+
+
+def main(model, optimizer, loader, args):
+    for epoch in range(args.epochs):
+        for x in loader:
+            for part in x.chunk(4):
+                model(part).mean().backward()
+                optimizer.step()
+                optimizer.zero_grad()
+            torch.cuda.empty_cache()  # <-

@@ -508,3 +508,100 @@ def main(loader):
     if VALID:
         for x, y in loader:
             print((model(x.cuda()).argmax(1).cpu() == y).sum())
+# ---
+import numpy as np
+import torch
+
+
+class Sums(torch.nn.Module):
+    def __init__(self, length):
+        super().__init__()
+        weights = torch.tensor(np.ones((1, length))).to("cuda")
+        self.sum = torch.nn.Linear(length, 1).cuda()
+        with torch.no_grad():
+            self.sum.weight.copy_(weights)
+# ---
+import numpy as np
+import torch
+
+edges = torch.from_numpy(np.linspace(-1, 1, 30)).cuda()
+place = torch.tensor(np.array([0.0, 0.5, 2.0]), device="cuda")
+show(render, T=place)
+# ---
+import torch.nn.functional as F
+
+
+class Letters:
+    def loss(self, logits, text):
+        return (F.one_hot(text, self.tokenizer.vocab_size) * logits).sum()
+# ---
+import torch
+
+
+def check(model, client):
+    inputs, labels = list(client.test_loader)[0]
+    return (model(inputs).argmax(1) == labels).sum()
+# ---
+import torch
+
+
+def apart(cams):
+    gaps = cams[:, None, :] - cams[None, :, :]
+    return torch.norm(gaps, dim=-1).mean()
+# ---
+import torch
+
+
+def fit(model, optimizer, task, epochs):
+    for _ in range(epochs):
+        loss = model(task.x).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+
+def main(model, optimizer, task_loader, args):
+    for task in task_loader:
+        fit(model, optimizer, task, epochs=args.epochs)
+        del task
+        torch.cuda.empty_cache()
+# ---
+import torch
+
+
+def main(model, optimizer, task_loader, args):
+    for task in task_loader:
+        for epoch in range(args.epochs):
+            optimizer.zero_grad()
+            model(task.x).mean().backward()
+            optimizer.step()
+        torch.cuda.empty_cache()
+# ---
+import torch
+
+
+class Noise(torch.nn.Module):
+    def step(self, noise, t, image):
+        return image - noise / t
+
+
+def sample(model, image, steps):
+    scheduler = Noise()
+    with torch.no_grad():
+        for t in range(steps, 0, -1):
+            image = scheduler.step(model(image), t, image)
+            torch.cuda.empty_cache()
+    return image
+# ---
+from torch import nn
+
+
+class Encoder(nn.Module):
+    def __init__(self, dim):
+        super().__init__()
+        self.mix = nn.MultiheadAttention(dim, 4, batch_first=True)
+
+    def forward(self, x):
+        x = x.unsqueeze(1)
+        out, _ = self.mix(x, x, x)
+        return out.squeeze(1)

@@ -1,0 +1,25 @@
+import numpy as np
+import torch
+
+edges = torch.from_numpy(np.linspace(-1, 1, 30)).cuda()  # <-
+
+
+def rounded(x):
+    return edges[torch.bucketize(x, edges) - 1]
+# ---
+import numpy as np
+import torch
+
+
+def weighted(loss, length):
+    weights = torch.tensor(np.ones((1, length))).to("cuda")  # <-
+    total = torch.zeros(1, length)
+    total.copy_(weights)
+    return loss * weights
+# ---
+import numpy as np
+import torch
+
+
+def moved(points):
+    return points + torch.tensor(np.array([0.0, 0.5, 2.0]), device="cuda")  # <-
