@@ -15,6 +15,7 @@ pub mod finding;
 pub mod fixes;
 mod jupyter;
 mod lint;
+mod loaded;
 mod page;
 mod project;
 mod published;

@@ -1,9 +1,9 @@
 //! Whether a file that is loaded was made by others: published weights are saved from the CPU as often as not.
 
-use crate::analysis::events::{Block, BlockKind, Call};
+use crate::analysis::events::{Bind, Block, BlockKind, Call};
 use crate::analysis::saving::file_name;
 use crate::facts::Facts;
-use crate::python::{Expr, ExprCall, Ranged};
+use crate::python::{Expr, ExprCall, Ranged, root_name};
 use crate::uses::{last_name, string_of};
 
 /// What a path says of a file that others have made.
@@ -64,7 +64,12 @@ impl<'a> Facts<'a> {
     #[must_use]
     pub fn is_borrowed(&self, into: &ExprCall) -> bool {
         let holder = self.written(&*into.func).to_ascii_lowercase();
-        self.is_network(&holder) || !self.outline().saves && holder.contains("backbone")
+        let model = into.func.as_attribute_expr().and_then(|method| root_name(&method.value));
+        // `torch.hub.load(...)`: a network of others, and mostly their weights.
+        let from_hub = |bind: &Bind<'a>| bind.value_expr.is_some_and(|made| self.written(made).contains("hub.load("));
+        self.is_network(&holder)
+            || !self.outline().saves && holder.contains("backbone")
+            || model.is_some_and(|model| self.binds_of(model).any(from_hub))
     }
 
     /// Whether a path, or what this file gives the name it is in, says so.

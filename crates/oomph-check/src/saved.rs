@@ -34,15 +34,37 @@ impl<'a> Facts<'a> {
         let made = |bind: &&Bind<'a>| bind.at.function == load.at.function;
         let mut binds = self.binds_of(model).filter(made).peekable();
         let is_class = |bind: &Bind<'a>| match bind.value_expr {
-            Some(Expr::Call(call)) => {
-                last_name(&call.func).is_some_and(|name| name.starts_with(|c: char| c.is_ascii_uppercase()))
-            }
+            Some(Expr::Call(call)) => last_name(&call.func).is_some_and(is_class_name),
             _ => false,
         };
         let of_class = binds.peek().is_some() && binds.all(is_class);
         let runs = self.calls_named(model).any(|call| call.at.function == load.at.function);
         let named_before = before.contains(self.source.slice(path.range()));
         of_class && runs && named_before && !self.is_moved(model, &load.at, None)
+    }
+
+    /// Whether the model that the weights go into is on the CPU, and stays there: moved there before, and not back after.
+    #[must_use]
+    pub fn rests_on_cpu(&self, load: &Call<'a>, into: &ExprCall) -> bool {
+        let Expr::Attribute(method) = &*into.func else { return false };
+        let model = self.source.slice(method.value.range());
+        let own = |call: &&Call<'a>| {
+            let same = call.receiver_expr().is_some_and(|expr| self.source.slice(expr.range()) == model);
+            same && call.at.function == load.at.function
+        };
+        let to_cpu = |call: &Call<'a>| call.name == "cpu" || call.arg(0).is_some_and(is_cpu);
+        let moves = ["cpu", "cuda", "to"].iter().flat_map(|method| self.calls_named(method)).filter(own);
+        let mut last = None;
+        for moved in moves {
+            if moved.at.order > load.at.order && !to_cpu(moved) {
+                return false;
+            }
+            let before = moved.at.order < load.at.order;
+            if before && last.is_none_or(|last: &Call<'a>| last.at.order < moved.at.order) {
+                last = Some(moved);
+            }
+        }
+        last.is_some_and(|moved| to_cpu(moved) && self.is_always_before(&moved.at, &load.at))
     }
 
     /// Whether the program brings weights to the CPU where it saves them, in this file or in a package of its own.
@@ -113,7 +135,8 @@ impl<'a> Facts<'a> {
         let mut saves = written.map_or(after, |save| vec![save]).into_iter();
         saves.any(|save| {
             let trained = self.effects_of(Effect::Backward, save.at.function).any(|pass| pass.at.order < save.at.order);
-            let states = self.calls_named("state_dict").filter(|state| save.range().contains_range(state.range()));
+            let saved = self.saved_range(save);
+            let states = self.calls_named("state_dict").filter(|state| saved.contains_range(state.range()));
             let models: Vec<&str> =
                 states.filter_map(Call::receiver_expr).map(|model| self.source.slice(model.range())).collect();
             let moved = |model: &&str| self.is_moved(model, &save.at, Some(save.at.order));
@@ -121,8 +144,19 @@ impl<'a> Facts<'a> {
             let instead = self.is_other_branch(load, save);
             let known = |model: &&str| instead || self.is_untouched(model, save);
             let untrained = || !trained && models.iter().all(|model| known(model) && !moved(model));
-            !models.is_empty() && (untrained() || models.iter().all(|model| self.stays_on_cpu(model, save)))
+            !models.is_empty()
+                && (untrained()
+                    || models.iter().all(|model| self.stays_on_cpu(model, save) || self.is_fresh(model, save)))
         })
+    }
+
+    /// Where what is saved is written out: in the call, or where its name is given it.
+    fn saved_range(&self, save: &Call<'a>) -> TextRange {
+        let Some(Expr::Name(name)) = save.arg(0) else { return save.range() };
+        let given = self.binds_of(name.id.as_str());
+        let given = given.filter(|bind| bind.at.function == save.at.function && bind.at.order < save.at.order);
+        let value = given.max_by_key(|bind| bind.at.order).and_then(|bind| bind.value_expr);
+        value.map_or_else(|| save.range(), Ranged::range)
     }
 
     /// Whether a model is made in the function that saves it, and nothing on the way there, and no loop, has had it.
@@ -137,21 +171,40 @@ impl<'a> Facts<'a> {
 
     /// Whether a model is made in the body of the file that saves it, and the file neither moves it nor hands it on.
     fn stays_on_cpu(&self, model: &str, save: &Call<'a>) -> bool {
-        let is_given = |call: &Call<'a>| {
-            let keywords = call.node.arguments.keywords.iter().map(|keyword| &keyword.value);
-            let mut given = call.node.arguments.args.iter().chain(keywords);
-            // Its own methods may move it too: `net.fit(loader)`.
-            let plain = ["train", "eval", "parameters", "named_parameters", "state_dict", "zero_grad"];
-            let own = call.receiver_expr().is_some_and(|expr| self.source.slice(expr.range()) == model);
-            own && !plain.contains(&call.name) || given.any(|arg| self.source.slice(arg.range()) == model)
-        };
         let everywhere = self.source.text.contains("set_default_");
         let is_made = self.binds_of(model).any(|bind| bind.at.function == save.at.function);
         save.at.function.is_none()
             && is_made
             && !everywhere
             && !self.is_moved(model, &save.at, None)
-            && !self.calls().iter().any(is_given)
+            && !self.calls().iter().any(|call| self.may_move(call, model))
+    }
+
+    /// Whether the model saved was just made from its class: nothing between the two can have moved it.
+    fn is_fresh(&self, model: &str, save: &Call<'a>) -> bool {
+        let before = |at: &At| at.function == save.at.function && at.order < save.at.order;
+        let made = self.binds_of(model).filter(|bind| before(&bind.at)).max_by_key(|bind| bind.at.order);
+        made.is_some_and(|made| {
+            let by_class = match made.value_expr {
+                Some(Expr::Call(call)) => {
+                    last_name(&call.func).is_some_and(is_class_name)
+                        && !self.source.slice(call.range()).contains("device")
+                }
+                _ => false,
+            };
+            let touched =
+                |call: &Call<'a>| before(&call.at) && call.at.order > made.at.order && self.may_move(call, model);
+            by_class && self.loops(&save.at).next().is_none() && !self.calls().iter().any(touched)
+        })
+    }
+
+    /// Whether a call is given a model, or is one of its methods that may move it: `net.fit(loader)`.
+    fn may_move(&self, call: &Call<'a>, model: &str) -> bool {
+        let keywords = call.node.arguments.keywords.iter().map(|keyword| &keyword.value);
+        let mut given = call.node.arguments.args.iter().chain(keywords);
+        let plain = ["train", "eval", "parameters", "named_parameters", "state_dict", "zero_grad"];
+        let own = call.receiver_expr().is_some_and(|expr| self.source.slice(expr.range()) == model);
+        own && !plain.contains(&call.name) || given.any(|arg| self.source.slice(arg.range()) == model)
     }
 
     /// Whether a model, as written, is put on the GPU: in the function of `at`, before `order` where that is given, or by
@@ -185,6 +238,10 @@ impl<'a> Facts<'a> {
             _ => self.source.slice(path.range()),
         }
     }
+}
+
+fn is_class_name(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_uppercase())
 }
 
 /// Whether a file is in a package that another imports.

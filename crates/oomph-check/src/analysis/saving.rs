@@ -83,7 +83,7 @@ impl Saving {
             self.note_move(stmt);
         }
         let brings = match stmt {
-            Stmt::Assign(assign) => is_weight_on_cpu(assign),
+            Stmt::Assign(assign) => is_weight_on_cpu(assign) || is_brought_by_helper(assign),
             Stmt::Expr(expr) => match &*expr.value {
                 // A tensor's copy would be lost: `model.cpu()` moves a module.
                 Expr::Call(call) => is_to_cpu(&expr.value) || says_cpu(call),
@@ -157,6 +157,15 @@ fn is_weight_on_cpu(assign: &StmtAssign) -> bool {
     is_to_cpu(&assign.value) && assign.targets.iter().any(of_weights)
 }
 
+/// `state = to_device(state, "cpu")`: a function gives back what it is given, on the CPU.
+fn is_brought_by_helper(assign: &StmtAssign) -> bool {
+    let ([Expr::Name(target)], Expr::Call(call)) = (assign.targets.as_slice(), &*assign.value) else { return false };
+    let itself = |arg: &Expr| matches!(arg, Expr::Name(name) if name.id == target.id);
+    let weights = names_state(&assign.targets[0]) || matches!(target.id.as_str(), "sd" | "ckpt" | "checkpoint");
+    let args = &call.arguments.args;
+    weights && args.iter().any(itself) && (args.iter().any(is_cpu) || says_cpu(call))
+}
+
 /// Whether an expression is a model by its name: `net`, `self.encoder`.
 fn is_model_name(expr: &Expr) -> bool {
     let name = match expr {
@@ -175,7 +184,9 @@ fn is_to_cpu(expr: &Expr) -> bool {
         ("cpu", _) => true,
         ("to", [device, ..]) => is_cpu(device),
         ("to", []) => says_cpu(call),
-        ("half" | "float" | "bfloat16" | "clone" | "detach" | "contiguous", _) => is_to_cpu(&method.value),
+        ("half" | "float" | "bfloat16" | "clone" | "detach" | "contiguous" | "share_memory" | "eval", _) => {
+            is_to_cpu(&method.value)
+        }
         _ => false,
     }
 }

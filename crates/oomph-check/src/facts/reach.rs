@@ -2,8 +2,8 @@
 
 use super::Facts;
 use crate::analysis::events::{At, Bind, BlockKind};
-use crate::python::Expr;
 use crate::python::ast::{BoolOp, CmpOp, ExprCompare, UnaryOp};
+use crate::python::{Expr, root_name};
 use crate::uses::whole_literal;
 
 impl<'a> Facts<'a> {
@@ -37,10 +37,15 @@ impl<'a> Facts<'a> {
     /// `path is not None`, `epoch > 0`, `mode == "train"` where both sides are written out.
     fn always_compares(&self, node: &ExprCompare, at: &At) -> Option<bool> {
         let ([op], [right]) = (&*node.ops, &*node.comparators) else { return None };
+        // `torch.device("cuda") == "cuda"` is false: a device is never equal to its name.
+        let mixed = |device: &Expr, name: &Expr| name.is_string_literal_expr() && self.is_device(device, at);
+        if matches!(op, CmpOp::Eq | CmpOp::NotEq) && (mixed(&node.left, right) || mixed(right, &node.left)) {
+            return Some(*op == CmpOp::NotEq);
+        }
         let (left, right) = (self.literal(&node.left, at)?, self.literal(right, at)?);
         match op {
-            CmpOp::Is => Some(left.is_none_literal_expr() && right.is_none_literal_expr()),
-            CmpOp::IsNot => Some(!(left.is_none_literal_expr() && right.is_none_literal_expr())),
+            CmpOp::Is => Some(is(left, right)?),
+            CmpOp::IsNot => Some(!is(left, right)?),
             CmpOp::Eq => Some(same(left, right)?),
             CmpOp::NotEq => Some(!same(left, right)?),
             CmpOp::Gt => Some(whole_literal(left)? > whole_literal(right)?),
@@ -49,6 +54,17 @@ impl<'a> Facts<'a> {
             CmpOp::LtE => Some(whole_literal(left)? <= whole_literal(right)?),
             _ => None,
         }
+    }
+
+    /// Whether a name holds a `torch.device` wherever this file binds it.
+    fn is_device(&self, expr: &Expr, at: &At) -> bool {
+        let Expr::Name(name) = expr else { return false };
+        let name = name.id.as_str();
+        let is_parameter = self.function(at).is_some_and(|function| function.node.parameters.includes(name));
+        let made =
+            |bind: &Bind<'a>| bind.target.is_name_expr() && bind.value_expr.is_some_and(|value| makes_device(value));
+        let mut binds = self.binds_of(name).peekable();
+        !is_parameter && binds.peek().is_some() && binds.all(made)
     }
 
     /// The literal an expression is, itself or through a name that holds it here on every run.
@@ -78,6 +94,21 @@ impl<'a> Facts<'a> {
     }
 }
 
+/// `torch.device(...)`, in both arms where there are two.
+fn makes_device(expr: &Expr) -> bool {
+    match expr {
+        Expr::Call(call) => match &*call.func {
+            Expr::Attribute(function) => {
+                function.attr.as_str() == "device"
+                    && root_name(&function.value).is_some_and(|name| name.starts_with('t'))
+            }
+            _ => false,
+        },
+        Expr::If(node) => makes_device(&node.body) && makes_device(&node.orelse),
+        _ => false,
+    }
+}
+
 fn is_literal(expr: &Expr) -> bool {
     truth(expr).is_some()
 }
@@ -90,6 +121,12 @@ fn truth(expr: &Expr) -> Option<bool> {
         Expr::NumberLiteral(_) => Some(whole_literal(expr)? != 0),
         _ => None,
     }
+}
+
+/// Whether two literals are one object: of `None`, `True` and `False` there is one each.
+fn is(left: &Expr, right: &Expr) -> Option<bool> {
+    let single = |expr: &Expr| expr.is_none_literal_expr() || expr.is_boolean_literal_expr();
+    (single(left) || single(right)).then(|| same(left, right).unwrap_or(false))
 }
 
 /// Whether two literals of one kind are equal.

@@ -5,7 +5,7 @@ use crate::analysis::value::BlockId;
 use crate::facts::{Effect, Facts, Loop};
 use crate::finding::{Edit, Level, Safety};
 use crate::python::ast::ExprAttribute;
-use crate::python::{Expr, Ranged, Stmt, TextRange, root_name};
+use crate::python::{Expr, ExprCall, Ranged, Stmt, TextRange, root_name};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
 use crate::uses::{Use, last_name, parts_of, string_of, uses_in};
@@ -280,15 +280,19 @@ fn kept_by_name<'a>(facts: &Facts<'a>, report: &mut Report, call: &Call<'a>, nam
     let mut uses = uses_in(body, name);
     let mut parts: Vec<Use<'_>> = parts_of(body, name).into_iter().flat_map(|part| uses_in(body, part)).collect();
     // Another load may have the same name, before this one or in another branch.
-    uses.retain(|found| is_reached(facts, call, found));
-    parts.retain(|found| is_reached(facts, call, found));
+    uses.retain(|found| facts.is_read_at(call, found));
+    parts.retain(|found| facts.is_read_at(call, found));
     let Some(load) = uses.iter().chain(&parts).find(|found| goes_into_model(facts, found)) else { return };
     // A bare dict of weights may come from anywhere, the CPU too; a checkpoint of this program comes from its GPU.
     let own = !parts.is_empty() || load.around.first().is_some_and(|around| around.is_subscript_expr());
     if !says_gpu(call) && !own || is_taken_out(load) {
         return;
     }
-    let Some(training) = trains_after(facts, call) else {
+    let into = load.calls().find(|made| loads_model(facts, made));
+    if into.is_some_and(|into| facts.is_model_of(name, into, &call.at)) {
+        return;
+    }
+    let Some(training) = trains_after(facts, call, into) else {
         kept_by_server(facts, report, call, name, load);
         return;
     };
@@ -318,13 +322,6 @@ fn kept_by_name<'a>(facts: &Facts<'a>, report: &mut Report, call: &Call<'a>, nam
     if let Some(last) = last {
         finding.safe_fix(format!("Delete `{name}` after its last use"), delete_after(facts, last, name));
     }
-}
-
-/// Whether what is loaded can be what a use reads: it comes after the load, and not in another branch.
-fn is_reached(facts: &Facts<'_>, call: &Call<'_>, found: &Use<'_>) -> bool {
-    let block = facts.statement_id(found.stmt).and_then(|id| facts.statement(id)).map(|found| found.block);
-    let after = found.name.start() >= call.end() || facts.loops(&call.at).next().is_some();
-    after && block.is_none_or(|block| !facts.are_exclusive(call.at.block, block))
 }
 
 /// A checkpoint in a name of the module, beside a model that the file's functions run on demand.
@@ -417,7 +414,12 @@ fn says_gpu(call: &Call<'_>) -> bool {
 
 /// Whether a read feeds `load_state_dict` of something that copies: an optimizer shares what is already in place.
 fn goes_into_model(facts: &Facts<'_>, found: &Use<'_>) -> bool {
-    found.calls().any(|call| match &*call.func {
+    found.calls().any(|call| loads_model(facts, call))
+}
+
+/// `model.load_state_dict(...)` that copies.
+fn loads_model(facts: &Facts<'_>, call: &ExprCall) -> bool {
+    match &*call.func {
         Expr::Attribute(method) => {
             let holder = facts.written(&*method.value).to_ascii_lowercase();
             let shares = ["opt", "sched", "scaler"].iter().any(|word| holder.contains(word));
@@ -425,11 +427,12 @@ fn goes_into_model(facts: &Facts<'_>, found: &Use<'_>) -> bool {
             method.attr.as_str() == "load_state_dict" && !shares && !assigns
         }
         _ => false,
-    })
+    }
 }
 
 /// Training after the load and not around it: in the same function or, for what a module holds, in any of its functions.
-fn trains_after<'f, 'a>(facts: &'f Facts<'a>, call: &Call<'a>) -> Option<&'f Call<'a>> {
+fn trains_after<'f, 'a>(facts: &'f Facts<'a>, call: &Call<'a>, into: Option<&'a ExprCall>) -> Option<&'f Call<'a>> {
+    let model = into.and_then(|into| into.func.as_attribute_expr()).map(|method| &*method.value);
     let apart = |turns: &Loop<'_>| turns.kind != LoopKind::Parameters && !facts.is_inside(call.at.block, turns.block);
     let repeats = |step: &&Call<'a>| {
         let around = facts.loops(&step.at).any(|turns| !apart(&turns));
@@ -441,7 +444,16 @@ fn trains_after<'f, 'a>(facts: &'f Facts<'a>, call: &Call<'a>) -> Option<&'f Cal
         |step: &&Call<'a>| step.at.order > call.at.order && repeats(step) && !is_out_of_reach(facts, call, step);
     // An attack goes back too; training steps.
     let trains = facts.effects(Effect::Step).next().is_some();
-    let here = || facts.effects(Effect::Backward).filter(|_| trains).filter(beside).find(after);
+    let steps = |step: &&Call<'a>| match step.callee {
+        Callee::Project(_) => !facts.is_without_optimizer(step),
+        _ => facts.effects_of(Effect::Step, step.at.function).next().is_some(),
+    };
+    // Another model may be the one that trains, on what this one gives.
+    let of_model = |step: &&Call<'a>| {
+        model.is_none_or(|model| facts.may_train(step, model) && !facts.is_only_evaluated(model, call, step))
+    };
+    let here =
+        || facts.effects(Effect::Backward).filter(|_| trains).filter(beside).filter(steps).filter(of_model).find(after);
     let in_trainer = || {
         facts.calls().iter().filter(beside).find(|other| {
             other.at.order > call.at.order && hands_over(facts, other) && !is_out_of_reach(facts, call, other)

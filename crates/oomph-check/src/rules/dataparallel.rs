@@ -340,9 +340,15 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         if call.args.is_empty() && call.keywords.is_empty() || is_single(facts, call) || is_no_model(facts, call) {
             continue;
         }
+        if facts.never_runs(&call.at) {
+            continue;
+        }
         let Some(training) = trains(facts, call).filter(|_| !evaluates(facts, call)) else { continue };
         let model = call.arg(0).map_or("the model", |model| facts.written(model));
-        if is_beside(model) || call.args.first().is_some_and(|value| value.has(Flags::FROZEN)) {
+        if is_beside(model)
+            || is_beside(bound_to(facts, call))
+            || call.args.first().is_some_and(|value| value.has(Flags::FROZEN))
+        {
             continue;
         }
         let fate = fate_of(facts, call);
@@ -350,7 +356,8 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             continue;
         }
         let model = if model.contains('\n') || model.len() > 40 { "model" } else { model };
-        let depends = is_single_unless_told(facts, call) || only_loads(facts, call);
+        // A model that wraps itself is called both ways: `self(x)` is not the wrapper.
+        let depends = is_single_unless_told(facts, call) || only_loads(facts, call) || model == "self";
         report
             .add(
                 call,
@@ -383,6 +390,14 @@ fn is_beside(model: &str) -> bool {
     is_reference_name(model)
         || beside.iter().any(|word| model.contains(word))
         || model.split(|c: char| !c.is_alphanumeric()).any(is_part)
+}
+
+/// What the statement around binds: `teacher` of `teacher = net.cuda() if single else DataParallel(net)`.
+fn bound_to<'f>(facts: &'f Facts<'_>, wrapping: &Call<'_>) -> &'f str {
+    match facts.statement(wrapping.at.stmt).map(|found| found.node) {
+        Some(Stmt::Assign(assign)) => assign.targets.first().map_or("", |target| facts.written(target)),
+        _ => "",
+    }
 }
 
 /// Whether every loader of the file gives one sample at a time: there is nothing to scatter, and one card runs alone.

@@ -154,6 +154,22 @@ def fit(model, loader, optimizer, epochs, score):
 import copy
 import torch
 
+def federated(model, clients, optimizer, rounds):
+    model.cuda()
+    for round in range(rounds):
+        states = []
+        for client in clients:
+            for x in client.loader:
+                model(x.cuda()).sum().backward()
+                optimizer.step()
+                optimizer.zero_grad()
+            states.append(copy.deepcopy(model.state_dict()))
+        model.load_state_dict(average(states))
+",
+        "\
+import copy
+import torch
+
 def fit(model, loader, optimizer, epochs):
     model.cuda()
     for epoch in range(epochs):
@@ -319,7 +335,9 @@ fn gathered<'a>(facts: &Facts<'a>, copied: &Copied<'_, 'a>, turns: &Loop<'a>) ->
         store.kind == StoreKind::Append && store.value_expr.range() == copied.whole && store.via.is_none()
     })?;
     let trains = facts.effects_in(Effect::Step, turns.block).next().is_some();
-    let stays = facts.outlives(&store.holder, turns) && !facts.is_emptied_in(store.target, turns.block, store.at.stmt);
+    // A list that a round around the loop makes anew is dropped with that round: `FedAvg` collects its clients so.
+    let lasts = facts.loops(&copied.call.at).all(|around| facts.outlives(&store.holder, &around));
+    let stays = lasts && !facts.is_emptied_in(store.target, turns.block, store.at.stmt);
     (trains && stays).then_some(store.target)
 }
 

@@ -131,6 +131,34 @@ def start(model, path):
     silent_on: &[
         "\
 import torch
+from tools import things_to
+
+class Trainer:
+    def save(self):
+        sd = self.model.state_dict()
+        sd = things_to(sd, 'cpu')
+        torch.save(sd, self.path)
+
+    def load(self):
+        self.model.load_state_dict(torch.load(self.path))
+        self.model.cuda()
+",
+        "\
+import torch
+
+class Master:
+    def learn(self, steps):
+        self.policy.cpu().share_memory()
+        for step in range(steps):
+            self.update()
+            torch.save({'policy': self.policy.state_dict()}, f'{self.folder}/{step}.pkl')
+
+    def restore(self, path):
+        self.policy.load_state_dict(torch.load(path)['policy'])
+        self.policy.cuda()
+",
+        "\
+import torch
 from torch2trt import TRTModule
 
 def serve(path, x):
@@ -349,11 +377,15 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         let message = format!("`{path}` is loaded onto the card it was saved from, beside the model's own copy");
         let of_program = gpu.map(Ranged::range);
         if let Some((load, copies_only)) = goes_into_state(facts, call) {
-            if facts.is_borrowed(load) || is_engine(facts, call, load) || facts.is_for_model_on_cpu(call, load) {
+            if facts.is_borrowed(load)
+                || is_engine(facts, call, load)
+                || facts.is_for_model_on_cpu(call, load)
+                || facts.rests_on_cpu(call, load)
+            {
                 continue;
             }
             let doubtful = gpu.is_none() || is_part_of_model(facts, call, load);
-            if doubtful && !is_own_checkpoint(facts, call, load) {
+            if doubtful && !is_own_checkpoint(facts, call, load) || gpu.is_none() && is_called_by_nobody(facts, call) {
                 continue;
             }
             let finding = report.add(call, message);
@@ -398,6 +430,12 @@ fn is_part_of_model(facts: &Facts<'_>, call: &Call<'_>, load: &ExprCall) -> bool
     let constructs = matches!(facts.kind_at(&call.at), FunctionKind::Init);
     let itself = facts.class_kind(&call.at) == ClassKind::Module && loads_itself(facts, load);
     itself && !(constructs && given())
+}
+
+/// Whether a method of a model stands in a program of several files, and none of them names it.
+fn is_called_by_nobody(facts: &Facts<'_>, call: &Call<'_>) -> bool {
+    let (outlines, name) = (&facts.tables().outlines, facts.function_name(&call.at));
+    outlines.len() > 1 && !outlines.iter().any(|outline| outline.attribute_reads.contains_key(name))
 }
 
 fn loads_itself(facts: &Facts<'_>, load: &ExprCall) -> bool {
@@ -489,11 +527,7 @@ fn goes_into_state<'a>(facts: &Facts<'a>, call: &Call<'a>) -> Option<(&'a ExprCa
     let name = facts.bound_name(call)?;
     let body = facts.body_around(&call.at);
     // What another branch loads under the same name goes elsewhere.
-    let follows = |found: &Use<'a>| {
-        let block = facts.statement_id(found.stmt).and_then(|id| facts.statement(id)).map(|found| found.block);
-        let after = found.name.start() >= call.range().end() || facts.loops(&call.at).next().is_some();
-        after && block.is_none_or(|block| !facts.are_exclusive(call.at.block, block))
-    };
+    let follows = |found: &Use<'a>| facts.is_read_at(call, found);
     let uses: Vec<Use<'a>> = uses_in(body, name).into_iter().filter(follows).collect();
     let through_part = || {
         let parts = parts_of(body, name).into_iter().flat_map(|part| uses_in(body, part)).filter(follows);
@@ -501,6 +535,9 @@ fn goes_into_state<'a>(facts: &Facts<'a>, call: &Call<'a>) -> Option<(&'a ExprCa
     };
     let mut calls = uses.iter().flat_map(Use::calls);
     let load = calls.find(|call| is_load_state_dict(facts, call)).or_else(through_part)?;
+    if facts.is_model_of(name, load, &call.at) {
+        return None;
+    }
     let everywhere = uses.iter().all(|found| found.calls().any(|call| is_load_state_dict(facts, call) && copies(call)));
     Some((load, everywhere && call.at.function.is_some()))
 }

@@ -46,3 +46,100 @@ def main(args, model, optimizer, loader):
         model(x.cuda()).sum().backward()
         optimizer.step()
         optimizer.zero_grad()
+# ---
+import torch
+
+def go_on(optimizer, loader, path):
+    checkpoint = torch.load(path, map_location="cuda")
+    model = checkpoint["structure"]
+    model.load_state_dict(checkpoint["model"])
+    for x in loader:
+        model(x).sum().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+
+def again(model, optimizer, loader, path):
+    checkpoint = torch.load(path, map_location="cuda")  # <-
+    model.load_state_dict(checkpoint["model"])
+    for x in loader:
+        model(x).sum().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+# ---
+import torch
+
+def fit(net, loader):
+    optimizer = torch.optim.Adam(net.parameters())
+    for x in loader:
+        net(x).sum().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+
+def sample(model, classifier, loader):
+    state = torch.load("last.pt", map_location="cuda")
+    model.load_state_dict(state["model"])
+    fit(classifier, loader)
+
+def go_on(model, loader):
+    state = torch.load("last.pt", map_location="cuda")  # <-
+    model.load_state_dict(state["model"])
+    fit(model, loader)
+# ---
+import torch
+
+def probe(features, head, optimizer, loader):
+    state = torch.load("last.pt", map_location="cuda")
+    features.load_state_dict(state["model"])
+    features.eval()
+    for x in loader:
+        head(features(x).detach()).sum().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+
+def tune(body, optimizer, loader):
+    state = torch.load("last.pt", map_location="cuda")  # <-
+    body.load_state_dict(state["model"])
+    body.train()
+    for x in loader:
+        body(x).sum().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+# ---
+import torch
+
+def run_epoch(model, loader, optimizer=None):
+    for x in loader:
+        loss = model(x).sum()
+        if optimizer is not None:
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+
+def test(model, loader):
+    state = torch.load("best.pt", map_location="cuda")
+    model.load_state_dict(state["model"])
+    run_epoch(model, loader)
+
+def go_on(model, optimizer, loader, epochs):
+    state = torch.load("best.pt", map_location="cuda")  # <-
+    model.load_state_dict(state["model"])
+    for epoch in range(epochs):
+        run_epoch(model, loader, optimizer)
+# ---
+import torch
+
+def attack(model, loader, step):
+    state = torch.load("last.pt", map_location="cuda")
+    model.load_state_dict(state["model"])
+    for x, y in loader:
+        x.requires_grad_()
+        model(x).sum().backward()
+        step(x, x.grad)
+
+def go_on(model, optimizer, loader):
+    state = torch.load("last.pt", map_location="cuda")  # <-
+    model.load_state_dict(state["model"])
+    for x, y in loader:
+        model(x).sum().backward()
+        optimizer.step()
+        optimizer.zero_grad()

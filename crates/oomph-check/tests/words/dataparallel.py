@@ -55,3 +55,35 @@ class Trainer:
 
     def save(self, path):
         self.model.save(path)
+# ---
+import torch
+
+ngpu = 1
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+def fit(net, loader, optimizer, many):
+    if device == "cuda":
+        net = torch.nn.DataParallel(net)
+    if device.type == "cuda" and ngpu > 1:
+        net = torch.nn.DataParallel(net)
+    if many > 1:
+        net = torch.nn.DataParallel(net)  # <-
+    for x in loader:
+        optimizer.zero_grad()
+        net(x).sum().backward()
+        optimizer.step()
+# ---
+import torch
+
+def make(net, many):
+    net = net.cuda() if many == 1 else torch.nn.DataParallel(net).cuda()  # <-
+    teacher = net.cuda() if many == 1 else torch.nn.DataParallel(net).cuda()
+    return net, teacher
+
+def fit(net, teacher, loader, optimizer):
+    for x in loader:
+        with torch.no_grad():
+            wanted = teacher(x)
+        optimizer.zero_grad()
+        (net(x) - wanted).square().sum().backward()
+        optimizer.step()

@@ -107,3 +107,101 @@ def features(params, net):
     net.load_state_dict(torch.load(os.path.join(params['model_root'], params['model'] + '.pth')))
     net.load_state_dict(torch.load(os.path.join(params['saved'], params['model'] + '.pth')))  # <-
     return net.cuda()
+# ---
+import torch
+
+def start(model, path):
+    state = torch.load(path)
+    state = torch.load(path, map_location="cpu")
+    model.load_state_dict(state["model"])
+    return model.cuda()
+
+def resume(model, path):
+    state = torch.load(path)  # <-
+    state = {key[7:]: value for key, value in state.items()}
+    model.load_state_dict(state)
+    return model.cuda()
+# ---
+import torch
+
+def main(model, args, files):
+    if args.resume:
+        state = torch.load(args.resume, map_location="cpu")
+        model.load_state_dict(state["model"])
+    model.cuda()
+    for file in files:
+        state = torch.load(file)
+        print(state["epoch"])
+    for file in files:
+        other = torch.load(file)  # <-
+        model.load_state_dict(other["model"])
+# ---
+import torch
+
+def validate(path, loader, Net):
+    checkpoint = torch.load(path)
+    if "structure" in checkpoint:
+        model = checkpoint["structure"]
+    else:
+        model = Net()
+    model.load_state_dict(checkpoint["weights"])
+    return model.cuda()
+
+def test(path, loader, Net):
+    checkpoint = torch.load(path)  # <-
+    model = Net(checkpoint["size"])
+    model.load_state_dict(checkpoint["weights"])
+    return model.cuda()
+# ---
+import torch
+
+def export(model, path):
+    model = model.cpu()
+    state = torch.load(path)
+    model.load_state_dict(state["model"])
+    return torch.jit.script(model)
+
+def serve(model, path):
+    model = model.cpu()
+    state = torch.load(path)  # <-
+    model.load_state_dict(state["model"])
+    return model.cuda()
+# ---
+import torch
+from nets import Resnet
+
+def training(model):
+    model = model.cuda()
+    helper(model)
+    torch.save({"model": model.state_dict()}, "theirs.t")
+
+model = Resnet()
+settings = {"epoch": 1, "state_dict": model.state_dict()}
+torch.save(settings, "ours.t")
+loaded = torch.load("ours.t")
+model = Resnet()
+model.load_state_dict(loaded["state_dict"])
+other = Resnet()
+training(other)
+other.load_state_dict(torch.load("theirs.t")["model"])  # <-
+# ---
+import torch
+from tools import split, things_to
+
+class Trainer:
+    def save(self):
+        sd = self.model.state_dict()
+        sd = split(sd, "head")
+        torch.save(sd, self.path)
+
+    def load(self):
+        self.model.load_state_dict(torch.load(self.path))  # <-
+        self.model.cuda()
+# ---
+import torch
+
+def segment(path, own, loader):
+    net = torch.hub.load("somebody/deeplab", "resnet101", n_classes=182)
+    net.load_state_dict(torch.load(path))
+    own.load_state_dict(torch.load(path))  # <-
+    return net.cuda(), own.cuda()

@@ -1,0 +1,129 @@
+//! What becomes of what `torch.load` gives: who reads it, and which model its weights go into.
+
+use crate::analysis::events::{At, Bind, Call, Callee};
+use crate::analysis::outline::FunctionDef;
+use crate::analysis::value::{FunctionId, Kind};
+use crate::facts::Facts;
+use crate::python::{Expr, ExprCall, Ranged, root_name};
+use crate::uses::Use;
+
+impl<'a> Facts<'a> {
+    /// Whether what a call gives can be what a use reads: it comes after, or in a loop around both, not in another branch,
+    /// and nothing else is loaded into the name on the way.
+    #[must_use]
+    pub fn is_read_at(&self, given: &Call<'a>, found: &Use<'a>) -> bool {
+        let block = self.statement_id(found.stmt).and_then(|id| self.statement(id)).map(|found| found.block);
+        let after = found.name.start() >= given.end();
+        let Some(block) = block else { return after };
+        let around = || self.loops(&given.at).any(|turns| self.is_inside(block, turns.block));
+        let name = found.name.id.as_str();
+        let replaces = |bind: &Bind<'a>| {
+            let between = given.end() <= bind.target.start() && bind.target.end() <= found.name.start();
+            let anew = |value: &Expr| {
+                let loads = matches!(value, Expr::Call(call) if self.written(&*call.func).contains("load"));
+                loads && !self.mentions_word(value.range(), name)
+            };
+            bind.target.is_name_expr()
+                && between
+                && bind.value_expr.is_some_and(anew)
+                && self.is_inside(block, bind.at.block)
+        };
+        let is_own = self.bound_name(given) == Some(name);
+        (after || around())
+            && !self.are_exclusive(given.at.block, block)
+            && !(after && is_own && self.binds_of(name).any(replaces))
+    }
+
+    /// Whether a model comes out of the very file its weights are taken from, as `model = checkpoint["structure"]`: the
+    /// two share their storage, and there is no second copy.
+    #[must_use]
+    pub fn is_model_of(&self, checkpoint: &str, into: &ExprCall, at: &At) -> bool {
+        let Expr::Attribute(method) = &*into.func else { return false };
+        let Some(model) = root_name(&method.value) else { return false };
+        let found = self.calls().iter().find(|found| found.node.range() == into.range());
+        let reaches = |bind: &Bind<'a>| {
+            let apart = found.is_some_and(|found| self.are_exclusive(bind.at.block, found.at.block));
+            bind.at.function == at.function && bind.target.start() < into.start() && !apart
+        };
+        let taken_out = |bind: &Bind<'a>| {
+            let text = bind.value_expr.map_or("", |value| self.written(value));
+            let rest = text.strip_prefix(checkpoint);
+            rest.is_some_and(|rest| rest.starts_with('[') || rest.starts_with(".get(") || rest.starts_with(".pop("))
+        };
+        self.binds_of(model).any(|bind| reaches(bind) && taken_out(bind))
+    }
+
+    /// Whether a call that trains may train this model: it is given it, by this name or another, or sees it.
+    #[must_use]
+    pub fn may_train(&self, training: &Call<'a>, model: &Expr) -> bool {
+        let (Callee::Project(id), Some(name)) = (training.callee, root_name(model)) else { return true };
+        let of_object = match training.receiver_expr() {
+            Some(Expr::Name(owner)) => !self.outline().imports.contains_key(owner.id.as_str()),
+            owner => owner.is_some(),
+        };
+        if name == "self" || of_object || training.has_star() {
+            return true;
+        }
+        let is_alias = |word: &str| {
+            let similar = word.contains(name) || name.contains(word);
+            let made_of = |bind: &Bind<'a>| {
+                let value = bind.value_expr.map(Ranged::range);
+                value.is_some_and(|value| self.mentions_word(value, name))
+            };
+            similar || self.binds_of(word).any(made_of)
+        };
+        let words = self.written(&training.node.arguments).split(|c: char| !c.is_alphanumeric() && c != '_');
+        let mut words = words.filter(|word| word.len() > 2 || *word == name);
+        let made_of_model = self.binds_of(training.name).filter_map(|bind| bind.value_expr);
+        // A model of the file's body is seen by its functions, however deep.
+        let sees = |function: &FunctionDef<'a>| {
+            !function.node.parameters.includes(name) && self.mentions_word(function.node.range(), name)
+        };
+        let seen = || match training.at.function {
+            None => self.outline().functions.iter().any(sees),
+            Some(_) => sees(self.function_def(id)),
+        };
+        words.any(is_alias)
+            || self.is_own(id) && seen()
+            || made_of_model.into_iter().any(|value| self.mentions_word(value.range(), name))
+    }
+
+    /// Whether a function that steps an optimizer it is given gets none here: it only evaluates then.
+    #[must_use]
+    pub fn is_without_optimizer(&self, call: &Call<'a>) -> bool {
+        let Callee::Project(id) = call.callee else { return false };
+        self.optimizer_given(id, call).is_some_and(|given| given.is_none_or(Expr::is_none_literal_expr))
+    }
+
+    /// What a call gives for the parameter that is the optimizer, where the function has one that may be left out.
+    fn optimizer_given(&self, id: FunctionId, call: &Call<'a>) -> Option<Option<&'a Expr>> {
+        let function = self.function_def(id);
+        let mut parameters = function.node.parameters.iter_non_variadic_params().enumerate();
+        let is_optimizer = |name: &str| matches!(name, "opt" | "optim") || name.starts_with("optimi");
+        let (index, parameter) = parameters.find(|(_, parameter)| is_optimizer(parameter.name().as_str()))?;
+        if call.has_star() || !parameter.default.as_deref().is_some_and(Expr::is_none_literal_expr) {
+            return None;
+        }
+        let bound = usize::from(function.class.is_some());
+        let by_place = index.checked_sub(bound).and_then(|index| call.arg(index));
+        Some(by_place.or_else(|| call.keyword(parameter.name().as_str())))
+    }
+
+    /// Whether a model that is loaded is switched to evaluation before something trains, never back in this file, and no
+    /// optimizer is made for it.
+    #[must_use]
+    pub fn is_only_evaluated(&self, model: &Expr, load: &Call<'a>, training: &Call<'a>) -> bool {
+        let text = self.written(model);
+        let same = |call: &&Call<'a>| call.receiver_expr().is_some_and(|expr| self.written(expr) == text);
+        let between = |call: &Call<'a>| {
+            let here = call.at.function == load.at.function;
+            here && load.end() < call.start() && call.end() < training.start()
+        };
+        let optimizes = |call: &Call<'a>| {
+            call.result.kind == Kind::Optimizer && self.mentions_word(call.node.arguments.range(), text)
+        };
+        self.calls_named("eval").filter(same).any(between)
+            && !self.calls_named("train").any(|call| same(&call))
+            && !self.calls().iter().any(optimizes)
+    }
+}
