@@ -126,6 +126,7 @@ pub(crate) fn is_helper_name(name: &str) -> bool {
     }
     name.is_empty()
         || name.starts_with(|first: char| first.is_uppercase())
+        || name.ends_with("fn")
         || name
             .split('_')
             .any(|word| WORDS.iter().any(|known| word == *known || known.len() > 3 && word.starts_with(known)))

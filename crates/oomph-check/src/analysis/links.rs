@@ -21,6 +21,13 @@ impl Tables<'_> {
         closure(vec![file], importers)
     }
 
+    /// A file and all that it imports, itself or through others: whatever may run when what it defines is called.
+    #[must_use]
+    pub fn files_below(&self, file: u32) -> Vec<u32> {
+        let imported = self.imported.get_or_init(|| self.import_graph());
+        closure(vec![file], |of| imported[of as usize].clone())
+    }
+
     /// The files next to one: those it imports, those that import it, and what these import.
     #[must_use]
     pub fn files_around(&self, file: u32) -> Vec<u32> {

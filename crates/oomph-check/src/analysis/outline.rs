@@ -156,7 +156,8 @@ pub struct Outline<'a> {
     pub saves_from_cpu: bool,
     /// Whether it tells the program not to use the GPU, whatever the command line says: `args.no_cuda = True`.
     pub turns_gpu_off: bool,
-    /// The options of its command line, as they are read later, and what each is unless told otherwise.
+    /// The options of its command line, as they are read later, and what each is unless told otherwise; the numbers of
+    /// its dicts and classes of settings too.
     pub options: Vec<(String, &'a Expr)>,
 }
 
@@ -245,6 +246,28 @@ fn option_of(call: &ExprCall) -> Option<(String, &Expr)> {
     let name = call.arguments.args.iter().filter_map(string_of).find(|text| text.len() > 2)?;
     let default = call.arguments.keywords.iter().find(|found| found.arg.as_deref() == Some("default"))?;
     Some((name.trim_start_matches('-').replace('-', "_"), &default.value))
+}
+
+/// What a file that holds settings says of each that is a number: `CONFIG = {"every": 1}`, and `every: int = 1` of a
+/// class.
+fn settings_of(stmt: &Stmt, in_class: bool) -> Vec<(String, &Expr)> {
+    let (target, value) = match stmt {
+        Stmt::Assign(assign) => (assign.targets.first(), Some(&*assign.value)),
+        Stmt::AnnAssign(assign) => (Some(&*assign.target), assign.value.as_deref()),
+        _ => return Vec::new(),
+    };
+    match (target, value) {
+        (Some(Expr::Name(_)), Some(Expr::Dict(dict))) => {
+            let entries = dict.items.iter().filter(|entry| entry.value.is_number_literal_expr());
+            entries
+                .filter_map(|entry| Some((entry.key.as_ref().and_then(string_of)?.to_owned(), &entry.value)))
+                .collect()
+        }
+        (Some(Expr::Name(name)), Some(value)) if in_class && value.is_number_literal_expr() => {
+            vec![(name.id.to_string(), value)]
+        }
+        _ => Vec::new(),
+    }
 }
 
 /// The dotted module name and package of a path.
@@ -439,7 +462,12 @@ impl<'a> SourceOrderVisitor<'a> for Look<'a> {
                 self.outline.frozen.extend(freezing::frozen_in(node));
                 walk_stmt(self, stmt);
             }
-            _ => walk_stmt(self, stmt),
+            _ => {
+                if self.function.is_none() {
+                    self.outline.options.extend(settings_of(stmt, self.class.is_some()));
+                }
+                walk_stmt(self, stmt);
+            }
         }
     }
 

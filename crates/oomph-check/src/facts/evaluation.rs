@@ -1,7 +1,7 @@
 //! What looks like evaluation: names of functions, and modules switched to `eval()` here or for good.
 
 use super::{Effect, Facts};
-use crate::analysis::events::{At, Bind, Call, Callee};
+use crate::analysis::events::{At, Bind, BlockKind, Call, Callee};
 use crate::analysis::value::{Flags, Graph, Kind, Value};
 use crate::python::{Expr, Ranged, Stmt, root_name};
 use crate::uses::last_name;
@@ -161,7 +161,8 @@ impl<'a> Facts<'a> {
         })
     }
 
-    /// Whether the file calls the function a point is in under `no_grad`: always, or now and then.
+    /// Whether the file calls the function a point is in under `no_grad`: always, as far as it can be told, or now and
+    /// then.
     #[must_use]
     pub fn is_called_without_gradients(&self, at: &At, always: bool) -> bool {
         let name = self.function_name(at);
@@ -169,7 +170,13 @@ impl<'a> Facts<'a> {
         if name.is_empty() || calls.peek().is_none() {
             return false;
         }
-        if always { calls.all(|call| call.at.grad.is_off()) } else { calls.any(|call| call.at.grad.is_off()) }
+        // `Evaluator(loader, eval_func=lambda x: evaluate(model, x))`: who calls that later decides.
+        let is_later = |call: &Call<'a>| {
+            let mut around = self.blocks_around(&call.at);
+            around.any(|(_, block)| matches!(block.kind, BlockKind::Lambda))
+        };
+        let off = |call: &Call<'a>| call.at.grad.is_off() || is_later(call);
+        if always { calls.all(off) } else { calls.any(|call| call.at.grad.is_off()) }
     }
 
     /// What `x.to(device).eval()` is called on, and what its result is bound to, as written.

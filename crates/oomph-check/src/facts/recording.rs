@@ -4,7 +4,7 @@ use super::Facts;
 use crate::analysis::events::{At, Call, Callee, GradMode};
 use crate::analysis::value::{ClassId, Flags, FunctionId, Value};
 use crate::facts::Loop;
-use crate::python::{Expr, root_name};
+use crate::python::{Expr, Ranged, root_name};
 use crate::uses::last_name;
 
 impl<'a> Facts<'a> {
@@ -69,6 +69,37 @@ impl<'a> Facts<'a> {
                 let parameters = &function.node.parameters;
                 function.switches && parameters.iter().any(|parameter| flags.contains(&parameter.name().as_str()))
             })
+    }
+
+    /// Whether a function of another file runs networks that take themselves out of training when they are made, as far
+    /// as the files it stands on tell: a metric such as LPIPS. What it gives has no graph then.
+    #[must_use]
+    pub fn runs_frozen_network(&self, call: &Call<'a>) -> bool {
+        let Callee::Project(id) = call.callee else { return false };
+        let below = || self.tables().files_below(id.file).into_iter();
+        !self.is_own(id) && below().any(|file| self.tables().outlines[file as usize].frozen.contains("self"))
+    }
+
+    /// Whether a library that explains what a model does by its gradients is used where a forward pass is, or put into
+    /// the model: `model = medcam.inject(model)`. It goes back through forward passes.
+    #[must_use]
+    pub fn is_explained_by_gradients(&self, pass: &Call<'a>) -> bool {
+        const LIBRARIES: &[&str] = &["captum", "medcam", "gcam", "pytorch_grad_cam", "torchcam", "gradcam", "grad_cam"];
+        let mut roots = self.outline().imports.values().filter_map(|full| full.split('.').next());
+        if !roots.any(|root| LIBRARIES.contains(&root)) {
+            return false;
+        }
+        let explainers = self.calls().iter().filter(|call| {
+            let root = self.full_name(call).and_then(|name| name.split('.').next());
+            root.is_some_and(|root| LIBRARIES.contains(&root))
+        });
+        let replaces = |call: &Call<'a>| {
+            self.binds().iter().any(|bind| {
+                let made = bind.value_expr.is_some_and(|value| value.range() == call.node.range());
+                made && call.node.arguments.args.iter().any(|arg| last_name(arg) == Some(bind.name))
+            })
+        };
+        explainers.into_iter().any(|call| call.at.function == pass.at.function || replaces(call))
     }
 
     /// The project's class of the module that a call runs.

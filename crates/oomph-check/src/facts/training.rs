@@ -127,6 +127,7 @@ impl<'a> Facts<'a> {
                 || self.callee_decides(call)
                 || self.is_frozen_by_helper(call)
                 || self.is_parameter_for_frozen(call)
+                || self.runs_frozen_network(call)
         };
         // Before torch 0.4 a helper of another file may have made the inputs `volatile`.
         let old = || self.outlines_of_process().iter().any(|outline| !outline.volatile.is_empty());

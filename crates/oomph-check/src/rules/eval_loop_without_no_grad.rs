@@ -291,6 +291,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             || facts.is_frozen_by_helper(call)
             || facts.is_parameter_for_frozen(call)
             || facts.differentiates_in_pass(call)
+            || facts.is_explained_by_gradients(call)
         {
             continue;
         }

@@ -183,6 +183,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             || facts.callee_decides(call)
             || facts.is_fed_volatile()
             || facts.differentiates_in_pass(call)
+            || facts.is_explained_by_gradients(call)
         {
             continue;
         }

@@ -240,7 +240,9 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         if inputs.into_iter().any(takes_gradient) || takes_generated(facts, call) || is_handled(facts, call, module) {
             continue;
         }
-        if module.rsplit('.').next().is_some_and(|last| facts.is_frozen_by_callers(last)) {
+        if has_loss_of_its_own(facts, call)
+            || module.rsplit('.').next().is_some_and(|last| facts.is_frozen_by_callers(last))
+        {
             continue;
         }
         let eval = evaluated(facts, module);
@@ -304,6 +306,14 @@ fn trained_around<'a>(facts: &Facts<'a>, call: &Call<'a>) -> Option<TextRange> {
     let by_framework = facts.kind_at(&call.at) == FunctionKind::TrainingStep
         || facts.class_kind(&call.at) == ClassKind::Framework && facts.function_name(&call.at) == "compute_loss";
     by_framework.then_some(name)
+}
+
+/// Whether a backward pass goes over this forward pass alone: it is meant to learn, whoever steps.
+fn has_loss_of_its_own(facts: &Facts<'_>, call: &Call<'_>) -> bool {
+    facts.effects_of(Effect::Backward, call.at.function).any(|backward| {
+        let sites = facts.backward_sources(backward).sites();
+        !call.site.is_empty() && sites == call.site
+    })
 }
 
 /// Whether the module is handed to the function: what is trained beside it may be a part of it.

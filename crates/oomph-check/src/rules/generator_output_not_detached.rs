@@ -317,7 +317,11 @@ fn feeds(facts: &Facts<'_>, pass: TextRange, trained: &str) -> bool {
             && facts.source.slice(call.node.func.range()) == trained
     };
     let calls: Vec<&Call<'_>> = facts.calls().iter().filter(of_trained).collect();
-    let mut takers = calls.iter().filter(|call| inputs(call).overlap(made.site)).peekable();
+    let takers: Vec<_> = calls.iter().filter(|call| inputs(call).overlap(made.site)).collect();
+    if takers.iter().any(|call| is_told_to_detach(call)) {
+        return false;
+    }
+    let mut takers = takers.into_iter().peekable();
     // One pass of the critic for both losses: the other loss needs the graph as it is.
     let shared = |call: &&&Call<'_>| {
         let uses = |other: &&Call<'_>| facts.backward_sources(other).overlap(call.site);
@@ -326,6 +330,15 @@ fn feeds(facts: &Facts<'_>, pass: TextRange, trained: &str) -> bool {
     takers.peek().is_some()
         && !takers.any(|call| shared(&call))
         && !calls.iter().any(|call| call.site.overlap(inputs(made)))
+}
+
+/// `critic(fake, detach=True)`: the critic cuts the graph itself.
+fn is_told_to_detach(call: &Call<'_>) -> bool {
+    let mut keywords = call.node.arguments.keywords.iter();
+    keywords.any(|keyword| {
+        let says = keyword.arg.as_ref().is_some_and(|name| name.contains("detach") || name.contains("no_grad"));
+        says && !matches!(&keyword.value, Expr::BooleanLiteral(literal) if !literal.value)
+    })
 }
 
 /// Where an optimizer's gradients are cleared after a backward pass and before its next step.

@@ -1,6 +1,7 @@
 //! `loss-accumulated-with-graph`: a running sum of losses keeps every graph.
 
 use crate::analysis::events::{GradMode, LoopKind, Root, Store, StoreKind};
+use crate::analysis::value::Flags;
 use crate::analysis::value::Kind;
 use crate::facts::{Effect, Facts, FunctionKind, Loop, Turn};
 use crate::finding::{Level, Safety};
@@ -374,11 +375,13 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             continue;
         }
         let target = facts.source.slice(facts.keeper(store).range());
-        let message = if frees.is_some() {
-            format!("`{target}` keeps the graph of every loss added to it: a small block and the nodes of each batch")
+        let added = if is_loss(facts, store) { "loss" } else { "tensor" };
+        let kept = if frees.is_some() {
+            "a small block and the nodes of each batch"
         } else {
-            format!("`{target}` keeps the graph of every loss added to it: the activations of every batch stay alive")
+            "the activations of every batch stay alive"
         };
+        let message = format!("`{target}` keeps the graph of every {added} added to it: {kept}");
         let finding = report.add(store, message);
         finding
             .level(if frees.is_some() { Level::Warning } else { Level::Error })
@@ -389,6 +392,15 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             finding.unsafe_fix("Detach what is added", facts.call_method_on(store.value_expr, "detach"));
         }
     }
+}
+
+/// Whether what is added is a loss, by what made it or by some name: a sum of outputs is none.
+fn is_loss<'a>(facts: &Facts<'a>, store: &Store<'a>) -> bool {
+    let named = |expr: &Expr| {
+        let text = facts.source.slice(expr.range()).to_ascii_lowercase();
+        ["loss", "cost", "crit", "err", "objective", "nll", "elbo"].iter().any(|word| text.contains(word))
+    };
+    store.value.has(Flags::LOSS) || named(store.value_expr) || named(facts.keeper(store))
 }
 
 /// Whether something is added: `h = layer(h)` goes on, but adds nothing.

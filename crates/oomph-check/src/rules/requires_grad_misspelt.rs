@@ -269,7 +269,7 @@ fn misspelt_attribute(facts: &Facts<'_>, report: &mut Report, misspelt: &str, bi
     let of_parameter = bind.owner.as_ref().is_some_and(|owner| owner.has(Flags::LEAF));
     // A parameter gets gradients anyway.
     let asks_for_more = of_parameter && matches!(bind.value_expr, Some(Expr::BooleanLiteral(literal)) if literal.value);
-    let trains = || may_train(facts, &bind.at, &target.value);
+    let trains = || may_train(facts, &bind.at, &target.value) && !is_frozen_as_well(facts, &bind.at, &target.value);
     if is_read || on_self || asks_for_more || !(literal || of_parameter) || !trains() {
         return;
     }
@@ -338,7 +338,7 @@ fn set_on_module(facts: &Facts<'_>, report: &mut Report, bind: &Bind<'_>, target
     let simple = facts.statement(bind.at.stmt).is_some_and(|statement| {
         matches!(statement.node, Stmt::Assign(assign) if assign.targets.len() == 1 && assign.targets[0].range() == target.range())
     });
-    if !simple || !may_train(facts, &bind.at, &target.value) {
+    if !simple || !may_train(facts, &bind.at, &target.value) || is_frozen_as_well(facts, &bind.at, &target.value) {
         return;
     }
     let whole = TextRange::new(target.start(), literal.range().end());
@@ -408,7 +408,10 @@ fn may_train(facts: &Facts<'_>, at: &At, owner: &Expr) -> bool {
         let same = facts.written(&*call.node.func) == text && facts.class_around(&call.at) == facts.class_around(at);
         same && (class.is_some() || call.at.function == at.function)
     };
-    if facts.calls().iter().filter(passes).any(|call| call.at.grad.is_off()) {
+    // What the body of a file makes its functions use.
+    let in_view = |call: &&Call<'_>| at.function.is_none() || call.at.function == at.function || class.is_some();
+    let calls = || facts.calls().iter().filter(in_view);
+    if calls().filter(passes).any(|call| call.at.grad.is_off()) || runs_only_unrecorded(facts, calls(), text) {
         return false;
     }
     // An attribute that no method but the one that makes it reads is never run.
@@ -421,6 +424,55 @@ fn may_train(facts: &Facts<'_>, at: &At, owner: &Expr) -> bool {
         own && at.function != Some(index as u32) && reads_attribute(&function.node.body, name)
     });
     !has_forward || read
+}
+
+/// Whether all that a module is used for is done by methods of it under `no_grad`: `model.generate(x)`.
+fn runs_only_unrecorded<'f, 'a: 'f>(
+    facts: &Facts<'a>,
+    calls: impl Iterator<Item = &'f Call<'a>>,
+    module: &str,
+) -> bool {
+    const IDLE: &[&str] = &[
+        "parameters",
+        "named_parameters",
+        "modules",
+        "named_modules",
+        "children",
+        "load_state_dict",
+        "state_dict",
+        "to",
+        "cuda",
+        "cpu",
+        "eval",
+        "train",
+        "float",
+        "half",
+    ];
+    let on_it = |call: &&Call<'_>| {
+        let rest = facts.written(&*call.node.func).strip_prefix(module);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.')) && !IDLE.contains(&call.name)
+    };
+    let mut runs = calls.filter(on_it).peekable();
+    runs.peek().is_some() && runs.all(|call| call.at.grad.is_off())
+}
+
+/// Whether the same function freezes the same parameters in the right way too: `for p in m.parameters(): p.requires_grad
+/// = False` beside `m.requires_grad = False`.
+fn is_frozen_as_well(facts: &Facts<'_>, at: &At, owner: &Expr) -> bool {
+    let Some(module) = module_meant(facts, at, owner).map(|expr| facts.written(expr)) else { return false };
+    let off = |value: Option<&Expr>| matches!(value, Some(Expr::BooleanLiteral(literal)) if !literal.value);
+    let by_loop = facts.binds_of("requires_grad").any(|bind| {
+        let Expr::Attribute(target) = bind.target else { return false };
+        let walks = facts.loops(&bind.at).any(|turns| turns.kind == LoopKind::Parameters);
+        let same = || module_meant(facts, &bind.at, &target.value).is_some_and(|expr| facts.written(expr) == module);
+        bind.at.function == at.function && off(bind.value_expr) && walks && same()
+    });
+    let by_call = facts.calls_named("requires_grad_").any(|call| {
+        let on = call.receiver_expr();
+        let walked = |expr| module_meant(facts, &call.at, expr).is_some_and(|expr| facts.written(expr) == module);
+        call.at.function == at.function && off(call.arg(0)) && on.is_some_and(walked)
+    });
+    by_loop || by_call
 }
 
 /// Whether statements read an attribute of this name.

@@ -228,8 +228,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         if !store.value.holds_graph() || in_forward && !stays_on_module(facts, store) {
             continue;
         }
-        // Another method computes the attribute without a graph as well: which one ran is not to be seen.
-        if store.value.has(Flags::MIXED) && store.value_expr.is_attribute_expr() {
+        if store.value.has(Flags::MIXED) && is_one_of_several(store.value_expr) {
             continue;
         }
         if !facts.surely_keeps_graph(store)
@@ -255,7 +254,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         {
             continue;
         }
-        if backward.is_none() && late.is_none() && may_be_wanted(facts, store) {
+        if backward.is_none() && (late.is_none() && may_be_wanted(facts, store) || comes_from_frozen(facts, store)) {
             continue;
         }
         let later = |call: &Call<'_>| {
@@ -288,6 +287,12 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
     }
 }
 
+/// Whether other things go by the same expression: another method computes the attribute without a graph as well, the
+/// other entries of a dict have none. Which one this is is not to be seen.
+fn is_one_of_several(expr: &Expr) -> bool {
+    expr.is_attribute_expr() || matches!(expr, Expr::Subscript(node) if node.slice.is_string_literal_expr())
+}
+
 /// Whether what is collected where nothing goes back may have no graph, or one that somebody needs.
 fn may_be_wanted(facts: &Facts<'_>, store: &Store<'_>) -> bool {
     // A module's own method collects the outputs of its layers, or of pieces of one batch.
@@ -295,6 +300,12 @@ fn may_be_wanted(facts: &Facts<'_>, store: &Store<'_>) -> bool {
     own && (facts.class_kind(&store.at).is_module() || facts.may_be_used_later(store))
         || comes_from_unknown_method(facts, store)
         || facts.may_have_no_graph(&store.value, &store.at)
+}
+
+/// Whether it comes from networks of other files that may have taken themselves out of training.
+fn comes_from_frozen(facts: &Facts<'_>, store: &Store<'_>) -> bool {
+    let passes: Vec<TextRange> = facts.forward_passes(&store.value, &store.at).collect();
+    facts.calls().iter().any(|call| passes.contains(&call.node.range()) && facts.runs_frozen_network(call))
 }
 
 /// Whether all passes it comes from are methods of objects not in view: `task.test_step(batch)` may detach what it gives.

@@ -2,7 +2,7 @@
 
 use crate::analysis::events::{Block, BlockKind, Call, Callee, LoopKind, StoreKind};
 use crate::analysis::value::BlockId;
-use crate::facts::{Effect, Facts, Loop};
+use crate::facts::{Effect, Facts, Loop, Turn};
 use crate::finding::Level;
 use crate::python::ast::CmpOp;
 use crate::python::ast::visitor::source_order::{SourceOrderVisitor, walk_body, walk_expr};
@@ -119,16 +119,28 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         if facts.effects_in(Effect::Step, turn.block).any(always) {
             continue;
         }
-        let Some(backward) = facts.effects_in(Effect::Backward, turn.block).next() else { continue };
-        if !facts.is_unconditional_in(&backward.at, turn.block) {
+        // `if turn: opt_d.step() else: opt_g.step()`: some step follows every turn, two networks train by turns.
+        let instead = |other: &Call<'_>| {
+            facts.are_exclusive(other.at.block, step.at.block) && modulo_around(facts, other, turn.block).is_none()
+        };
+        if facts.effects_in(Effect::Step, turn.block).any(instead) {
             continue;
         }
+        let Some(backward) = backward_of_turn(facts, zero, &turn) else { continue };
         report
             .add(zero, "Gradients are cleared on every micro-batch: what was accumulated is lost before the step")
             .because(&every, "the optimizer steps only when this holds")
             .because(step, "the step")
             .because(backward, "gradients are added up here on every micro-batch");
     }
+}
+
+/// What adds gradients on every turn: rather another call than a helper that clears them as well.
+fn backward_of_turn<'f, 'a>(facts: &'f Facts<'a>, zero: &Call<'_>, turn: &Turn) -> Option<&'f Call<'a>> {
+    let always = |call: &&Call<'a>| facts.is_unconditional_in(&call.at, turn.block);
+    let all: Vec<&Call<'a>> = facts.effects_in(Effect::Backward, turn.block).filter(always).collect();
+    let other = all.iter().find(|call| call.range() != zero.range() && !is_micro_step(facts, call));
+    other.or_else(|| all.first()).copied()
 }
 
 /// `for micro in range(k): zero_grad(); backward()` with the step after that loop, inside the loop around it.

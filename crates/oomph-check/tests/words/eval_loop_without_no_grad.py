@@ -143,3 +143,12 @@ def run(net, loader, opt, mode):
             opt.step()
             opt.zero_grad()
         print(loss.item())
+# ---
+import torch
+from torchcam.methods import SmoothGradCAMpp
+def test(net, loader):
+    net.eval()
+    for x, _ in loader:  # <-
+        print(net(x.cuda()).argmax(1))
+def explain(net, x):
+    return SmoothGradCAMpp(net)(0, net(x))

@@ -48,3 +48,18 @@ for data, _ in dataloader:
     errG = criterion(out, torch.ones(8).cuda())
     errG.backward()
     optimizerG.step()
+# ---
+import torch
+def train(gen, disc, loader, z):
+    opt_g = torch.optim.Adam(gen.parameters())
+    opt_d = torch.optim.Adam(disc.parameters())
+    for real in loader:
+        fake = gen(z)
+        opt_d.zero_grad()
+        d_loss = disc(fake, detach=False).mean() - disc(real).mean()
+        d_loss.backward()  # <-
+        opt_d.step()
+        opt_g.zero_grad()
+        g_loss = -disc(gen(z)).mean()
+        g_loss.backward()
+        opt_g.step()

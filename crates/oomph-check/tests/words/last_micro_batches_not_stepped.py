@@ -46,3 +46,13 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--accumulation_steps", type=int, default=4)
     return parser.parse_args()
+# ---
+import torch
+CONFIG = {"lr": 1e-3, "n_accumulate": 4}
+def train(model, loader, optimizer, criterion, config):
+    for step, (x, y) in enumerate(loader):
+        loss = criterion(model(x.cuda()), y.cuda()) / config["n_accumulate"]
+        loss.backward()
+        if (step + 1) % config["n_accumulate"] == 0:  # <-
+            optimizer.step()
+            optimizer.zero_grad()

@@ -605,3 +605,90 @@ class Encoder(nn.Module):
         x = x.unsqueeze(1)
         out, _ = self.mix(x, x, x)
         return out.squeeze(1)
+# ---
+import torch
+def train(gen, disc, opt_g, opt_d, loader, crit, z):
+    for step, (x, y) in enumerate(loader):
+        loss = crit(disc(x if step % 3 else gen(z)), y)
+        loss.backward()
+        if step % 3 != 2:
+            opt_d.step()
+        else:
+            opt_g.step()
+        opt_d.zero_grad()
+        opt_g.zero_grad()
+# ---
+import torch
+def train(gen, disc, loader, z):
+    opt_g = torch.optim.Adam(gen.parameters())
+    opt_d = torch.optim.Adam(disc.parameters())
+    for real in loader:
+        fake = gen(z)
+        opt_d.zero_grad()
+        d_loss = disc(fake, detach=True).mean() - disc(real).mean()
+        d_loss.backward()
+        opt_d.step()
+        opt_g.zero_grad()
+        g_loss = -disc(gen(z)).mean()
+        g_loss.backward()
+        opt_g.step()
+# ---
+import torch
+def distil(teacher, student, loader, optimizer, criterion, kd):
+    for x, y in loader:
+        soft = teacher(x.cuda())
+        own = criterion(soft, y)
+        out = student(x.cuda())
+        loss = criterion(out, y) + kd(out, soft.softmax(-1))
+        optimizer.zero_grad()
+        own.backward(retain_graph=True)
+        loss.backward()
+        optimizer.step()
+# ---
+import torch
+from features import chroma, onsets
+fns = [chroma, onsets]
+def compare(loader):
+    kept = []
+    for audio, rate in loader:
+        parts = [afn(audio.cuda(), rate) for afn in fns]
+        kept.append(torch.cat(parts, dim=1))
+    return torch.stack(kept)
+# ---
+import torch
+from medcam import medcam
+def attend(net, loader):
+    net.eval()
+    for x, _ in loader:
+        net(x.cuda())
+def main(model, loader):
+    model = medcam.inject(model, backend="gcam")
+    attend(model, loader)
+# ---
+import torch
+from framework import Evaluator
+def check(model, x, y, loss_func):
+    model.eval()
+    out = model(x.cuda())
+    return loss_func(out, y).item()
+def extensions(model, loader, loss_func):
+    return Evaluator(loader, model, eval_func=lambda x, y: check(model, x, y, loss_func))
+# ---
+import torch
+from parts import make
+model = make("run")
+for name, parameter in model.named_parameters():
+    parameter.required_grad = False
+for x in range(10):
+    with torch.no_grad():
+        sample = model.generate(x)
+# ---
+import torch
+CONFIG = {"lr": 1e-3, "n_accumulate": 1}
+def train(model, loader, optimizer, criterion, config):
+    for step, (x, y) in enumerate(loader):
+        loss = criterion(model(x.cuda()), y.cuda()) / config["n_accumulate"]
+        loss.backward()
+        if (step + 1) % config["n_accumulate"] == 0:
+            optimizer.step()
+            optimizer.zero_grad()

@@ -84,3 +84,14 @@ def train(model, loader, crit):
             model.zero_grad()  # <-
             accelerator.backward(crit(model(x), y))
             opt.step()
+# ---
+import torch
+def train(model, loader, opt, scaler, crit, every, amp):
+    for step, (x, y) in enumerate(loader):
+        opt.zero_grad()  # <-
+        crit(model(x), y).backward()
+        if (step + 1) % every == 0:
+            if amp:
+                scaler.step(opt)
+            else:
+                opt.step()
