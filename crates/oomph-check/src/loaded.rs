@@ -2,7 +2,7 @@
 
 use crate::analysis::events::{At, Bind, Call, Callee};
 use crate::analysis::outline::FunctionDef;
-use crate::analysis::value::{FunctionId, Kind};
+use crate::analysis::value::Kind;
 use crate::facts::Facts;
 use crate::python::{Expr, ExprCall, Ranged, root_name};
 use crate::uses::Use;
@@ -79,12 +79,12 @@ impl<'a> Facts<'a> {
         let sees = |function: &FunctionDef<'a>| {
             !function.node.parameters.includes(name) && self.mentions_word(function.node.range(), name)
         };
-        let seen = || match training.at.function {
+        let is_global = || match training.at.function {
             None => self.outline().functions.iter().any(sees),
             Some(_) => sees(self.function_def(id)),
         };
         words.any(is_alias)
-            || self.is_own(id) && seen()
+            || self.is_own(id) && is_global()
             || made_of_model.into_iter().any(|value| self.mentions_word(value.range(), name))
     }
 
@@ -92,21 +92,16 @@ impl<'a> Facts<'a> {
     #[must_use]
     pub fn is_without_optimizer(&self, call: &Call<'a>) -> bool {
         let Callee::Project(id) = call.callee else { return false };
-        self.optimizer_given(id, call).is_some_and(|given| given.is_none_or(Expr::is_none_literal_expr))
-    }
-
-    /// What a call gives for the parameter that is the optimizer, where the function has one that may be left out.
-    fn optimizer_given(&self, id: FunctionId, call: &Call<'a>) -> Option<Option<&'a Expr>> {
         let function = self.function_def(id);
         let mut parameters = function.node.parameters.iter_non_variadic_params().enumerate();
         let is_optimizer = |name: &str| matches!(name, "opt" | "optim") || name.starts_with("optimi");
-        let (index, parameter) = parameters.find(|(_, parameter)| is_optimizer(parameter.name().as_str()))?;
-        if call.has_star() || !parameter.default.as_deref().is_some_and(Expr::is_none_literal_expr) {
-            return None;
-        }
+        let found = parameters.find(|(_, parameter)| is_optimizer(parameter.name().as_str()));
+        let Some((index, parameter)) = found.filter(|_| !call.has_star()) else { return false };
+        let may_be_left_out = parameter.default.as_deref().is_some_and(Expr::is_none_literal_expr);
         let bound = usize::from(function.class.is_some());
         let by_place = index.checked_sub(bound).and_then(|index| call.arg(index));
-        Some(by_place.or_else(|| call.keyword(parameter.name().as_str())))
+        let given = by_place.or_else(|| call.keyword(parameter.name().as_str()));
+        may_be_left_out && given.is_none_or(Expr::is_none_literal_expr)
     }
 
     /// Whether a model that is loaded is switched to evaluation before something trains, never back in this file, and no

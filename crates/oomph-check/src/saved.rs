@@ -135,8 +135,8 @@ impl<'a> Facts<'a> {
         let mut saves = written.map_or(after, |save| vec![save]).into_iter();
         saves.any(|save| {
             let trained = self.effects_of(Effect::Backward, save.at.function).any(|pass| pass.at.order < save.at.order);
-            let saved = self.saved_range(save);
-            let states = self.calls_named("state_dict").filter(|state| saved.contains_range(state.range()));
+            let written_out = self.saved_range(save);
+            let states = self.calls_named("state_dict").filter(|state| written_out.contains_range(state.range()));
             let models: Vec<&str> =
                 states.filter_map(Call::receiver_expr).map(|model| self.source.slice(model.range())).collect();
             let moved = |model: &&str| self.is_moved(model, &save.at, Some(save.at.order));

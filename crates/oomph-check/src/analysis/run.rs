@@ -11,7 +11,7 @@ use crate::source::Source;
 
 /// Works out the facts of every file and hands each file's to `visit`, in parallel.
 pub(crate) fn analyse<T: Send>(sources: &[Source], visit: impl Fn(usize, &Facts<'_>) -> T + Sync) -> Vec<Option<T>> {
-    let mut relevant: Vec<bool> = sources.par_iter().map(|source| source.concerns_torch()).collect();
+    let mut relevant: Vec<bool> = sources.par_iter().map(Source::concerns_torch).collect();
     let mut tables = Tables::link(outlines(sources, &relevant));
     for (relevant, outline) in relevant.iter_mut().zip(&tables.outlines) {
         *relevant &= !outline.is_for_another_library();

@@ -61,8 +61,7 @@ impl<'a> Facts<'a> {
         let Expr::Name(name) = expr else { return false };
         let name = name.id.as_str();
         let is_parameter = self.function(at).is_some_and(|function| function.node.parameters.includes(name));
-        let made =
-            |bind: &Bind<'a>| bind.target.is_name_expr() && bind.value_expr.is_some_and(|value| makes_device(value));
+        let made = |bind: &Bind<'a>| bind.target.is_name_expr() && bind.value_expr.is_some_and(makes_device);
         let mut binds = self.binds_of(name).peekable();
         !is_parameter && binds.peek().is_some() && binds.all(made)
     }

@@ -385,7 +385,10 @@ fn is_no_model(facts: &Facts<'_>, wrapping: &Call<'_>) -> bool {
 fn is_beside(model: &str) -> bool {
     let beside = ["teacher", "vgg", "extractor", "perceptual", "lpips"];
     let is_part = |word: &str| {
-        matches!(word, "ref" | "reference" | "ema" | "criterion" | "criterions" | "criteria" | "loss" | "losses")
+        matches!(
+            word,
+            "ref" | "reference" | "ema" | "test" | "criterion" | "criterions" | "criteria" | "loss" | "losses"
+        )
     };
     is_reference_name(model)
         || beside.iter().any(|word| model.contains(word))

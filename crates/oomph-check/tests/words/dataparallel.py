@@ -87,3 +87,19 @@ def fit(net, teacher, loader, optimizer):
         optimizer.zero_grad()
         (net(x) - wanted).square().sum().backward()
         optimizer.step()
+# ---
+import torch
+
+class Trainer:
+    def __init__(self, model, optimizer):
+        self.generator = torch.nn.DataParallel(model.generator)  # <-
+        self.generator_test = torch.nn.DataParallel(model.generator_test)
+        self.optimizer = optimizer
+
+    def step(self, x):
+        self.optimizer.zero_grad()
+        self.generator(x).sum().backward()
+        self.optimizer.step()
+
+    def show(self, x):
+        return self.generator_test(x)
