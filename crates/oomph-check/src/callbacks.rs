@@ -48,12 +48,7 @@ impl<'a> Facts<'a> {
         }
         let function = self.function_def(id);
         let mut parameters = names(&function.node.parameters);
-        let is_static = function
-            .node
-            .decorator_list
-            .iter()
-            .any(|found| self.source.slice(found.expression.range()) == "staticmethod");
-        if is_bound && function.class.is_some() && !is_static && !parameters.is_empty() {
+        if is_bound && function.is_bound() && !parameters.is_empty() {
             parameters.remove(0);
         }
         let mine = self.returns().iter().filter(|found| found.at.function == Some(id.index) && !found.is_yield);

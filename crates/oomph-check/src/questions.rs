@@ -1,6 +1,6 @@
 //! Questions about a file that several rules ask: guards, handlers, steps every few batches.
 
-use crate::analysis::events::{At, BlockKind, Call};
+use crate::analysis::events::{At, BlockKind, Call, Callee, Statement};
 use crate::analysis::value::{BlockId, Kind};
 use crate::facts::{Facts, Loop};
 use crate::python::ast::ExceptHandlerExceptHandler;
@@ -50,6 +50,49 @@ impl<'a> Facts<'a> {
         (text.contains("OutOfMemoryError") || by_words).then(|| kind.range())
     }
 
+    /// Whether a call is reached only after a step ran out of memory: the way of success leaves the turn before it, by
+    /// `return`, `break` or `continue`.
+    #[must_use]
+    pub fn follows_failure(&self, call: &Call<'a>) -> bool {
+        let start = call.range().start();
+        self.statements().iter().any(|statement| {
+            let before = statement.node.end() <= start && self.is_inside(call.at.block, statement.block);
+            if !before || self.block(statement.block).function != call.at.function || !self.may_run_out(statement) {
+                return false;
+            }
+            let follow = statement.suite.iter().skip(statement.index + 1).take_while(|stmt| stmt.end() <= start);
+            let tried = match statement.node {
+                Stmt::Try(node) => node.body.iter().chain(&node.orelse).any(leaves_turn),
+                found @ Stmt::If(_) => leaves_turn(found),
+                _ => false,
+            };
+            let failed = flags_of_failure(statement.node);
+            tried || follow.into_iter().any(|stmt| leaves_on_success(stmt, &failed))
+        })
+    }
+
+    /// Whether a statement runs out of memory without an error: a `try` that catches it, or a call of a function with one.
+    fn may_run_out(&self, statement: &Statement<'a>) -> bool {
+        let says = |text: &str| text.contains("OutOfMemoryError") || text.contains("out of memory");
+        match statement.node {
+            Stmt::Try(node) => node.handlers.iter().any(|handler| says(self.source.slice(handler.range()))),
+            Stmt::Assign(_) | Stmt::Expr(_) | Stmt::If(_) => {
+                let range = match statement.node {
+                    Stmt::If(node) => node.test.range(),
+                    other => other.range(),
+                };
+                self.calls().iter().filter(|call| range.contains_range(call.range())).any(|call| match call.callee {
+                    Callee::Project(id) if self.is_own(id) => {
+                        let text = self.source.slice(self.function_def(id).node.range());
+                        says(text) && text.contains("except")
+                    }
+                    _ => false,
+                })
+            }
+            _ => false,
+        }
+    }
+
     /// The body of the `try` a handler belongs to.
     #[must_use]
     pub fn tried(&self, handler: BlockId) -> Option<BlockId> {
@@ -64,7 +107,7 @@ impl<'a> Facts<'a> {
     #[must_use]
     pub fn is_heavy(&self, call: &Call<'_>) -> bool {
         let through = self.callee_summary(call).is_some_and(|summary| summary.forwards || summary.calls_backward);
-        call.callee == crate::analysis::events::Callee::Module || through || call.name == "backward"
+        call.callee == Callee::Module || through || call.name == "backward"
     }
 
     /// The optimizer a step is for, as written: `opt` of `opt.step()` and of `scaler.step(opt)`.
@@ -122,6 +165,45 @@ impl<'a> Facts<'a> {
     #[must_use]
     pub fn is_read_after(&self, at: &At, name: &str, place: TextSize) -> bool {
         uses_in(self.body_around(at), name).iter().any(|found| found.name.start() > place)
+    }
+}
+
+/// Whether a statement may leave the turn of a loop or the function around it.
+fn leaves_turn(stmt: &Stmt) -> bool {
+    match stmt {
+        Stmt::Return(_) | Stmt::Break(_) | Stmt::Continue(_) => true,
+        Stmt::If(node) => {
+            node.body.iter().any(leaves_turn)
+                || node.elif_else_clauses.iter().any(|clause| clause.body.iter().any(leaves_turn))
+        }
+        Stmt::With(node) => node.body.iter().any(leaves_turn),
+        _ => false,
+    }
+}
+
+/// Names that the handlers of a `try` set to `True`: they say that it failed.
+fn flags_of_failure(stmt: &Stmt) -> Vec<&str> {
+    let Stmt::Try(node) = stmt else { return Vec::new() };
+    let handled = node.handlers.iter().filter_map(|handler| handler.as_except_handler());
+    let set = handled.flat_map(|handler| &handler.body).filter_map(|stmt| match stmt {
+        Stmt::Assign(assign) => match (assign.targets.as_slice(), &*assign.value) {
+            ([Expr::Name(name)], Expr::BooleanLiteral(flag)) if flag.value => Some(name.id.as_str()),
+            _ => None,
+        },
+        _ => None,
+    });
+    set.collect()
+}
+
+/// Whether a statement leaves the turn, and not just where a flag says that the step failed.
+fn leaves_on_success(stmt: &Stmt, failed: &[&str]) -> bool {
+    match stmt {
+        Stmt::If(node) => {
+            let on_failure = matches!(&*node.test, Expr::Name(name) if failed.contains(&name.id.as_str()));
+            let otherwise = node.elif_else_clauses.iter().any(|clause| clause.body.iter().any(leaves_turn));
+            otherwise || !on_failure && node.body.iter().any(leaves_turn)
+        }
+        other => leaves_turn(other),
     }
 }
 

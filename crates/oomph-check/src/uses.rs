@@ -258,10 +258,16 @@ impl<'a> Facts<'a> {
     pub fn is_rank(&self, device: &Expr) -> bool {
         const RANKS: &[&str] =
             &["rank", "local_rank", "gpu", "gpu_id", "gpu_idx", "device_id", "LOCAL_RANK", "ddp_local_rank", "cuda_id"];
-        let text = || self.written(device);
+        // `int(os.environ["LOCAL_RANK"])`, `dist.get_rank() % torch.cuda.device_count()`.
+        let counts = |expr: &Expr| {
+            let text = self.written(expr);
+            text.contains("get_rank(") || text.contains("LOCAL_RANK") || text.contains("get_local_rank(")
+        };
         match device {
-            Expr::Name(_) | Expr::Attribute(_) => last_name(device).is_some_and(|name| RANKS.contains(&name)),
-            Expr::Call(_) => text().contains("get_rank(") || text().contains("LOCAL_RANK"),
+            Expr::Name(_) | Expr::Attribute(_) => last_name(device).is_some_and(|name| {
+                RANKS.contains(&name) || self.given_to(name).any(|expr| !expr.is_compare_expr() && counts(expr))
+            }),
+            Expr::Call(_) => counts(device),
             _ => false,
         }
     }

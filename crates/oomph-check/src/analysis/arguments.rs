@@ -21,7 +21,7 @@ impl<'a> Walker<'a, '_> {
         let names: Vec<&str> = positional.map(|parameter| parameter.parameter.name.as_str()).collect();
         let mut arguments = vec![None; names.len()];
         let mut next = 0;
-        if let (Some(receiver), Some(_), Some(first)) = (receiver, function.class, arguments.first_mut()) {
+        if let (Some(receiver), true, Some(first)) = (receiver, function.is_bound(), arguments.first_mut()) {
             *first = Some(receiver.clone());
             next = 1;
         }
@@ -43,7 +43,7 @@ impl<'a> Walker<'a, '_> {
     /// The expression given for a parameter.
     pub(super) fn argument_expr(&self, id: FunctionId, parameter: usize, given: &Given<'a>) -> Option<&'a Expr> {
         let function = &self.tables.outlines[id.file as usize].functions[id.index as usize];
-        let bound = usize::from(function.class.is_some());
+        let bound = usize::from(function.is_bound());
         if let Some(expr) = parameter.checked_sub(bound).and_then(|index| given.node.arguments.args.get(index)) {
             return Some(expr);
         }

@@ -66,7 +66,7 @@ impl<'a> Walker<'a, '_> {
     }
 
     pub(super) fn bind_parameters(&mut self, index: u32, node: &'a StmtFunctionDef) {
-        let is_static = node.decorator_list.iter().any(|decorator| is_name(&decorator.expression, "staticmethod"));
+        let is_bound = self.outline.functions[index as usize].is_bound();
         let is_class_method = node.decorator_list.iter().any(|decorator| is_name(&decorator.expression, "classmethod"));
         let parameters = &node.parameters;
         let id = FunctionId { file: self.file, index };
@@ -75,7 +75,7 @@ impl<'a> Walker<'a, '_> {
         for (place, parameter) in positional.enumerate() {
             let name = parameter.parameter.name.as_str();
             let slot = self.f.env.name(name);
-            if place == 0 && self.f.class.is_some() && !is_static {
+            if place == 0 && self.f.class.is_some() && is_bound {
                 let value = if is_class_method { Value::unknown() } else { self.self_value() };
                 if !is_class_method {
                     self.f.self_name = Some(name);

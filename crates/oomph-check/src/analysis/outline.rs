@@ -95,6 +95,15 @@ pub struct FunctionDef<'a> {
     pub differentiates: bool,
 }
 
+impl FunctionDef<'_> {
+    /// Whether its first parameter is the object or class it is called on.
+    #[must_use]
+    pub fn is_bound(&self) -> bool {
+        let is_static = |name: &Expr| matches!(name, Expr::Name(name) if name.id.as_str() == "staticmethod");
+        self.class.is_some() && !self.node.decorator_list.iter().any(|found| is_static(&found.expression))
+    }
+}
+
 /// A class.
 #[derive(Debug)]
 pub struct ClassDef<'a> {

@@ -122,6 +122,14 @@ impl<'a> Facts<'a> {
         self.tables.call_sites.contains_key(&FunctionId { file: self.file, index: function })
     }
 
+    /// Whether a point is in a method that nothing in view names, and that no framework calls by its name.
+    #[must_use]
+    pub fn is_never_called(&self, at: &At) -> bool {
+        let name = self.function_name(at);
+        let known = self.kind_at(at) != FunctionKind::Plain || name.starts_with("__");
+        self.class_at(at).is_some() && !known && self.attribute_reads(name) == 0
+    }
+
     /// Whether code that is not in view may call the method a point is in, under `no_grad` or not: one of its class's
     /// bases is not in view either, and nothing in view calls the method; or it is a step, which some engine calls.
     #[must_use]

@@ -6,7 +6,7 @@ use crate::analysis::events::{
 };
 use crate::analysis::value::{BlockId, Value};
 use crate::python::{Expr, Ranged, count_reads_in};
-use crate::uses::{is_number, last_name, string_of};
+use crate::uses::{is_number, last_name, string_of, whole_number};
 
 impl<'a> Facts<'a> {
     /// A statement.
@@ -297,6 +297,27 @@ impl<'a> Facts<'a> {
         let default = parameters.into_iter().flat_map(|all| all.iter_non_variadic_params());
         found.extend(default.filter(|own| own.name().as_str() == name).filter_map(|own| own.default.as_deref()));
         if found.is_empty() { self.given_to(name).collect() } else { found }
+    }
+
+    /// The whole numbers an expression may be, as far as this file gives them: through names that only hand a setting on,
+    /// as in `self.size = size`, `size=SIZE` and `SIZE = 50_257`.
+    #[must_use]
+    pub fn numbers_given(&self, expr: &'a Expr, at: &At) -> Vec<u64> {
+        let own = last_name(expr).map(|name| self.given_at(name, at)).unwrap_or_default();
+        let (mut found, mut seen) = (Vec::new(), vec![self.written(expr)]);
+        let mut next: Vec<&'a Expr> = if whole_number(expr).is_some() { vec![expr] } else { own };
+        while let Some(expr) = next.pop() {
+            if let Some(number) = whole_number(expr) {
+                found.push(number);
+                continue;
+            }
+            let text = self.written(expr);
+            if let Some(name) = last_name(expr).filter(|_| !seen.contains(&text) && seen.len() < 6) {
+                seen.push(text);
+                next.extend(self.given_to(name));
+            }
+        }
+        found
     }
 
     /// Whether a name or attribute is bound anew within a block, by another statement than `except`.

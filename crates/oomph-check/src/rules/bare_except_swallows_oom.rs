@@ -5,7 +5,8 @@ use crate::analysis::value::BlockId;
 use crate::facts::{Effect, Facts, Loop};
 use crate::finding::Level;
 use crate::python::ast::ExceptHandlerExceptHandler;
-use crate::python::{Ranged, Stmt, TextRange};
+use crate::python::ast::visitor::source_order::{SourceOrderVisitor, walk_body, walk_expr};
+use crate::python::{Expr, Ranged, Stmt, TextRange};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
 
@@ -202,7 +203,8 @@ fn catches_all(facts: &Facts<'_>, handler: &ExceptHandlerExceptHandler) -> Optio
 
 /// Whether the handler only reports and goes on: nothing is cleared, freed, raised or left.
 fn goes_on(facts: &Facts<'_>, block: BlockId, handler: &ExceptHandlerExceptHandler) -> bool {
-    let text = facts.source.slice(handler.range());
+    // What is only printed mends nothing.
+    let text = without_strings(facts, handler);
     let mends = [
         "zero_grad",
         "raise",
@@ -210,10 +212,11 @@ fn goes_on(facts: &Facts<'_>, block: BlockId, handler: &ExceptHandlerExceptHandl
         "del ",
         "abort",
         "kill",
-        "out of memory",
         "grad = None",
         "return",
-        "fail",
+        "fail(",
+        "failed",
+        "failure = ",
         "break",
         "recover",
         "restore",
@@ -222,9 +225,34 @@ fn goes_on(facts: &Facts<'_>, block: BlockId, handler: &ExceptHandlerExceptHandl
         "breakpoint",
         "embed(",
     ];
+    let by_words = facts.source.slice(handler.range()).contains("out of memory");
     let leaves = facts.statements().iter().any(|statement| {
         matches!(statement.node, Stmt::Raise(_) | Stmt::Return(_) | Stmt::Break(_))
             && facts.is_inside(statement.block, block)
     });
-    !leaves && !mends.iter().any(|word| text.contains(word))
+    !leaves && !by_words && !mends.iter().any(|word| text.contains(word))
+}
+
+/// The code of a handler without its strings.
+fn without_strings(facts: &Facts<'_>, handler: &ExceptHandlerExceptHandler) -> String {
+    struct Strings(Vec<TextRange>);
+    impl<'a> SourceOrderVisitor<'a> for Strings {
+        fn visit_expr(&mut self, expr: &'a Expr) {
+            if matches!(expr, Expr::StringLiteral(_) | Expr::FString(_)) {
+                self.0.push(expr.range());
+            } else {
+                walk_expr(self, expr);
+            }
+        }
+    }
+    let mut strings = Strings(Vec::new());
+    walk_body(&mut strings, &handler.body);
+    let mut text = String::new();
+    let mut from = handler.start();
+    for string in strings.0 {
+        text.push_str(facts.source.slice(TextRange::new(from, string.start())));
+        from = string.end();
+    }
+    text.push_str(facts.source.slice(TextRange::new(from, handler.end())));
+    text
 }

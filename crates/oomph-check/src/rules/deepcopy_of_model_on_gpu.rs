@@ -1,9 +1,10 @@
 //! `deepcopy-of-model-on-gpu`: the best weights so far are kept as a second model on the GPU.
 
-use crate::analysis::events::{Call, LoopKind, StoreKind};
+use crate::analysis::events::{BlockKind, Call, LoopKind, StoreKind};
 use crate::analysis::value::{Device, Kind};
 use crate::facts::{Effect, Facts, FunctionKind, Loop};
 use crate::finding::{Edit, Level, Safety};
+use crate::python::ast::ExprAttribute;
 use crate::python::{Expr, Ranged, Stmt, TextRange, count_reads, root_name};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
@@ -348,7 +349,7 @@ fn kept_by_object<'a>(facts: &Facts<'a>, report: &mut Report, call: &Call<'a>, c
     if in_loop || first || call.at.function.is_none() {
         return;
     }
-    let Some((module, true)) = module_copied(facts, call, copied) else { return };
+    let Some((module, is_state)) = module_copied(facts, call, copied) else { return };
     let Some(Stmt::Assign(assign)) = facts.statement(call.at.stmt).map(|statement| statement.node) else { return };
     let ([Expr::Attribute(target)], true) = (assign.targets.as_slice(), assign.value.range() == call.node.range())
     else {
@@ -363,12 +364,34 @@ fn kept_by_object<'a>(facts: &Facts<'a>, report: &mut Report, call: &Call<'a>, c
     if root_name(&target.value) != Some("self") || !conditional || !on_gpu && moved.is_none() {
         return;
     }
+    // A whole model may be a target network, which has to run beside the other one.
+    if !is_state && !is_best_so_far(facts, call, target) {
+        return;
+    }
     let (name, text) = (facts.written(target), facts.written(module));
     report
         .add(call, format!("`{name}` is a second copy of `{text}` on the GPU, kept through the rest of the training"))
         .because(target, "kept as long as this object lives")
         .because_if(moved, "the model is moved to the GPU")
-        .unsafe_fix("Copy to main memory", copy_to_cpu(call, copied, text, true));
+        .unsafe_fix("Copy to main memory", copy_to_cpu(call, copied, text, is_state));
+}
+
+/// Whether a copy is made where a score is better than the best so far, and is not run.
+fn is_best_so_far(facts: &Facts<'_>, call: &Call<'_>, target: &ExprAttribute) -> bool {
+    let better = |test: &Expr| {
+        let text = facts.written(test);
+        let compares = text.contains(['<', '>']) || text.contains("best") || text.contains("improve");
+        compares && !text.contains('%') && !text.contains("step")
+    };
+    let name = target.attr.as_str();
+    let of_best =
+        ["best", "snapshot", "backup", "checkpoint"].iter().any(|word| name.to_ascii_lowercase().contains(word));
+    let mut tests = facts.blocks_around(&call.at).filter_map(|(_, block)| match block.kind {
+        BlockKind::If(Some(test)) | BlockKind::Else(test) => Some(test),
+        _ => None,
+    });
+    let runs = facts.calls_named(name).next().is_some();
+    of_best && !runs && tests.any(better)
 }
 
 /// The module whose weights are copied, and whether it is its `state_dict()`.

@@ -2,7 +2,7 @@
 
 use crate::analysis::events::{At, Call, Delete};
 use crate::analysis::value::{Device, Kind};
-use crate::facts::Facts;
+use crate::facts::{Facts, Loop};
 use crate::finding::{Edit, Level, Safety};
 use crate::python::{Expr, Ranged, Stmt, TextRange};
 use crate::report::Report;
@@ -113,7 +113,8 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         let again = facts.calls_to("torch.cuda.empty_cache").any(|other| {
             other.at.function == call.at.function && other.range().start() > delete.target.range().start()
         });
-        if again || facts.loops(&call.at).next().is_some() || !may_be_on_gpu(delete) {
+        let in_loop = facts.loops(&call.at).next();
+        if again || in_loop.is_some_and(|turns| !is_of_turn(facts, call, delete, &turns)) || !may_be_on_gpu(delete) {
             continue;
         }
         let name = facts.source.slice(delete.target.range());
@@ -125,6 +126,20 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             .because(delete.target, format!("`{name}` is deleted only afterwards"))
             .unsafe_fix("Empty the cache after the `del`", swapped(facts, call, delete));
     }
+}
+
+/// Whether each turn makes a model of its own, trains or asks it, and deletes it: the cache is emptied once a model, while
+/// that is still there. Nothing else of the loop empties the cache.
+fn is_of_turn(facts: &Facts<'_>, call: &Call<'_>, delete: &Delete<'_>, turns: &Loop<'_>) -> bool {
+    let Expr::Name(name) = delete.target else { return false };
+    let made = facts.binds_of(name.id.as_str()).any(|bind| {
+        let calls = bind.value_expr.is_some_and(Expr::is_call_expr);
+        calls && bind.at.function == call.at.function && facts.is_inside(bind.at.block, turns.block)
+    });
+    let empties_elsewhere = facts
+        .calls_to("torch.cuda.empty_cache")
+        .any(|other| other.range() != call.range() && facts.is_inside(other.at.block, turns.block));
+    delete.value.kind == Kind::Module && made && !facts.is_per_batch(turns) && !empties_elsewhere
 }
 
 /// The `del` that follows a call in its suite, with nothing but cleaning up between.

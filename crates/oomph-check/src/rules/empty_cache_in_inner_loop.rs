@@ -182,7 +182,8 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         if pure() || tries_models(facts, outer) || runs_epochs(facts, outer) {
             continue;
         }
-        if facts.handler(&call.at).is_some() || !facts.is_unconditional_in(&call.at, outer) {
+        let recovers = facts.handler(&call.at).is_some() || facts.follows_failure(call);
+        if recovers || !facts.is_unconditional_in(&call.at, outer) {
             continue;
         }
         if facts.statement(call.at.stmt).is_some_and(|found| makes_room(found.suite, found.index)) {
@@ -198,6 +199,9 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             .callee_summary(call)
             .is_some_and(|summary| summary.empties_cache && !summary.steps && !summary.forwards);
         if !empties || facts.handler(&call.at).is_some() || helper_makes_room(facts, call) {
+            continue;
+        }
+        if facts.follows_failure(call) {
             continue;
         }
         let by_loop = facts.batch_loop(&call.at).map(|batches| (batches.block, batches.head()));

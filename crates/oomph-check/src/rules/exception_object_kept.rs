@@ -2,13 +2,14 @@
 
 use crate::analysis::events::{At, BlockKind, Call, Callee, Root, Store, StoreKind};
 use crate::analysis::outline::FunctionDef;
-use crate::analysis::value::{BlockId, Kind, Value};
+use crate::analysis::value::{BlockId, ClassId, FunctionId, Kind, Value};
 use crate::facts::Facts;
 use crate::finding::{Edit, Level, Safety};
 use crate::python::ast::ExceptHandlerExceptHandler;
 use crate::python::{Expr, Ranged, Stmt, TextRange};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::uses::last_name;
 
 pub(super) static RULE: Rule = Rule {
     name: "exception-object-kept",
@@ -247,7 +248,8 @@ fn kept<'a>(
             && !of_exception
             && !is_raised_around(facts, store)
             && is_in(facts, &store.at, block)
-            && holds_exception(facts, &store.value, store.value_expr)
+            && (holds_exception(facts, &store.value, store.value_expr)
+                || is_in_record(facts, store.value_expr, handler))
         {
             found.push((store.range, store.target, store.value_expr));
         }
@@ -296,6 +298,42 @@ fn holds_exception(facts: &Facts<'_>, value: &Value, expr: &Expr) -> bool {
     let literal = matches!(expr, Expr::Tuple(_) | Expr::List(_) | Expr::Dict(_) | Expr::Name(_));
     let info = facts.call_at(expr).and_then(|call| facts.full_name(call)) == Some("sys.exc_info");
     value.kind == Kind::Exception && matches!(expr, Expr::Name(_)) || inside && literal || info
+}
+
+/// Whether an expression makes a record that keeps the exception as one of its fields: `Outcome(params, error=err)`,
+/// `dict(error=err)`, `SimpleNamespace(reason=err)`.
+fn is_in_record(facts: &Facts<'_>, expr: &Expr, handler: &ExceptHandlerExceptHandler) -> bool {
+    let Some(call) = facts.call_at(expr) else { return false };
+    let arguments = &call.node.arguments;
+    let given = arguments.args.iter().chain(arguments.keywords.iter().map(|keyword| &keyword.value));
+    let mut given = given.filter(|given| is_caught(given, handler));
+    let plain = matches!(call.name, "dict" | "SimpleNamespace");
+    let record = match call.result.kind {
+        Kind::Instance(class) => keeps_fields(facts, class),
+        _ => plain,
+    };
+    record && given.next().is_some()
+}
+
+/// Whether a class keeps what its constructor is given as it is: a dataclass, a named tuple, or one whose constructor
+/// does nothing else.
+fn keeps_fields(facts: &Facts<'_>, class: ClassId) -> bool {
+    let assigns = |stmt: &Stmt| match stmt {
+        Stmt::Assign(assign) => assign.value.is_name_expr() || assign.value.is_tuple_expr(),
+        Stmt::AnnAssign(assign) => assign.value.as_deref().is_some_and(Expr::is_name_expr),
+        _ => false,
+    };
+    let stores = |id: FunctionId| facts.function_def(id).node.body.iter().all(assigns);
+    let by_hand = facts.tables().method(class, "__init__").is_some_and(stores);
+    let found = &facts.tables().outlines[class.file as usize].classes[class.index as usize];
+    let decorated = found.node.decorator_list.iter().any(|decorator| {
+        let name = match &decorator.expression {
+            Expr::Call(call) => last_name(&call.func),
+            other => last_name(other),
+        };
+        matches!(name, Some("dataclass" | "define" | "attrs" | "s" | "frozen" | "mutable"))
+    });
+    by_hand || decorated || found.bases.iter().any(|base| base.ends_with("NamedTuple") || base.ends_with("BaseModel"))
 }
 
 /// Whether a step runs again while a local name holds the exception: in a loop, or after the handler.

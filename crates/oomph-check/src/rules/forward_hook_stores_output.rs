@@ -1,12 +1,13 @@
 //! `forward-hook-stores-output`: a hook collects activations for ever.
 
-use crate::analysis::events::{Call, Callee, Store, StoreKind};
+use crate::analysis::events::{BlockKind, Call, Callee, LoopKind, Store, StoreKind};
 use crate::analysis::value::Kind;
-use crate::facts::Facts;
+use crate::facts::{Facts, FunctionKind};
 use crate::finding::{Level, Safety};
-use crate::python::{Expr, Ranged, TextRange};
+use crate::python::{Expr, Ranged, Stmt, TextRange};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::uses::last_name;
 
 pub(super) static RULE: Rule = Rule {
     name: "forward-hook-stores-output",
@@ -228,5 +229,39 @@ fn repeated_forward(facts: &Facts<'_>, registered: &Call<'_>, within: Option<u32
     };
     let lives = |call: &&Call<'_>| within.is_none() || call.at.function == within;
     let mut calls = facts.calls().iter().filter(|call| call.callee == Callee::Module && !is_over(call)).filter(lives);
-    calls.find(|call| facts.batch_loop(&call.at).is_some()).map(Ranged::range)
+    calls.find(|call| facts.batch_loop(&call.at).is_some() || goes_on(facts, call, registered)).map(Ranged::range)
+}
+
+/// Whether a loop over many things runs the same model on every turn: `for path in paths: net(read(path))`.
+fn goes_on<'a>(facts: &Facts<'a>, call: &Call<'a>, registered: &Call<'a>) -> bool {
+    let Some(turns) = facts.loops(&call.at).next() else { return false };
+    let BlockKind::Loop(kind, Stmt::For(node)) = turns.node else { return false };
+    let many = match kind {
+        LoopKind::Items => !node.iter.is_list_expr() && !node.iter.is_tuple_expr() && !node.iter.is_dict_expr(),
+        LoopKind::Steps | LoopKind::Chunks => true,
+        _ => false,
+    };
+    // Layers, heads and time steps are gone over within one pass.
+    let within_pass =
+        matches!(facts.kind_at(&call.at), FunctionKind::Forward | FunctionKind::Init | FunctionKind::Hook);
+    let mut given = call.node.arguments.args.iter();
+    let takes_item = given.any(|arg| facts.varies_in(arg, turns.block));
+    let same = !facts.varies_in(&call.node.func, turns.block);
+    many && !within_pass && same && takes_item && is_hooked(facts, call, registered)
+}
+
+/// Whether the module that a call runs is the one with the hook, by its name: the hook is put on a part of it here, on
+/// what is gone over of it, or on what the function or class that does so is given.
+fn is_hooked<'a>(facts: &Facts<'a>, call: &Call<'a>, registered: &Call<'a>) -> bool {
+    let walked = facts.loops(&registered.at).filter_map(|turns| match turns.node {
+        BlockKind::Loop(_, Stmt::For(node)) => Some(&*node.iter),
+        _ => None,
+    });
+    let callers = facts.callers_of(&registered.at).flat_map(|caller| {
+        let keywords = caller.node.arguments.keywords.iter().map(|keyword| &keyword.value);
+        caller.node.arguments.args.iter().chain(keywords)
+    });
+    let hooked = registered.receiver_expr().into_iter().chain(walked).chain(callers);
+    let run = last_name(&call.node.func);
+    hooked.into_iter().any(|expr| run.is_some_and(|run| facts.mentions_word(expr.range(), run)))
 }

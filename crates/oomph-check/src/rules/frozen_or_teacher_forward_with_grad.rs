@@ -8,6 +8,7 @@ use crate::finding::{Edit, Level, Safety};
 use crate::python::{Expr, Ranged, Stmt, TextRange, root_name};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::uses::{Use, uses_in};
 
 pub(super) static RULE: Rule = Rule {
     name: "frozen-or-teacher-forward-with-grad",
@@ -247,7 +248,8 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         }
         let eval = evaluated(facts, module);
         let known_apart = || eval.is_some() && others_are_trained(facts, module) && !is_parameter(facts, call);
-        if !is_reference_name(module) && !known_apart() || facts.callee_decides(call) {
+        let reference = is_reference_name(module) || is_called_reference(module);
+        if !reference && !known_apart() || facts.callee_decides(call) {
             continue;
         }
         report
@@ -255,6 +257,33 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             .because_if(eval, format!("`{module}` is switched to evaluation, which does not switch gradients off"))
             .because(&training, "what is trained here is another model: no optimizer has the parameters of this one")
             .unsafe_fix("Run it under `no_grad`", under_no_grad(facts, call));
+    }
+    targets_of_training(facts, report);
+}
+
+/// Targets that a model gave once, before a loop that trains something else and reads them detached alone: style
+/// transfer. Their graph lives as long as their name.
+fn targets_of_training(facts: &Facts<'_>, report: &mut Report) {
+    if facts.calls_named("eval").next().is_none() {
+        return;
+    }
+    for bind in facts.binds().iter().filter(|bind| bind.at.grad == GradMode::On && bind.target.is_name_expr()) {
+        if !bind.value.surely_holds_graph() || facts.loops(&bind.at).next().is_some() {
+            continue;
+        }
+        let Some(pass) = facts.forward_pass(&bind.value, &bind.at) else { continue };
+        let mut backwards = facts.effects_of(Effect::Backward, bind.at.function);
+        let trains = backwards.find(|call| call.at.order > bind.at.order && call.at.function == bind.at.function);
+        let Some(turns) = trains.and_then(|call| facts.loops(&call.at).last()) else { continue };
+        let uses = uses_in(facts.body_around(&bind.at), bind.name);
+        let mut read = uses.iter().filter(|found| turns.range.contains_range(found.name.range())).peekable();
+        let detached = |found: &Use<'_>| matches!(found.around.first(), Some(Expr::Attribute(method)) if method.attr.as_str() == "detach");
+        if read.peek().is_some() && read.all(detached) && facts.binds_of(bind.name).count() == 1 {
+            let name = bind.name;
+            report
+                .add(&pass, format!("`{name}` keeps the graph of this pass through the whole training, which reads it detached alone"))
+                .because(&turns.head(), format!("this loop trains, with the activations behind `{name}` beside it"));
+        }
     }
 }
 
@@ -279,7 +308,10 @@ fn recorded_pass<'f>(facts: &'f Facts<'_>, call: &Call<'_>) -> Option<&'f str> {
         .iter()
         .zip(&call.args)
         .filter(|(_, value)| matches!(value.kind, Kind::Module | Kind::Unknown));
-    let given = given.filter(|(expr, _)| is_reference_name(facts.source.slice(expr.range())));
+    let given = given.filter(|(expr, value)| {
+        let text = facts.source.slice(expr.range());
+        is_reference_name(text) || value.is_module() && is_called_reference(text)
+    });
     let mut given = given.map(|(expr, _)| facts.source.slice(expr.range()));
     match (given.next(), given.next()) {
         (Some(only), None) => {
@@ -288,6 +320,15 @@ fn recorded_pass<'f>(facts: &'f Facts<'_>, call: &Call<'_>) -> Option<&'f str> {
         }
         _ => None,
     }
+}
+
+/// Whether a module's name says that others are compared with it; of data it says nothing.
+fn is_called_reference(module: &str) -> bool {
+    let last = module.rsplit('.').next().unwrap_or(module).to_ascii_lowercase();
+    matches!(
+        last.as_str(),
+        "reference" | "ref" | "ref_net" | "reference_net" | "reference_policy" | "policy_ref" | "ref_lm"
+    )
 }
 
 /// What trains after this forward pass: a backward pass in the same turn, or a framework that runs one.

@@ -222,7 +222,10 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
                 )
                 .because(&pass, format!("`{module}` runs here with its graph, undetached"))
                 .because_if(step_range(facts, &backward.at), format!("the step that follows trains `{}` alone", stepped.parameters))
-                .because_if(cleared_before_step(facts, other, &backward.at), "its gradients are cleared before its own step");
+                .because_if(
+                    cleared_before_step(facts, other, &backward.at).or_else(|| cleared_elsewhere(facts, other, &backward.at)),
+                    "its gradients are cleared before its own step",
+                );
             break;
         }
     }
@@ -297,9 +300,42 @@ fn wasted<'t, 'f>(
     backward: &Call<'_>,
 ) -> Option<&'t Trained<'f>> {
     let module = callee_text(facts, pass)?;
-    let other = optimizers.iter().find(|found| found.parameters == module && found.optimizer != stepped.optimizer)?;
+    let same = |found: &&Trained<'_>| last_part(found.parameters) == last_part(module);
+    let other = optimizers.iter().find(|found| same(found) && found.optimizer != stepped.optimizer)?;
     let feeds = feeds(facts, pass, stepped.parameters);
-    (feeds && cleared_before_step(facts, other, &backward.at).is_some()).then_some(other)
+    let cleared = || {
+        cleared_before_step(facts, other, &backward.at).is_some()
+            || cleared_elsewhere(facts, other, &backward.at).is_some()
+    };
+    (feeds && cleared()).then_some(other)
+}
+
+/// `self.gen = gen.to(device)` and `Adam(gen.parameters())` are about one module.
+fn last_part(text: &str) -> &str {
+    text.rsplit('.').next().unwrap_or(text)
+}
+
+/// Where the functions that step an optimizer clear its gradients before they go back, when the function of this
+/// backward pass does not step it: each network has a method of its own.
+fn cleared_elsewhere(facts: &Facts<'_>, optimizer: &Trained<'_>, at: &At) -> Option<TextRange> {
+    let own = |call: &Call<'_>| facts.stepped(call) == Some(optimizer.optimizer);
+    let of_object = optimizer.optimizer.starts_with("self.");
+    let steps: Vec<&Call<'_>> = facts.effects(Effect::Step).filter(|call| call.name == "step" && own(call)).collect();
+    let mut cleared = None;
+    for step in &steps {
+        let clear = facts.effects_of(Effect::ZeroGrad, step.at.function).find(|clear| {
+            let on = clear.receiver_expr().map(|expr| facts.source.slice(expr.range()));
+            let of_it =
+                on.is_some_and(|on| on == optimizer.optimizer || last_part(on) == last_part(optimizer.parameters));
+            let mut backwards = facts.effects_of(Effect::Backward, step.at.function);
+            of_it
+                && facts.is_always_before(&clear.at, &step.at)
+                && backwards.any(|pass| pass.at.order > clear.at.order && pass.at.order < step.at.order)
+        })?;
+        cleared = Some(clear.range());
+    }
+    let apart = of_object && steps.iter().all(|step| step.at.function != at.function);
+    cleared.filter(|_| apart)
 }
 
 /// Whether a forward pass is an input of the trained module, and not made of its output: a generator's loss goes through
@@ -314,7 +350,7 @@ fn feeds(facts: &Facts<'_>, pass: TextRange, trained: &str) -> bool {
     let of_trained = |call: &&Call<'_>| {
         call.at.function == made.at.function
             && call.callee == Callee::Module
-            && facts.source.slice(call.node.func.range()) == trained
+            && last_part(facts.source.slice(call.node.func.range())) == last_part(trained)
     };
     let calls: Vec<&Call<'_>> = facts.calls().iter().filter(of_trained).collect();
     let takers: Vec<_> = calls.iter().filter(|call| inputs(call).overlap(made.site)).collect();

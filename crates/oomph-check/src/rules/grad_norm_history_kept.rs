@@ -147,10 +147,13 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         let Some(made) = norm_made(facts, store) else { continue };
         let short_lived =
             !facts.outlives(&store.holder, &batches) || facts.is_emptied_in(store.target, batches.block, store.at.stmt);
-        // A local list over the time steps of one batch is short, and ends with the function.
+        // A local list over the time steps of one batch is short, and ends with the function. One that goes on through
+        // a loop around that, over epochs, is not.
+        let mut around = facts.loops(&store.at).skip_while(|turns| turns.block != batches.block).skip(1);
         let few = matches!(batches.kind, LoopKind::Range | LoopKind::Items)
             && matches!(store.root, Root::Local(_))
-            && store.at.function.is_some();
+            && store.at.function.is_some()
+            && (is_one_update(facts, store) || !around.any(|outer| facts.outlives(&store.holder, &outer)));
         if short_lived || few || matches!(store.value.kind, Kind::Number | Kind::Str) {
             continue;
         }
@@ -161,6 +164,12 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             .because(&batches.head(), "once a step, and the list outlives it")
             .unsafe_fix("Keep the number", item(facts, store));
     }
+}
+
+/// Whether the epochs are those over the samples of one update, as reinforcement learning has them: they are few.
+fn is_one_update(facts: &Facts<'_>, store: &Store<'_>) -> bool {
+    let name = facts.function_name(&store.at).to_ascii_lowercase();
+    store.holder.kind != Kind::List || ["update", "learn", "optimi", "replay"].iter().any(|word| name.contains(word))
 }
 
 /// The call that made the norm: in place, or bound to the name that is stored.

@@ -7,6 +7,7 @@ use crate::finding::Level;
 use crate::python::{Expr, Ranged, Stmt, TextRange, root_name};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::uses::whole_number;
 
 pub(super) static RULE: Rule = Rule {
     name: "hook-handle-dropped",
@@ -309,6 +310,55 @@ fn is_run_here(facts: &Facts<'_>, call: &Call<'_>) -> bool {
     again && kept && !registers && facts.calls().iter().any(runs)
 }
 
+/// Whether a function that puts a hook on a module and then runs a model is called with the same module on every turn of
+/// a loop over many things: `for path in paths: grad_cam(model, model.layer4, read(path))`.
+fn hooks_same_module<'a>(facts: &Facts<'a>, hooked: &Call<'a>, caller: &Call<'a>, turns: &Loop<'a>) -> bool {
+    let BlockKind::Loop(_, Stmt::For(node)) = turns.node else { return false };
+    if turns.kind == LoopKind::Parameters || is_short(&node.iter) || goes_over_parts(facts, &node.iter) {
+        return false;
+    }
+    let runs = facts.calls().iter().any(|other| {
+        other.at.function == hooked.at.function && other.at.order > hooked.at.order && other.callee == Callee::Module
+    });
+    let (Some(root), Some(function)) = (hooked.receiver_expr().and_then(root_name), facts.function(&hooked.at)) else {
+        return false;
+    };
+    let given = match function.node.parameters.iter_non_variadic_params().position(|own| own.name().as_str() == root) {
+        Some(0) if root == "self" => caller.receiver_expr(),
+        Some(index) => {
+            let bound = usize::from(function.class.is_some() && caller.receiver_expr().is_some());
+            index.checked_sub(bound).and_then(|index| caller.arg(index)).or_else(|| caller.keyword(root))
+        }
+        None => Some(&*hooked.node.func),
+    };
+    runs && given.is_some_and(|given| !facts.varies_in(given, turns.block)) && !clears_hooks(facts)
+}
+
+/// Whether what is gone over is written out in a few items, or is a short count.
+fn is_short(iter: &Expr) -> bool {
+    match iter {
+        Expr::List(_) | Expr::Tuple(_) | Expr::Set(_) | Expr::Dict(_) => true,
+        Expr::Call(call) => {
+            let counted = call.arguments.args.last().and_then(whole_number).is_some_and(|count| count < 100);
+            let inner = call.arguments.args.first().is_some_and(|first| first.is_call_expr() && is_short(first));
+            counted || inner
+        }
+        _ => false,
+    }
+}
+
+/// Whether a loop goes over the layers of a network or a few settings, by the name of what it goes over.
+fn goes_over_parts(facts: &Facts<'_>, iter: &Expr) -> bool {
+    const PARTS: &[&str] = &["layer", "module", "model", "block", "children", "config", "method", "class", "arch"];
+    let text = facts.written(iter).to_ascii_lowercase();
+    PARTS.iter().any(|word| text.contains(word))
+}
+
+/// Whether the file takes hooks off without their handles.
+fn clears_hooks(facts: &Facts<'_>) -> bool {
+    ["_forward_hooks", "_backward_hooks"].iter().any(|dict| facts.source.text.contains(dict))
+}
+
 /// Why the registration runs many times: a loop, a `forward`, or a function called once a batch.
 fn repeated(facts: &Facts<'_>, call: &Call<'_>) -> Option<(TextRange, &'static str)> {
     if let Some(turns) = facts.loops(&call.at).find(|found| is_repeating(facts, found)) {
@@ -327,15 +377,11 @@ fn repeated(facts: &Facts<'_>, call: &Call<'_>) -> Option<(TextRange, &'static s
     if is_run_here(facts, call) {
         return Some((function.node.name.range(), ONCE_A_CALL));
     }
-    let index = call.at.function?;
-    let mut calls = facts
-        .calls()
-        .iter()
-        .filter(|other| matches!(other.callee, Callee::Project(id) if facts.is_own(id) && id.index == index));
+    let mut calls = facts.callers_of(&call.at);
     let turns = calls.find_map(|other| {
         facts
             .loops(&other.at)
-            .find(|found| is_repeating(facts, found))
+            .find(|found| is_repeating(facts, found) || hooks_same_module(facts, call, other, found))
             .filter(|turns| facts.is_unconditional_in(&other.at, turns.block))
     })?;
     (function.node.name.as_str() != "__init__")

@@ -1,6 +1,7 @@
 //! `itertools-cycle-over-loader`: `cycle` keeps every batch of the first pass.
 
 use crate::analysis::events::Call;
+use crate::analysis::value::Kind;
 use crate::facts::Facts;
 use crate::finding::{Edit, Level, Safety};
 use crate::python::{Expr, Ranged};
@@ -112,7 +113,10 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
     for call in facts.calls_to("itertools.cycle") {
         let Some(argument) = call.arg(0) else { continue };
         let plural = last_name(argument).is_some_and(|name| name.to_ascii_lowercase().ends_with("loaders"));
-        if !facts.goes_over_loader(argument, call) || plural || is_cut_short(facts, call) {
+        if !facts.goes_over_loader(argument, call) && !is_made_in_place(facts, argument)
+            || plural
+            || is_cut_short(facts, call)
+        {
             continue;
         }
         if gives_loaders(facts, call) || is_listed(facts, call) {
@@ -131,6 +135,15 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             finding.unsafe_fix("Start the loader again instead", edits);
         }
     }
+}
+
+/// Whether a function of which nothing is known but its name makes the loader: `cycle(build_train_loader(args))`.
+fn is_made_in_place(facts: &Facts<'_>, argument: &Expr) -> bool {
+    let Some(maker) = facts.call_at(argument) else { return false };
+    let name = maker.name.to_ascii_lowercase();
+    let unknown = matches!(maker.result.kind, Kind::Unknown | Kind::Made(_) | Kind::Loader);
+    let reads_files = ["yaml", "json", "config", "template"].iter().any(|word| name.contains(word));
+    unknown && name.ends_with("loader") && name != "loader" && !reads_files
 }
 
 /// Whether the items are loaders themselves: `loader = next(turns)`, or a name that says so.

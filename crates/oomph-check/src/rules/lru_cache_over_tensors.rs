@@ -1,11 +1,11 @@
 //! `lru-cache-over-tensors`: a memo that keeps a tensor for every size ever seen.
 
-use crate::analysis::events::{Call, Decorator};
+use crate::analysis::events::{Call, Callee, Decorator};
 use crate::analysis::outline::FunctionDef;
-use crate::analysis::value::{FunctionId, Kind, Value};
+use crate::analysis::value::{Device, FunctionId, Kind, Value};
 use crate::facts::Facts;
 use crate::finding::Level;
-use crate::python::{Expr, Ranged, TextRange};
+use crate::python::{Expr, Ranged, TextRange, count_reads};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
 use crate::uses::last_name;
@@ -140,7 +140,10 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         if !holds_tensor(returned) {
             continue;
         }
-        let Some(made) = sized_tensor(facts, decorator.function) else { continue };
+        let Some(made) = sized_tensor(facts, decorator.function) else {
+            keeps_outputs(facts, report, decorator);
+            continue;
+        };
         report
             .add(
                 decorator.expr,
@@ -149,10 +152,46 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
                     function.node.name.as_str()
                 ),
             )
-            .level(if is_unbounded(decorator) { Level::Warning } else { Level::Info })
+            .level(if is_unbounded(decorator) || is_square(facts, made) { Level::Warning } else { Level::Info })
             .because(made, "the tensor's size comes from the key, so every new size is a new entry")
             .because(decorator.expr, "nothing takes entries out before there are very many");
     }
+}
+
+/// A cache of what a model gave: one output for every key, `@cache def encode(self, prompt)`.
+fn keeps_outputs(facts: &Facts<'_>, report: &mut Report, decorator: &Decorator<'_>) {
+    const SETTINGS: &[&str] = &["self", "cls", "device", "dtype", "name", "model_name", "model_path", "checkpoint"];
+    let function = &facts.outline().functions[decorator.function as usize];
+    let body = &function.node.body;
+    let mut parameters = function.node.parameters.iter_non_variadic_params();
+    let key =
+        parameters.find(|own| !SETTINGS.contains(&own.name().as_str()) && count_reads(body, own.name().as_str()) > 0);
+    let mut calls = facts.calls().iter().filter(|call| call.at.function == Some(decorator.function));
+    let pass = calls.find(|call| call.callee == Callee::Module && call.result.device != Device::Cpu);
+    let (Some(key), Some(pass)) = (key, pass) else { return };
+    let moved = ["cpu", "numpy", "tolist", "item"].into_iter().flat_map(|way| facts.calls_named(way));
+    if moved.into_iter().any(|call| call.at.function == Some(decorator.function)) {
+        return;
+    }
+    let name = function.node.name.as_str();
+    let level = if is_unbounded(decorator) { Level::Warning } else { Level::Info };
+    report
+        .add(decorator.expr, format!("The cache of `{name}` keeps one output of the model for every `{}` it is asked for, as long as the process runs", key.name().as_str()))
+        .level(level)
+        .because(pass, "what the model gives is kept")
+        .because(decorator.expr, "nothing takes entries out before there are very many");
+}
+
+/// Whether a tensor's size is the square of a parameter: each of the entries is large.
+fn is_square(facts: &Facts<'_>, made: &Call<'_>) -> bool {
+    let sizes: Vec<&Expr> = match &*made.node.arguments.args {
+        [Expr::Tuple(shape), ..] => shape.elts.iter().collect(),
+        sizes => sizes.iter().collect(),
+    };
+    sizes.iter().enumerate().any(|(index, size)| {
+        let same = |other: &&Expr| facts.written(*other) == facts.written(*size);
+        size.is_name_expr() && sizes[index + 1..].iter().any(same)
+    })
 }
 
 /// A parameter that is a tensor, by its annotation.

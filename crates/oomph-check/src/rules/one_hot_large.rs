@@ -3,10 +3,10 @@
 use crate::analysis::events::Call;
 use crate::facts::Facts;
 use crate::finding::Level;
-use crate::python::Expr;
+use crate::python::{Expr, Ranged, TextRange};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
-use crate::uses::{is_number, last_name, whole_number};
+use crate::uses::{is_number, last_name, string_of, uses_in, whole_number};
 
 pub(super) static RULE: Rule = Rule {
     name: "one-hot-large",
@@ -118,6 +118,12 @@ letters = F.one_hot(text, vocab_size)
 /// Fewer classes than this are no matter.
 const MANY: u64 = 4096;
 
+/// The same where every point of an image has an index: 64 classes of a million points are half a gigabyte.
+const MANY_IN_IMAGE: u64 = 64;
+
+/// The same for volumes, which have tens of millions of points.
+const MANY_IN_VOLUME: u64 = 16;
+
 fn check(facts: &Facts<'_>, report: &mut Report) {
     if facts.is_test_file() {
         return;
@@ -125,11 +131,28 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
     for call in facts.calls_to("torch.nn.functional.one_hot") {
         let Some(classes) = call.keyword("num_classes").or_else(|| call.arg(1)) else { continue };
         let text = facts.written(classes);
-        if !is_many(facts, call, classes) {
-            continue;
+        if is_many(facts, call, classes) {
+            report
+                .add(call, format!("`one_hot` makes an 8-byte number for every index and each of `{text}` classes"))
+                .because(classes, "that many classes");
+        } else if let Some(map) = spread_map(facts, call, classes) {
+            report
+                .add(call, format!("`one_hot` makes an 8-byte number for every point and each of `{text}` classes"))
+                .because(&map, "the indices are a map: one for each point of an image or a volume")
+                .because(classes, "that many classes");
         }
+    }
+    for call in facts.calls_to("torch.eye") {
+        let Some(classes) = call.arg(0) else { continue };
+        let around = facts.around(call);
+        let picks = around.iter().any(
+            |outer| matches!(outer, Expr::Subscript(node) if node.value.range().contains_range(call.node.range())),
+        );
+        let Some(map) = spread_map(facts, call, classes).filter(|_| picks) else { continue };
+        let text = facts.written(classes);
         report
-            .add(call, format!("`one_hot` makes an 8-byte number for every index and each of `{text}` classes"))
+            .add(call, format!("This makes a number for every point and each of `{text}` classes"))
+            .because(&map, "the indices are a map: one for each point of an image or a volume")
             .because(classes, "that many classes");
     }
     for call in facts.calls_named("scatter_") {
@@ -164,7 +187,43 @@ fn is_many(facts: &Facts<'_>, call: &Call<'_>, classes: &Expr) -> bool {
     let of_model = ["config.vocab_size", "cfg.vocab_size"].iter().any(|word| text.contains(word))
         || text.contains("tokenizer") && knows_subwords(facts);
     let bound = |name: &str| facts.given_at(name, &call.at).into_iter().any(large);
-    large(classes) || of_model && whole_number(classes).is_none() || last_name(classes).is_some_and(bound)
+    let numbers = facts.numbers_given(classes, &call.at);
+    let handed_on = !numbers.is_empty() && numbers.iter().all(|number| *number >= MANY);
+    large(classes) || of_model && whole_number(classes).is_none() || last_name(classes).is_some_and(bound) || handed_on
+}
+
+/// What shows that a map of indices is spread over its classes, each point of an image or a volume: the classes are
+/// brought to the front, or an `einsum` names all axes. Fewer classes do harm there.
+fn spread_map<'a>(facts: &Facts<'a>, call: &Call<'a>, classes: &'a Expr) -> Option<TextRange> {
+    let numbers = facts.numbers_given(classes, &call.at);
+    let fewest = numbers.into_iter().min().filter(|_| !facts.is_never_called(&call.at))?;
+    let enough = |axes: usize| fewest >= if axes > 4 { MANY_IN_VOLUME } else { MANY_IN_IMAGE };
+    let in_place = facts.around(call).into_iter().find_map(|outer| axes_told(outer).map(|axes| (axes, outer.range())));
+    let by_name = || {
+        let uses = uses_in(facts.body_around(&call.at), facts.bound_name(call)?);
+        let after = uses.iter().filter(|found| found.name.start() > call.range().end());
+        after.flat_map(|found| &found.around).find_map(|outer| axes_told(outer).map(|axes| (axes, outer.range())))
+    };
+    in_place.or_else(by_name).filter(|(axes, _)| enough(*axes)).map(|(_, place)| place)
+}
+
+/// How many axes a call says that a one-hot map has: `hot.permute(0, 3, 1, 2)`, `einsum("bhwc,bhwd->cd", ...)`.
+fn axes_told(outer: &Expr) -> Option<usize> {
+    let Expr::Call(call) = outer else { return None };
+    let args = &call.arguments.args;
+    match last_name(&call.func)? {
+        "permute" => {
+            let last = i64::try_from(args.len()).ok()? - 1;
+            let to_front = args.get(1).is_some_and(|axis| is_number(axis, last) || is_number(axis, -1));
+            (args.len() >= 4 && to_front).then_some(args.len())
+        }
+        "einsum" => {
+            let (first, _) = string_of(args.first()?)?.split_once(',')?;
+            let axes = first.trim().chars().filter(|letter| letter.is_alphabetic()).count();
+            (axes >= 4).then_some(axes)
+        }
+        _ => None,
+    }
 }
 
 /// Whether the file has to do with tokenizers of language models; one of its own may have an alphabet's few letters.

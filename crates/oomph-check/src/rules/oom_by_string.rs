@@ -1,11 +1,12 @@
 //! `oom-by-string`: running out of memory is told from the words of an error.
 
-use crate::analysis::events::BlockKind;
+use crate::analysis::events::{BlockKind, Callee};
+use crate::analysis::value::BlockId;
 use crate::facts::Facts;
 use crate::finding::Level;
 use crate::python::ast::visitor::source_order::{SourceOrderVisitor, walk_body, walk_expr};
 use crate::python::ast::{CmpOp, ExceptHandlerExceptHandler};
-use crate::python::{Expr, Ranged, Stmt, TextRange};
+use crate::python::{Expr, Ranged, Stmt, TextRange, count_reads_in};
 use crate::questions::string_literal;
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
@@ -167,33 +168,66 @@ def step(run):
 };
 
 fn check(facts: &Facts<'_>, report: &mut Report) {
+    let mut helpers: Vec<TextRange> = Vec::new();
     for (id, block) in facts.blocks() {
         let BlockKind::Handler(handler) = block.kind else { continue };
         let kind = handler.type_.as_deref().map_or("", |kind| facts.source.slice(kind.range()));
         let general = kind.is_empty() || kind == "RuntimeError" || kind == "Exception" || kind == "(RuntimeError,)";
-        let text = facts.source.slice(handler.range());
-        let others =
-            ["CUBLAS", "cublas", "CUDNN", "cuDNN", "cudnn", "NCCL", "ALLOC", "Allocator", "MPS", "XLA", "HIP", "XPU"];
         // A handler that raises in any case only words its report by it.
         let leaves = facts.statements().iter().any(|statement| {
             let leaves = matches!(statement.node, Stmt::Return(_) | Stmt::Continue(_) | Stmt::Break(_));
             leaves && facts.is_inside(statement.block, id)
         });
         let reports = handler.body.last().is_some_and(ends_program) && !leaves;
-        let words: Vec<TextRange> = words_tested(handler);
-        let recovers = words.first().is_some_and(|word| recovers(facts, &handler.body, *word));
-        if !general || reports || !recovers || words.is_empty() || others.iter().any(|word| text.contains(word)) {
+        if !general || reports || means_others(facts.source.slice(handler.range())) {
             continue;
         }
-        // The class is asked for too: the words are a second net.
-        if text.contains("OutOfMemoryError") {
-            continue;
-        }
-        let place = handler.type_.as_deref().map_or(words[0], Ranged::range);
+        let tested = match words_tested(&handler.body).first() {
+            Some(word) => Some(*word),
+            None => told_by_helper(facts, id, handler).filter(|word| !helpers.contains(word)),
+        };
+        let Some(word) = tested.filter(|word| recovers(facts, &handler.body, *word)) else { continue };
+        helpers.push(word);
+        let place = handler.type_.as_deref().map_or(word, Ranged::range);
         report
-            .add(&words[0], "Running out of memory is told by its words: catch `torch.OutOfMemoryError`")
+            .add(&word, "Running out of memory is told by its words: catch `torch.OutOfMemoryError`")
             .because(&place, "this catches every error of its kind");
     }
+}
+
+/// Whether more than running out of memory is meant: errors of other libraries, or the class too, with the words as a
+/// second net.
+fn means_others(text: &str) -> bool {
+    const OTHERS: &[&str] = &[
+        "CUBLAS",
+        "cublas",
+        "CUDNN",
+        "cuDNN",
+        "cudnn",
+        "NCCL",
+        "ALLOC",
+        "Allocator",
+        "MPS",
+        "XLA",
+        "HIP",
+        "XPU",
+        "OutOfMemoryError",
+    ];
+    OTHERS.iter().any(|word| text.contains(word))
+}
+
+/// Where a function that a handler asks about its error tests for the words: `if is_oom(error):`.
+fn told_by_helper(facts: &Facts<'_>, block: BlockId, handler: &ExceptHandlerExceptHandler) -> Option<TextRange> {
+    let caught = handler.name.as_ref()?.as_str();
+    let asked = facts.calls().iter().filter(|call| facts.is_inside(call.at.block, block)).find_map(|call| {
+        let given = call.node.arguments.args.iter().any(|arg| count_reads_in(arg, caught) > 0);
+        match call.callee {
+            Callee::Project(id) if given && facts.is_own(id) => Some(facts.function_def(id).node),
+            _ => None,
+        }
+    })?;
+    let answers = asked.body.iter().all(|stmt| !stmt.is_raise_stmt()) && !means_others(facts.written(asked));
+    words_tested(&asked.body).first().copied().filter(|_| answers)
 }
 
 /// Whether a statement raises, or ends the program.
@@ -239,8 +273,8 @@ fn names_another_error(test: &Expr) -> bool {
     others.0
 }
 
-/// Where a handler tests for the words: `"..." in str(e)`, `startswith("...")`.
-fn words_tested(handler: &ExceptHandlerExceptHandler) -> Vec<TextRange> {
+/// Where a body tests for the words: `"..." in str(e)`, `startswith("...")`.
+fn words_tested(body: &[Stmt]) -> Vec<TextRange> {
     struct Tests(Vec<TextRange>);
     impl<'a> SourceOrderVisitor<'a> for Tests {
         fn visit_expr(&mut self, expr: &'a Expr) {
@@ -264,6 +298,6 @@ fn words_tested(handler: &ExceptHandlerExceptHandler) -> Vec<TextRange> {
         }
     }
     let mut tests = Tests(Vec::new());
-    walk_body(&mut tests, &handler.body);
+    walk_body(&mut tests, body);
     tests.0
 }

@@ -1,10 +1,10 @@
 //! `retain-graph-true`: a graph kept after the last backward pass over it.
 
-use crate::analysis::events::Call;
+use crate::analysis::events::{BlockKind, Call, LoopKind, Root, StoreKind};
 use crate::analysis::value::{BlockId, Kind, Value};
-use crate::facts::{Effect, Facts, FunctionKind, Turn};
+use crate::facts::{Effect, Facts, FunctionKind, Loop, Turn};
 use crate::finding::{Edit, Level, Safety};
-use crate::python::{Expr, Ranged};
+use crate::python::{Expr, Ranged, Stmt, TextRange};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
 
@@ -147,11 +147,13 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
     for call in methods.filter(|call| !call.keyword_is("create_graph", true)) {
         let Some(flag) = flag(call) else { continue };
         let sources = facts.backward_sources(call);
-        let Some(turn) = turn(facts, call) else { continue };
+        let hooked = kept_by_hook(facts, call);
+        let by_hook = || facts.function_turn(&call.at).filter(|_| hooked.is_some());
+        let Some(turn) = turn(facts, call).or_else(by_hook) else { continue };
         if sources.is_empty() || facts.kind_at(&call.at) == FunctionKind::Hook || !is_unshared(facts, call) {
             continue;
         }
-        let Some(forward) = made_within(facts, call, turn.block) else { continue };
+        let Some(forward) = made_within(facts, call, turn.block, hooked.is_some()) else { continue };
         if feeds_a_later_pass(facts, call, turn.block) {
             continue;
         }
@@ -170,6 +172,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             )
             .because(&forward, "the graph is made here, anew on every turn")
             .because(flag, "no later backward pass goes over it")
+            .because_if(hooked, "the hook keeps this output until the next pass, and the graph before it")
             .unsafe_fix("Drop `retain_graph=True`", without_flag(facts, call, flag));
     }
 }
@@ -184,22 +187,61 @@ fn flag<'a>(call: &Call<'a>) -> Option<&'a Expr> {
 /// The innermost loop around a backward pass if it runs once a batch, or the function that takes one step.
 fn turn<'a>(facts: &Facts<'a>, call: &Call<'a>) -> Option<Turn> {
     match facts.loops(&call.at).next() {
-        Some(turns) => facts.is_per_batch(&turns).then(|| turns.turn()),
+        Some(turns) => (facts.is_per_batch(&turns) || is_over_segments(facts, call, &turns)).then(|| turns.turn()),
         None => facts.is_training_step(&call.at).then(|| facts.turn(&call.at)).flatten(),
     }
 }
 
-/// A forward pass the loss comes from, when all of them run in this very loop.
-fn made_within(
-    facts: &Facts<'_>,
-    call: &Call<'_>,
-    block: crate::analysis::value::BlockId,
-) -> Option<crate::python::TextRange> {
+/// Whether a loop takes one part after the other of something long through a model, and goes back over each: the turns
+/// share no graph that is in view.
+fn is_over_segments(facts: &Facts<'_>, backward: &Call<'_>, turns: &Loop<'_>) -> bool {
+    let Some(loss) = backward.receiver.as_ref().filter(|value| value.is_tensor()) else { return false };
+    let passes: Vec<TextRange> = facts.forward_passes(loss, &backward.at).collect();
+    let takes_part = |pass: &TextRange| {
+        let made = facts.calls().iter().find(|call| call.range() == *pass);
+        made.is_some_and(|call| call.node.arguments.args.iter().any(|arg| facts.varies_in(arg, turns.block)))
+    };
+    matches!(turns.kind, LoopKind::Items | LoopKind::Chunks)
+        && !matches!(turns.node, BlockKind::Comprehension(..))
+        && !passes.is_empty()
+        && passes.iter().all(takes_part)
+        && !facts.feeds_itself(loss, &backward.at)
+}
+
+/// What a forward hook keeps of the pass with its graph, where the function runs a model once and goes back once: the
+/// output of a layer, in an attribute of the same object, or in a name of the function whose hook is never removed.
+fn kept_by_hook(facts: &Facts<'_>, backward: &Call<'_>) -> Option<TextRange> {
+    if backward.at.function.is_none() || facts.loops(&backward.at).next().is_some() {
+        return None;
+    }
+    facts.calls_named("register_forward_hook").find_map(|call| {
+        let callback = facts.callback(call.arg(0)?, call.args.first()?)?;
+        let dropped =
+            matches!(facts.statement(call.at.stmt)?.node, Stmt::Expr(node) if node.value.range() == call.range());
+        let own = dropped && call.at.function == backward.at.function;
+        let class = facts.class_at(&backward.at);
+        let mut stores = facts.stores_of(&callback);
+        let kept = stores.find(|store| {
+            let raw = matches!(store.value_expr, Expr::Name(name) if callback.parameters.contains(&name.id.as_str()));
+            let lasting = match store.root {
+                Root::SelfAttribute(_) => class.is_some() && facts.class_around(&store.at) == class,
+                Root::Outer(_) => own,
+                _ => false,
+            };
+            raw && lasting && matches!(store.kind, StoreKind::Attribute | StoreKind::Item)
+        })?;
+        Some(kept.range)
+    })
+}
+
+/// A forward pass the loss comes from, when all of them run in this very turn. What a function is given to show has no
+/// graph of its own.
+fn made_within(facts: &Facts<'_>, call: &Call<'_>, block: BlockId, shows: bool) -> Option<TextRange> {
     let loss = call.receiver.as_ref().filter(|value| value.is_tensor()).or_else(|| call.args.first())?;
     let turn = facts.block(block).range;
     let mut passes = facts.forward_passes(loss, &call.at).peekable();
     let first = *passes.peek()?;
-    let from_parameters = loss.sources.parameters().any(|index| !is_data(facts, call, index));
+    let from_parameters = !shows && loss.sources.parameters().any(|index| !is_data(facts, call, index));
     (!from_parameters && passes.all(|range| turn.contains_range(range))).then_some(first)
 }
 

@@ -22,3 +22,27 @@ def run(net, loader):
     g = Grabber(net)
     for x, _ in loader:
         net(x.cuda())
+# ---
+import torch
+class Recorder:
+    def __init__(self, layer):
+        self.seen = []
+        self.handle = layer.register_forward_hook(self.keep)
+    def keep(self, module, inputs, output):
+        self.seen.append(output)  # <-
+def collect(net, files, read):
+    rec = Recorder(net.pool)
+    for file in sorted(files):
+        net(read(file).cuda())
+    return torch.cat([o.detach().cpu() for o in rec.seen])
+# ---
+import torch
+def collect(net, names, read):
+    acts = []
+    def keep(module, inputs, output):
+        acts.append(output)  # <-
+    handle = net.norm.register_forward_hook(keep)
+    for name in names:
+        net(read(name).cuda())
+    handle.remove()
+    return torch.stack([a.mean() for a in acts])

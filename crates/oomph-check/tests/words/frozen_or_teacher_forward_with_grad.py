@@ -51,3 +51,39 @@ for x, y in loader:
     opt.zero_grad()
     loss.backward()
     opt.step()
+# ---
+import torch
+from transformers import AutoModelForCausalLM
+def logp(model, ids):
+    return model(ids).logits.log_softmax(-1).gather(-1, ids[..., None]).sum(1)
+def train(name, loader):
+    policy = AutoModelForCausalLM.from_pretrained(name).cuda()
+    reference = AutoModelForCausalLM.from_pretrained(name).cuda().eval()
+    opt = torch.optim.AdamW(policy.parameters())
+    for step, ids in zip(range(100), loader):
+        ids = ids.cuda()
+        ours = logp(policy, ids)
+        theirs = logp(reference, ids)  # <-
+        loss = -(ours - theirs).mean()
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+# ---
+import torch
+import torch.nn.functional as F
+from torchvision import models
+vgg = models.vgg19(weights="DEFAULT").features.cuda().eval()
+def features(x):
+    out = {}
+    for i, layer in enumerate(vgg):
+        x = layer(x)
+        out[i] = x
+    return out
+target = features(photo)[20]  # <-
+image = photo.clone().requires_grad_(True)
+opt = torch.optim.Adam([image])
+for it in range(600):
+    loss = F.mse_loss(features(image)[20], target.detach())
+    opt.zero_grad()
+    loss.backward()
+    opt.step()

@@ -63,3 +63,42 @@ def train(gen, disc, loader, z):
         g_loss = -disc(gen(z)).mean()
         g_loss.backward()
         opt_g.step()
+# ---
+import torch
+import torch.nn.functional as F
+class Pair:
+    def __init__(self, painter, judge):
+        self.painter, self.judge = painter.cuda(), judge.cuda()
+        self.opt_p = torch.optim.Adam(painter.parameters())
+        self.opt_j = torch.optim.Adam(judge.parameters())
+    @staticmethod
+    def cost(score, real):
+        return F.mse_loss(score, torch.full_like(score, float(real)))
+    def judge_step(self, z, real):
+        drawn = self.painter(z)
+        loss = self.cost(self.judge(real), 1) + self.cost(self.judge(drawn), 0)
+        self.opt_j.zero_grad()
+        loss.backward()  # <-
+        self.opt_j.step()
+    def painter_step(self, z):
+        loss = self.cost(self.judge(self.painter(z)), 1)
+        self.opt_p.zero_grad()
+        loss.backward()
+        self.opt_p.step()
+# ---
+import torch
+class Gan:
+    def __init__(self, netG, netD):
+        self.netG = netG
+        self.netD = netD
+        self.optG = torch.optim.Adam(self.netG.parameters())
+        self.optD = torch.optim.Adam(self.netD.parameters())
+    def update_d(self, z, real):
+        self.optD.zero_grad()
+        loss = self.netD(self.netG(z)).mean() - self.netD(real).mean()
+        loss.backward()  # <-
+        self.optD.step()
+    def update_g(self, z):
+        self.netG.zero_grad()
+        (-self.netD(self.netG(z)).mean()).backward()
+        self.optG.step()

@@ -4,3 +4,18 @@ class T:
     def fit(self):
         for a, b in zip(self.loader_a, cycle(self.loader_b)):  # <-
             self.step(a, b)
+# ---
+from itertools import cycle
+import torch
+from ssl_data import labelled_loader, make_unlabelled_loader
+def steps(count):
+    first = cycle(labelled_loader(64))  # <-
+    for step, pair in zip(range(count), zip(first, cycle(make_unlabelled_loader(448)))):  # <-
+        print(step, pair)
+# ---
+import itertools
+import torch
+def run(data, steps):
+    endless = itertools.cycle(data.train_dataloader())  # <-
+    for _ in range(steps):
+        print(next(endless))

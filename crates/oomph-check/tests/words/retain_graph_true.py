@@ -32,3 +32,35 @@ def train(net, loader, opt, crit):
         loss = crit(net(x.cuda()), y.cuda())
         loss.backward(None, True)  # <-
         opt.step()
+# ---
+import torch
+import torch.nn.functional as F
+def documents(model, texts, opt):
+    for ids in texts:
+        opt.zero_grad()
+        for part in ids.cuda().split(512, dim=1):
+            loss = F.cross_entropy(model(part[:, :-1]).transpose(1, 2), part[:, 1:])
+            loss.backward(retain_graph=True)  # <-
+        opt.step()
+# ---
+import torch
+class Cam:
+    def __init__(self, model, layer):
+        self.model = model
+        layer.register_forward_hook(self.keep)
+    def keep(self, module, args, out):
+        self.act = out
+    def __call__(self, x):
+        scores = self.model(x)
+        scores.max().backward(retain_graph=True)  # <-
+        return self.act.mean(1).detach().cpu()
+# ---
+import torch
+def heat(model, layer, x):
+    kept = {}
+    def note(m, i, o):
+        kept["act"] = o
+    layer.register_forward_hook(note)
+    scores = model(x)
+    scores[0, 0].backward(retain_graph=True)  # <-
+    return kept["act"].mean(1).detach().cpu()

@@ -692,3 +692,69 @@ def train(model, loader, optimizer, criterion, config):
         if (step + 1) % config["n_accumulate"] == 0:
             optimizer.step()
             optimizer.zero_grad()
+# ---
+import torch
+def attempt(model, x, y, parts):
+    try:
+        for a, b in zip(x.chunk(parts), y.chunk(parts)):
+            (model(a.cuda()) - b.cuda()).pow(2).mean().backward()
+        return True
+    except torch.OutOfMemoryError:
+        return False
+def step(model, opt, x, y, parts=1):
+    while parts <= 16:
+        opt.zero_grad()
+        if attempt(model, x, y, parts):
+            opt.step()
+            return parts
+        parts *= 2
+        torch.cuda.empty_cache()
+    raise MemoryError("the batch does not fit")
+def train(model, loader, opt):
+    for x, y in loader:
+        step(model, opt, x, y)
+# ---
+import torch
+def careful(model, opt, loader):
+    for x in loader:
+        size = len(x)
+        while size:
+            try:
+                for part in x.split(size):
+                    model(part.cuda()).sum().backward()
+            except torch.cuda.OutOfMemoryError:
+                size //= 2
+            else:
+                opt.step()
+                break
+            opt.zero_grad()
+            torch.cuda.empty_cache()
+# ---
+import gc
+import torch
+def tidy():
+    gc.collect()
+    torch.cuda.empty_cache()
+def train(model, opt, loader):
+    for x in loader:
+        oom = False
+        try:
+            model(x.cuda()).sum().backward()
+        except torch.OutOfMemoryError:
+            oom = True
+        if not oom:
+            opt.step()
+            opt.zero_grad()
+            continue
+        opt.zero_grad()
+        tidy()
+# ---
+import copy
+import torch
+class Agent:
+    def __init__(self, net):
+        self.net = net.to("cuda")
+        self.target = copy.deepcopy(self.net)
+    def learn(self, step):
+        if step % 100 == 0:
+            self.target = copy.deepcopy(self.net)

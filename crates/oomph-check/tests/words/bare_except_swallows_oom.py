@@ -1,0 +1,25 @@
+import torch
+def train(net, opt, crit, draw, iters):
+    failures = 0
+    for it in range(iters):
+        x, y = draw()
+        try:
+            loss = crit(net(x.cuda()), y.cuda())
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+        except Exception:  # <-
+            failures += 1
+            print(f"failed to train on {it}, return to it later")
+            continue
+# ---
+import logging
+import torch
+def train(net, opt, loader):
+    for x in loader:
+        try:
+            opt.zero_grad()
+            net(x.cuda()).sum().backward()
+            opt.step()
+        except Exception as error:  # <-
+            logging.warning("could not load or fail: %s", error)

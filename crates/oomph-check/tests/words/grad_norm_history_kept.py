@@ -1,0 +1,26 @@
+import torch
+def fit(net, samples, opt, crit, epochs):
+    history = []
+    for epoch in range(epochs):
+        for i in torch.randperm(len(samples)).tolist():
+            x, y = samples[i]
+            loss = crit(net(x), y)
+            opt.zero_grad()
+            loss.backward()
+            history.append(torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0))  # <-
+            opt.step()
+    return history
+# ---
+import torch
+from torch.nn.utils import clip_grad_norm_
+class Runner:
+    def run(self, net, packs, opt):
+        sizes = list()
+        for round in range(100):
+            for pack in packs:
+                opt.zero_grad()
+                net(pack).sum().backward()
+                size = clip_grad_norm_(net.parameters(), 5.0)
+                opt.step()
+                sizes.append(size)  # <-
+        print(max(sizes))
