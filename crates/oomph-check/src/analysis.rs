@@ -10,6 +10,7 @@ mod batches;
 mod binding;
 mod branches;
 mod calls;
+mod ducks;
 mod effects;
 mod entry;
 mod env;

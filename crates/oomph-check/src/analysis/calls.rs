@@ -313,7 +313,7 @@ impl<'a> Walker<'a, '_> {
         let least = if given.takes_batch() && self.outline.imports_torch { Graph::Likely } else { Graph::Possible };
         let mut value = Value { graph: module.graph.max(least), sources: inputs, ..Value::data() };
         value = value.flagged(Flags::RAW);
-        if given.all().any(|input| input.device == Device::Cuda) {
+        if module.device == Device::Cuda || given.all().any(|input| input.device == Device::Cuda) {
             value.device = Device::Cuda;
         }
         let value = self.under_mode(value, range);

@@ -84,7 +84,14 @@ impl<'a> Walker<'a, '_> {
                 continue;
             }
             let from_callers = given.and_then(|sites| sites.arguments.get(place)?.clone());
-            let mut value = self.parameter_value(parameter, name, from_callers);
+            let mut value = if place == 1 && self.is_lightning_step(node.name.as_str()) {
+                Value::data().flagged(Flags::RAW.with(Flags::DATA))
+            } else {
+                self.parameter_value(parameter, name, from_callers)
+            };
+            if value.kind == Kind::Unknown || value.is_module() && value.has(Flags::GUESSED) && value.class.is_none() {
+                value = self.network_by_methods(node, name).unwrap_or(value);
+            }
             value.sources = value.sources.with(Sources::parameter(place));
             self.f.env.bind(slot, Some(value));
         }
@@ -92,6 +99,13 @@ impl<'a> Walker<'a, '_> {
             let slot = self.f.env.name(star.name.as_str());
             self.f.env.bind(slot, Some(Value::unknown()));
         }
+    }
+
+    /// Whether Lightning calls the method with a batch: `training_step(self, batch, batch_idx)`.
+    fn is_lightning_step(&self, name: &str) -> bool {
+        let steps = ["training_step", "validation_step", "test_step", "predict_step"];
+        let class = self.f.class.map(|index| ClassId { file: self.file, index });
+        steps.contains(&name) && class.is_some_and(|class| self.tables.kind(class) == ClassKind::Lightning)
     }
 
     fn parameter_value(&mut self, parameter: &'a ParameterWithDefault, name: &'a str, callers: Option<Value>) -> Value {

@@ -127,7 +127,7 @@ impl<'a> Walker<'a, '_> {
         }
     }
 
-    fn class_attribute(&self, class: super::value::ClassId, name: &str) -> Option<Value> {
+    pub(super) fn class_attribute(&self, class: super::value::ClassId, name: &str) -> Option<Value> {
         for id in self.tables.ancestry(class) {
             if id.file == self.file {
                 let now = self.learnt.attributes[id.index as usize].get(name);

@@ -124,7 +124,10 @@ impl<'a> Facts<'a> {
     #[must_use]
     pub fn is_back_propagated_elsewhere(&self, store: &Store<'a>) -> bool {
         let (Root::SelfAttribute(name) | Root::Outer(name)) = store.root else { return false };
-        self.effects(Effect::Backward).filter(|call| call.at.function != store.at.function).any(|call| {
+        // Whoever calls the function that keeps it goes back in there, and reads the sum to show it.
+        let by_keeper = |call: &Call<'a>| matches!(call.callee, Callee::Project(id) if self.is_own(id) && Some(id.index) == store.at.function);
+        let elsewhere = |call: &&Call<'a>| call.at.function != store.at.function && !by_keeper(call);
+        self.effects(Effect::Backward).filter(elsewhere).any(|call| {
             let around = self.function(&call.at).map_or_else(|| call.range(), |function| function.node.range());
             // What is read only when the last backward pass is over does not go back.
             let end = self.loops(&call.at).last().map_or_else(|| call.range().end(), |turns| turns.range.end());

@@ -65,6 +65,26 @@ impl<'a> Facts<'a> {
         calls.find(|call| self.backward_sources(call).overlap(value.sources))
     }
 
+    /// The backward pass that every caller in this file runs over what the function of a point returns of `value`.
+    #[must_use]
+    pub fn backward_by_callers(&self, value: &Value, at: &At) -> Option<&Call<'a>> {
+        at.function?;
+        let mut returns = self.returns().iter().filter(|ret| ret.at.function == at.function && !ret.is_yield);
+        if !returns.any(|ret| ret.value.sources.sites().overlap(value.sources)) {
+            return None;
+        }
+        let mut found = None;
+        for call in self.callers_of(at).filter(|call| call.at.function != at.function) {
+            let over_it = |back: &&Call<'a>| {
+                back.at.order > call.at.order
+                    && self.backward_sources(back).overlap(call.result.sources.sites())
+                    && !matches!(back.callee, Callee::Project(_))
+            };
+            found = Some(self.effects_of(Effect::Backward, call.at.function).find(over_it)?);
+        }
+        found
+    }
+
     /// Whether a backward pass has freed everything `value` hangs on, on every path to `at`.
     #[must_use]
     pub fn is_freed(&self, value: &Value, at: &At) -> bool {

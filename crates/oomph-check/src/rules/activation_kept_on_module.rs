@@ -257,7 +257,7 @@ fn is_fed_detached(facts: &Facts<'_>, store: &Store<'_>) -> bool {
     })
 }
 
-/// Whether another attribute that is read keeps the same graph: this one adds nothing to it.
+/// Whether another attribute that is read, or given out, keeps the same graph: this one adds nothing to it.
 fn is_kept_anyway(facts: &Facts<'_>, store: &Store<'_>) -> bool {
     facts.stores().iter().any(|other| match other.root {
         Root::SelfAttribute(name) => {
@@ -266,7 +266,7 @@ fn is_kept_anyway(facts: &Facts<'_>, store: &Store<'_>) -> bool {
                 && other.at.stmt != store.at.stmt
                 && other.value.keeps_graph()
                 && other.value.sources.sites().overlap(store.value.sources.sites())
-                && is_used_elsewhere(facts, other, name)
+                && (is_used_elsewhere(facts, other, name) || is_given_out(facts, other, name))
         }
         _ => false,
     })
@@ -285,6 +285,8 @@ fn is_given_out(facts: &Facts<'_>, store: &Store<'_>, name: &str) -> bool {
     };
     facts.returns().iter().filter(|ret| ret.at.function == store.at.function).any(|ret| match ret.expr {
         Expr::Tuple(tuple) => tuple.elts.iter().any(is_it),
+        Expr::List(list) => list.elts.iter().any(is_it),
+        Expr::Dict(dict) => dict.items.iter().any(|item| is_it(&item.value)),
         other => is_it(other),
     })
 }
@@ -294,9 +296,15 @@ fn is_used_elsewhere(facts: &Facts<'_>, store: &Store<'_>, name: &str) -> bool {
     let Some(function) = facts.function(&store.at) else { return true };
     let here = attribute_reads(&function.node.body, name, facts.end());
     let quoted = [format!("'{name}'"), format!("\"{name}\"")];
-    is_read_by_computed_name(facts, store)
-        || facts.tables().attribute_reads(name) > here
-        || quoted.iter().any(|text| facts.source.text.contains(text))
+    // A file that is not seen to import this one may belong to another program; a library's losses are used by name alone.
+    let reads =
+        if is_in_criterion(facts, store) { facts.tables().attribute_reads(name) } else { facts.attribute_reads(name) };
+    is_read_by_computed_name(facts, store) || reads > here || quoted.iter().any(|text| facts.source.text.contains(text))
+}
+
+fn is_in_criterion(facts: &Facts<'_>, store: &Store<'_>) -> bool {
+    let class = facts.class_at(&store.at).map(|class| &facts.outline().classes[class.index as usize]);
+    class.is_some_and(|class| crate::analysis::guesses::makes_criterion(class.node.name.as_str()))
 }
 
 /// Whether the class, a base or a user of it reads attributes by computed names: it may read any.

@@ -1,6 +1,6 @@
 //! `frozen-or-teacher-forward-with-grad`: a teacher's forward pass is recorded for a backward pass nobody wants.
 
-use crate::analysis::events::{Call, Callee, GradMode};
+use crate::analysis::events::{At, Call, Callee, GradMode};
 use crate::analysis::tables::ClassKind;
 use crate::analysis::value::{Flags, Graph, Kind, Value};
 use crate::facts::{Effect, Facts, FunctionKind, is_reference_name};
@@ -346,7 +346,8 @@ fn trained_around<'a>(facts: &Facts<'a>, call: &Call<'a>) -> Option<TextRange> {
     }
     let by_framework = facts.kind_at(&call.at) == FunctionKind::TrainingStep
         || facts.class_kind(&call.at) == ClassKind::Framework && facts.function_name(&call.at) == "compute_loss";
-    by_framework.then_some(name)
+    let by_callers = || facts.backward_by_callers(&call.result, &call.at).map(Ranged::range);
+    by_framework.then_some(name).or_else(by_callers)
 }
 
 /// Whether a backward pass goes over this forward pass alone: it is meant to learn, whoever steps.
@@ -452,11 +453,25 @@ fn is_detached_later(facts: &Facts<'_>, call: &Call<'_>, name: &str) -> bool {
     let detaches = |other: &&Call<'_>| other.at.function == call.at.function && other.at.order > call.at.order;
     let methods = ["detach", "detach_", "argmax", "cpu", "numpy", "item", "max"].into_iter();
     methods.flat_map(|method| facts.calls_named(method)).filter(detaches).any(|other| {
-        other.receiver_expr().is_some_and(|expr| {
+        let of_it = other.receiver_expr().is_some_and(|expr| {
             let text = facts.source.slice(expr.range());
             text == name || text.strip_prefix(name).is_some_and(|rest| rest.starts_with(['.', '[']))
-        })
+        });
+        of_it && !outlives_backward(facts, name, other)
     })
+}
+
+/// Whether a name goes on holding the graph when a backward pass follows: what was taken from it has another name.
+fn outlives_backward(facts: &Facts<'_>, name: &str, taken: &Call<'_>) -> bool {
+    let mut backwards = facts.effects_of(Effect::Backward, taken.at.function);
+    let Some(backward) = backwards.find(|back| back.at.order > taken.at.order) else { return false };
+    let until = |at: &At| at.function == taken.at.function && at.order > taken.at.order && at.order < backward.at.order;
+    let same_turn =
+        facts.is_inside(backward.at.block, taken.at.block) || facts.is_inside(taken.at.block, backward.at.block);
+    let rebound = facts.binds_of(name).any(|bind| until(&bind.at) || bind.at.stmt == taken.at.stmt);
+    let deleted =
+        facts.deletes().iter().any(|delete| until(&delete.at) && facts.mentions_word(delete.target.range(), name));
+    same_turn && !rebound && !deleted
 }
 
 /// Where the module is switched to evaluation.

@@ -1,10 +1,10 @@
 //! `global-or-class-level-tensor-store`: tensors collected where nothing ever dies.
 
-use crate::analysis::events::{Bind, BlockKind, Root, Store, StoreKind};
+use crate::analysis::events::{Bind, BlockKind, LoopKind, Root, Store, StoreKind};
 use crate::analysis::value::{Device, Flags, Kind, Value};
-use crate::facts::{Facts, FunctionKind};
+use crate::facts::{Facts, FunctionKind, Loop};
 use crate::finding::Level;
-use crate::python::{Expr, Ranged, TextRange};
+use crate::python::{Expr, Ranged, Stmt, TextRange, count_reads_in};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
 
@@ -226,8 +226,35 @@ fn repeated(facts: &Facts<'_>, store: &Store<'_>) -> Option<(TextRange, &'static
         FunctionKind::Forward => Some((function.node.name.range(), "once a forward pass")),
         FunctionKind::TrainingStep => Some((function.node.name.range(), "once a training step")),
         _ if facts.is_called_per_batch(&store.at) => Some((function.node.name.range(), "called once a batch")),
-        _ => None,
+        _ => called_per_item(facts, store)
+            .map(|turns| (turns.head(), "called in this loop, each time with another item")),
     }
+}
+
+/// The loop over data of a caller in this file that gives the function another item on every turn: frames, files.
+fn called_per_item<'a>(facts: &Facts<'a>, store: &Store<'a>) -> Option<Loop<'a>> {
+    // The same key again replaces what is there.
+    if store.kind == StoreKind::Item && !has_given_key(facts, store) {
+        return None;
+    }
+    facts.callers_of(&store.at).find_map(|call| {
+        let turns = facts.loops(&call.at).next().filter(|turns| turns.kind == LoopKind::Items)?;
+        let BlockKind::Loop(_, Stmt::For(node)) = turns.node else { return None };
+        let few = matches!(&*node.iter, Expr::List(_) | Expr::Tuple(_) | Expr::Dict(_));
+        let another = !call.node.arguments.args.is_empty()
+            && call.node.arguments.args.iter().all(|arg| facts.varies_in(arg, turns.block));
+        (!few && another && facts.loops(&call.at).count() == 1).then_some(turns)
+    })
+}
+
+/// Whether the key of a stored item is what the function was given.
+fn has_given_key(facts: &Facts<'_>, store: &Store<'_>) -> bool {
+    let Some(Stmt::Assign(assign)) = facts.statement(store.at.stmt).map(|statement| statement.node) else {
+        return false;
+    };
+    let Some(function) = facts.function(&store.at) else { return false };
+    let given = |key: &Expr| function.node.parameters.iter().any(|own| count_reads_in(key, own.name().as_str()) > 0);
+    assign.targets.iter().filter_map(Expr::as_subscript_expr).any(|target| given(&target.slice))
 }
 
 /// The route of a web service that the function of a store answers: `@app.post("/embed")`.

@@ -30,3 +30,17 @@ class Features(nn.Module):
         self.vector = x  # <-
         x = self.second(torch.relu(x))
         return x
+# ---
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+class Pyramid(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Conv2d(3, 8, 3)
+        self.second = nn.Conv2d(8, 8, 3)
+        self.head = nn.Conv2d(8, 2, 1)
+    def forward(self, x, y):
+        self.middle = self.second(self.first(x))  # <-
+        return F.cross_entropy(self.head(self.middle), y)

@@ -87,3 +87,34 @@ for it in range(600):
     opt.zero_grad()
     loss.backward()
     opt.step()
+# ---
+import torch
+import torch.nn.functional as F
+
+def stage(teacher, student, loader, opt):
+    teacher.eval()
+    for u, x, y in loader:
+        probs = F.softmax(teacher(u.cuda()), dim=-1)  # <-
+        sure, classes = probs.max(-1)
+        keep = sure > 0.9
+        loss = F.cross_entropy(student(x.cuda()), y.cuda())
+        loss = loss + F.cross_entropy(student(u.cuda())[keep], classes[keep])
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+# ---
+import torch
+import torch.nn.functional as F
+
+def losses(teacher, student, x, y):
+    wanted = teacher(x)  # <-
+    out = student(x)
+    return F.mse_loss(out, wanted) + F.cross_entropy(out, y)
+
+def fit(teacher, student, loader, opt):
+    teacher.eval()
+    for x, y in loader:
+        loss = losses(teacher, student, x.cuda(), y.cuda())
+        opt.zero_grad()
+        loss.backward()
+        opt.step()

@@ -51,3 +51,34 @@ class Codes(nn.Module):
         z = self.head(self.body(x))
         Codes.past.append(z.detach())  # <-
         return z
+# ---
+import torch
+from torchvision.models import resnet50
+
+SEEN = {}
+net = resnet50(weights="DEFAULT").to("cuda").eval()
+
+def remember(number, frame):
+    with torch.no_grad():
+        SEEN[number] = net(torch.from_numpy(frame).cuda())  # <-
+
+def main(camera):
+    for number, frame in enumerate(camera):
+        remember(number, frame)
+# ---
+import torch
+from torchvision.models import resnet50
+
+net = resnet50(weights="DEFAULT").cuda().eval()
+
+class Index:
+    rows = []
+
+    @torch.no_grad()
+    def put(self, path):
+        Index.rows.append(net(read(path)))  # <-
+
+def build(index, paths):
+    index = Index()
+    for path in sorted(paths):
+        index.put(path)

@@ -254,3 +254,27 @@ def validate(net, val_loader, criterion):
     for x, y in val_loader:
         total += criterion(net(x.cuda()), y.cuda())  # <-
     return total.item()
+# ---
+import torch
+import torch.nn.functional as F
+from nets import build_model
+
+class Fitter:
+    def __init__(self, lr):
+        self.model = build_model().cuda()
+        self.opt = torch.optim.Adam(self.model.parameters(), lr)
+        self.seen = 0.0
+
+    def learn(self, x, y):
+        loss = F.cross_entropy(self.model(x), y)
+        self.opt.zero_grad()
+        loss.backward()
+        self.opt.step()
+        self.seen = self.seen + loss  # <-
+
+def runs(lrs, loader):
+    for lr in lrs:
+        fitter = Fitter(lr)
+        for x, y in loader:
+            fitter.learn(x.cuda(), y.cuda())
+        print(lr, float(fitter.seen))

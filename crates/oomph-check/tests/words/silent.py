@@ -758,3 +758,61 @@ class Agent:
     def learn(self, step):
         if step % 100 == 0:
             self.target = copy.deepcopy(self.net)
+# ---
+import torch
+import torch.nn.functional as F
+
+def stage(teacher, student, loader, opt):
+    teacher.eval()
+    for u, x, y in loader:
+        classes = teacher(u.cuda())
+        classes = classes.argmax(-1)
+        loss = F.cross_entropy(student(x.cuda()), y.cuda()) + F.cross_entropy(student(u.cuda()), classes)
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+# ---
+import torch
+from torchvision.models import resnet50
+
+PAGES = {}
+
+def remember(net, kind, frame):
+    with torch.no_grad():
+        PAGES[kind] = net(torch.from_numpy(frame).cuda())
+
+def main(camera):
+    net = resnet50(weights="DEFAULT").cuda().eval()
+    for kind in ("front", "back"):
+        remember(net, kind, camera.take(kind))
+# ---
+import torch
+import torch.nn.functional as F
+
+def loss_of_all(model, tiles, count):
+    total = 0.0
+    for _ in range(count):
+        x, y = tiles.draw()
+        loss = F.l1_loss(model(x), y) / count
+        loss.backward()
+        total = total + loss.item()
+    return total
+
+def main(model, opt, tiles, steps):
+    for _ in range(steps):
+        opt.zero_grad()
+        print(loss_of_all(model, tiles, 16))
+        opt.step()
+# ---
+import torch
+from torch import nn
+
+class Pyramid(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.coarse = nn.Conv2d(3, 2, 3)
+        self.fine = nn.Conv2d(2, 2, 3)
+    def forward(self, x):
+        self.low = self.coarse(x)
+        self.high = self.fine(self.low)
+        return [self.high, self.low]

@@ -232,3 +232,20 @@ def collect(net, val_loader):
     for x, _ in val_loader:
         kept.append(net(x.cuda()))  # <-
     return torch.cat(kept).argmax(1)
+# ---
+import torch
+from torch import nn
+
+class Critic(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Sequential(nn.Linear(64, 512), nn.ELU(), nn.Linear(512, 512))
+
+    def worth(self, obs):
+        return self.body(obs).mean(-1)
+
+def collect(agent, loader):
+    values = []
+    for obs in loader:
+        values.append(agent.worth(obs))  # <-
+    print(torch.cat(values).mean().item())
