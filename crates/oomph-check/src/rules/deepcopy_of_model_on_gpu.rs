@@ -8,6 +8,7 @@ use crate::python::ast::ExprAttribute;
 use crate::python::{Expr, Ranged, Stmt, TextRange, count_reads, root_name};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::uses::last_name;
 
 pub(super) static RULE: Rule = Rule {
     name: "deepcopy-of-model-on-gpu",
@@ -355,7 +356,8 @@ fn kept_by_object<'a>(facts: &Facts<'a>, report: &mut Report, call: &Call<'a>, c
     else {
         return;
     };
-    let conditional = !facts.is_unconditional_in(&call.at, facts.function_block(&call.at));
+    let conditional =
+        !facts.is_unconditional_in(&call.at, facts.function_block(&call.at)) || returns_before(facts, call);
     let on_gpu = facts
         .call_at(copied)
         .and_then(|state| state.receiver.as_ref())
@@ -374,6 +376,17 @@ fn kept_by_object<'a>(facts: &Facts<'a>, report: &mut Report, call: &Call<'a>, c
         .because(target, "kept as long as this object lives")
         .because_if(moved, "the model is moved to the GPU")
         .unsafe_fix("Copy to main memory", copy_to_cpu(call, copied, text, is_state));
+}
+
+/// Whether the function leaves before where the score is no better: `if loss >= self.best: return`.
+fn returns_before(facts: &Facts<'_>, call: &Call<'_>) -> bool {
+    let Some(statement) = facts.statement(call.at.stmt) else { return false };
+    statement.suite[..statement.index].iter().any(|stmt| match stmt {
+        Stmt::If(node) => {
+            facts.written(&*node.test).contains(['<', '>']) && node.body.last().is_some_and(Stmt::is_return_stmt)
+        }
+        _ => false,
+    })
 }
 
 /// Whether a copy is made where a score is better than the best so far, and is not run.
@@ -400,7 +413,12 @@ fn module_copied<'a>(facts: &Facts<'a>, call: &Call<'a>, copied: &'a Expr) -> Op
     if let Some(state) = state {
         return module_of_state(facts, state);
     }
-    let module = call.args.first().is_some_and(crate::analysis::value::Value::is_module);
+    // What is only handed on is a model by its name.
+    let named = || {
+        let name = last_name(copied).unwrap_or_default().to_ascii_lowercase();
+        name == "model" || name == "net" || name.ends_with("_model") || name.ends_with("_net")
+    };
+    let module = call.args.first().is_some_and(|value| value.is_module() || value.kind == Kind::Unknown && named());
     (module && matches!(copied, Expr::Name(_) | Expr::Attribute(_))).then_some((copied, false))
 }
 
@@ -424,16 +442,20 @@ fn only_kept<'a>(facts: &Facts<'a>, copied: &Copied<'_, 'a>, turns: &Loop<'a>) -
             let index = values.elts.iter().position(|value| value.range() == copied.whole)?;
             targets.elts.get(index)?
         }
+        // `best = {"loss": loss, "state": deepcopy(...)}`.
+        (target, Expr::Dict(record)) if record.items.iter().any(|item| item.value.range() == copied.whole) => target,
         _ => return None,
     };
     let name = match target {
         Expr::Name(name) => name.id.as_str(),
         Expr::Attribute(attribute) => attribute.attr.as_str(),
+        Expr::Subscript(item) => last_name(&item.value).filter(|name| name.contains("best"))?,
         _ => return None,
     };
     let body = facts.body_of(turns);
     let used = match target {
         // Weights read back on every turn are part of the algorithm; after an epoch they are the best so far.
+        Expr::Name(_) if assign.value.is_dict_expr() => false,
         Expr::Name(_) => count_reads(body, name) > usize::from(copied.is_state && turns.kind == LoopKind::Epochs),
         _ => false,
     };

@@ -133,13 +133,22 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
 fn is_of_turn(facts: &Facts<'_>, call: &Call<'_>, delete: &Delete<'_>, turns: &Loop<'_>) -> bool {
     let Expr::Name(name) = delete.target else { return false };
     let made = facts.binds_of(name.id.as_str()).any(|bind| {
-        let calls = bind.value_expr.is_some_and(Expr::is_call_expr);
-        calls && bind.at.function == call.at.function && facts.is_inside(bind.at.block, turns.block)
+        let made = bind.value_expr.and_then(|expr| facts.call_at(expr));
+        let is_model = || delete.value.kind == Kind::Module || is_model_name(name.id.as_str());
+        made.is_some_and(|made| delete.value.kind == Kind::Module || facts.goes_to_gpu(made))
+            && is_model()
+            && bind.at.function == call.at.function
+            && facts.is_inside(bind.at.block, turns.block)
     });
     let empties_elsewhere = facts
         .calls_to("torch.cuda.empty_cache")
         .any(|other| other.range() != call.range() && facts.is_inside(other.at.block, turns.block));
-    delete.value.kind == Kind::Module && made && !facts.is_per_batch(turns) && !empties_elsewhere
+    made && !facts.is_per_batch(turns) && !empties_elsewhere
+}
+
+fn is_model_name(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    name.contains("model") || name.contains("net")
 }
 
 /// The `del` that follows a call in its suite, with nothing but cleaning up between.

@@ -300,10 +300,20 @@ fn holds_exception(facts: &Facts<'_>, value: &Value, expr: &Expr) -> bool {
     value.kind == Kind::Exception && matches!(expr, Expr::Name(_)) || inside && literal || info
 }
 
+/// Whether the exception stands in a tuple, list or dict as one of its items.
+fn is_item(expr: &Expr, handler: &ExceptHandlerExceptHandler) -> bool {
+    match expr {
+        Expr::Tuple(node) => node.elts.iter().any(|item| is_caught(item, handler)),
+        Expr::List(node) => node.elts.iter().any(|item| is_caught(item, handler)),
+        Expr::Dict(node) => node.items.iter().any(|item| is_caught(&item.value, handler)),
+        _ => false,
+    }
+}
+
 /// Whether an expression makes a record that keeps the exception as one of its fields: `Outcome(params, error=err)`,
 /// `dict(error=err)`, `SimpleNamespace(reason=err)`.
 fn is_in_record(facts: &Facts<'_>, expr: &Expr, handler: &ExceptHandlerExceptHandler) -> bool {
-    let Some(call) = facts.call_at(expr) else { return false };
+    let Some(call) = facts.call_at(expr) else { return is_item(expr, handler) };
     let arguments = &call.node.arguments;
     let given = arguments.args.iter().chain(arguments.keywords.iter().map(|keyword| &keyword.value));
     let mut given = given.filter(|given| is_caught(given, handler));

@@ -187,6 +187,11 @@ fn appended<'e>(store: &Store<'e>, passed: &[&str]) -> Option<&'e str> {
 fn is_emptied_somewhere(facts: &Facts<'_>, store: &Store<'_>) -> bool {
     let holder = match store.target {
         Expr::Subscript(item) => &*item.value,
+        // `bank.setdefault(name, []).append(out)`.
+        Expr::Call(call) => match &*call.func {
+            Expr::Attribute(method) if method.attr.as_str() == "setdefault" => &*method.value,
+            _ => return true,
+        },
         other => other,
     };
     let name = match holder {

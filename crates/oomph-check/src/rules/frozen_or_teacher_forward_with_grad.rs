@@ -480,8 +480,13 @@ fn evaluated(facts: &Facts<'_>, module: &str) -> Option<TextRange> {
     let mut calls = facts.calls_named("eval");
     let on_it = calls.find(|call| {
         call.receiver_expr().is_some_and(|expr| facts.source.slice(expr.range()).rsplit('.').next() == Some(last))
-    })?;
-    Some(on_it.range())
+    });
+    // `vgg = vgg16().features.eval()`.
+    let made = || {
+        let mut made = facts.binds_of(last).filter_map(|bind| facts.call_at(bind.value_expr?));
+        made.find(|call| call.name == "eval" && call.node.arguments.is_empty())
+    };
+    on_it.or_else(made).map(Ranged::range)
 }
 
 fn under_no_grad(facts: &Facts<'_>, call: &Call<'_>) -> Vec<Edit> {

@@ -319,7 +319,10 @@ fn last_part(text: &str) -> &str {
 /// backward pass does not step it: each network has a method of its own.
 fn cleared_elsewhere(facts: &Facts<'_>, optimizer: &Trained<'_>, at: &At) -> Option<TextRange> {
     let own = |call: &Call<'_>| facts.stepped(call) == Some(optimizer.optimizer);
-    let of_object = optimizer.optimizer.starts_with("self.");
+    let is_given = |call: &Call<'_>| {
+        let parameters = facts.function(&call.at).map(|function| &function.node.parameters);
+        parameters.is_some_and(|all| all.iter().any(|own| own.name().as_str() == optimizer.optimizer))
+    };
     let steps: Vec<&Call<'_>> = facts.effects(Effect::Step).filter(|call| call.name == "step" && own(call)).collect();
     let mut cleared = None;
     for step in &steps {
@@ -334,7 +337,8 @@ fn cleared_elsewhere(facts: &Facts<'_>, optimizer: &Trained<'_>, at: &At) -> Opt
         })?;
         cleared = Some(clear.range());
     }
-    let apart = of_object && steps.iter().all(|step| step.at.function != at.function);
+    let of_object = optimizer.optimizer.starts_with("self.");
+    let apart = steps.iter().all(|step| step.at.function != at.function && (of_object || is_given(step)));
     cleared.filter(|_| apart)
 }
 

@@ -1,7 +1,7 @@
 //! `grad-norm-history-kept`: a list of gradient norms is a list of tensors on the GPU.
 
-use crate::analysis::events::{LoopKind, Root, Store, StoreKind};
-use crate::analysis::value::Kind;
+use crate::analysis::events::{Call, Callee, LoopKind, Root, Store, StoreKind};
+use crate::analysis::value::{Device, Kind};
 use crate::facts::Facts;
 use crate::finding::{Edit, Level, Safety};
 use crate::python::{Expr, Ranged};
@@ -174,19 +174,33 @@ fn is_one_update(facts: &Facts<'_>, store: &Store<'_>) -> bool {
 
 /// The call that made the norm: in place, or bound to the name that is stored.
 fn norm_made(facts: &Facts<'_>, store: &Store<'_>) -> Option<crate::python::TextRange> {
-    let kept = match store.value_expr {
-        Expr::List(list) if list.elts.len() == 1 => &list.elts[0],
-        other => other,
+    let items: Vec<&Expr> = match store.value_expr {
+        Expr::List(list) => list.elts.iter().collect(),
+        Expr::Tuple(tuple) => tuple.elts.iter().collect(),
+        Expr::Dict(dict) => dict.items.iter().map(|item| &item.value).collect(),
+        other => vec![other],
     };
-    let expr = match kept {
-        Expr::Name(name) => {
-            let binds = facts.binds_of(name.id.as_str()).filter(|bind| bind.at.function == store.at.function);
-            binds.filter(|bind| bind.at.order < store.at.order).last()?.value_expr?
-        }
-        other => other,
-    };
-    let call = facts.call_at(expr)?;
-    matches!(call.name, "clip_grad_norm_" | "clip_grad_norm" | "get_total_norm").then(|| call.range())
+    items.into_iter().find_map(|kept| {
+        let expr = match kept {
+            Expr::Name(name) => {
+                let binds = facts.binds_of(name.id.as_str()).filter(|bind| bind.at.function == store.at.function);
+                binds.filter(|bind| bind.at.order < store.at.order).last()?.value_expr?
+            }
+            other => other,
+        };
+        let call = facts.call_at(expr)?;
+        let known = matches!(call.name, "clip_grad_norm_" | "clip_grad_norm" | "get_total_norm");
+        (known || is_norm_of_gradients(facts, call)).then(|| call.range())
+    })
+}
+
+/// Whether a function of the project works out the norm of all gradients and returns it as a tensor.
+fn is_norm_of_gradients(facts: &Facts<'_>, call: &Call<'_>) -> bool {
+    let Callee::Project(id) = call.callee else { return false };
+    let name = call.name.to_ascii_lowercase();
+    let returned = facts.summary(id).is_some_and(|summary| summary.returns.is_tensor());
+    let reads = facts.is_own(id) && facts.written(facts.function_def(id).node).contains(".grad.");
+    returned && reads && name.contains("norm") && call.result.device != Device::Cpu
 }
 
 fn item(facts: &Facts<'_>, store: &Store<'_>) -> Vec<Edit> {

@@ -313,18 +313,15 @@ fn is_run_here(facts: &Facts<'_>, call: &Call<'_>) -> bool {
 /// Whether a function that puts a hook on a module and then runs a model is called with the same module on every turn of
 /// a loop over many things: `for path in paths: grad_cam(model, model.layer4, read(path))`.
 fn hooks_same_module<'a>(facts: &Facts<'a>, hooked: &Call<'a>, caller: &Call<'a>, turns: &Loop<'a>) -> bool {
-    let BlockKind::Loop(_, Stmt::For(node)) = turns.node else { return false };
-    if turns.kind == LoopKind::Parameters || is_short(&node.iter) || goes_over_parts(facts, &node.iter) {
+    if !goes_on_and_on(facts, turns) {
         return false;
     }
-    let runs = facts.calls().iter().any(|other| {
-        other.at.function == hooked.at.function && other.at.order > hooked.at.order && other.callee == Callee::Module
-    });
+    let runs = runs_after(facts, hooked);
     let (Some(root), Some(function)) = (hooked.receiver_expr().and_then(root_name), facts.function(&hooked.at)) else {
         return false;
     };
     let given = match function.node.parameters.iter_non_variadic_params().position(|own| own.name().as_str() == root) {
-        Some(0) if root == "self" => caller.receiver_expr(),
+        Some(0) if root == "self" => caller.receiver_expr().or(Some(&*caller.node.func)),
         Some(index) => {
             let bound = usize::from(function.class.is_some() && caller.receiver_expr().is_some());
             index.checked_sub(bound).and_then(|index| caller.arg(index)).or_else(|| caller.keyword(root))
@@ -332,6 +329,30 @@ fn hooks_same_module<'a>(facts: &Facts<'a>, hooked: &Call<'a>, caller: &Call<'a>
         None => Some(&*hooked.node.func),
     };
     runs && given.is_some_and(|given| !facts.varies_in(given, turns.block)) && !clears_hooks(facts)
+}
+
+/// Whether a loop has many turns: it has no end in view, or goes over many things that are no parts of a network.
+fn goes_on_and_on(facts: &Facts<'_>, turns: &Loop<'_>) -> bool {
+    match turns.node {
+        BlockKind::Loop(LoopKind::Parameters, _) => false,
+        BlockKind::Loop(_, Stmt::For(node)) => !is_short(&node.iter) && !goes_over_parts(facts, &node.iter),
+        BlockKind::Loop(LoopKind::Forever, _) => true,
+        _ => false,
+    }
+}
+
+/// Whether a model runs after the hook is there, in the same function.
+fn runs_after(facts: &Facts<'_>, hooked: &Call<'_>) -> bool {
+    facts.calls().iter().any(|other| {
+        other.at.function == hooked.at.function && other.at.order > hooked.at.order && other.callee == Callee::Module
+    })
+}
+
+/// Whether a loop puts a hook on the same module on every turn and then runs a model there.
+fn hooks_in_loop<'a>(facts: &Facts<'a>, hooked: &Call<'a>, turns: &Loop<'a>) -> bool {
+    let on = hooked.receiver_expr();
+    let same = on.is_some_and(|on| !facts.varies_in(on, turns.block));
+    goes_on_and_on(facts, turns) && same && runs_after(facts, hooked) && !clears_hooks(facts)
 }
 
 /// Whether what is gone over is written out in a few items, or is a short count.
@@ -360,8 +381,9 @@ fn clears_hooks(facts: &Facts<'_>) -> bool {
 }
 
 /// Why the registration runs many times: a loop, a `forward`, or a function called once a batch.
-fn repeated(facts: &Facts<'_>, call: &Call<'_>) -> Option<(TextRange, &'static str)> {
-    if let Some(turns) = facts.loops(&call.at).find(|found| is_repeating(facts, found)) {
+fn repeated<'a>(facts: &Facts<'a>, call: &Call<'a>) -> Option<(TextRange, &'static str)> {
+    let repeats = |found: &Loop<'a>| is_repeating(facts, found) || hooks_in_loop(facts, call, found);
+    if let Some(turns) = facts.loops(&call.at).find(repeats) {
         return facts.is_unconditional_in(&call.at, turns.block).then(|| (turns.head(), "once a turn of this loop"));
     }
     let function = facts.function(&call.at)?;
@@ -374,16 +396,18 @@ fn repeated(facts: &Facts<'_>, call: &Call<'_>) -> Option<(TextRange, &'static s
     if facts.kind_at(&call.at) == FunctionKind::Forward {
         return Some((function.node.name.range(), "once a forward pass"));
     }
-    if is_run_here(facts, call) {
-        return Some((function.node.name.range(), ONCE_A_CALL));
-    }
     let mut calls = facts.callers_of(&call.at);
     let turns = calls.find_map(|other| {
         facts
             .loops(&other.at)
             .find(|found| is_repeating(facts, found) || hooks_same_module(facts, call, other, found))
             .filter(|turns| facts.is_unconditional_in(&other.at, turns.block))
-    })?;
-    (function.node.name.as_str() != "__init__")
-        .then(|| (turns.head(), "the function is called once a turn of this loop"))
+    });
+    match turns {
+        Some(turns) if function.node.name.as_str() != "__init__" => {
+            Some((turns.head(), "the function is called once a turn of this loop"))
+        }
+        None if is_run_here(facts, call) => Some((function.node.name.range(), ONCE_A_CALL)),
+        _ => None,
+    }
 }

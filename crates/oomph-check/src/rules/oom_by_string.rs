@@ -182,7 +182,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         if !general || reports || means_others(facts.source.slice(handler.range())) {
             continue;
         }
-        let tested = match words_tested(&handler.body).first() {
+        let tested = match words_tested(facts, &handler.body).first() {
             Some(word) => Some(*word),
             None => told_by_helper(facts, id, handler).filter(|word| !helpers.contains(word)),
         };
@@ -227,7 +227,7 @@ fn told_by_helper(facts: &Facts<'_>, block: BlockId, handler: &ExceptHandlerExce
         }
     })?;
     let answers = asked.body.iter().all(|stmt| !stmt.is_raise_stmt()) && !means_others(facts.written(asked));
-    words_tested(&asked.body).first().copied().filter(|_| answers)
+    words_tested(facts, &asked.body).first().copied().filter(|_| answers)
 }
 
 /// Whether a statement raises, or ends the program.
@@ -251,7 +251,7 @@ fn recovers(facts: &Facts<'_>, body: &[Stmt], word: TextRange) -> bool {
     // Tested elsewhere: in a helper variable, or deeper.
     let Some(branch) = branch else { return true };
     let test = facts.written(&*branch.test);
-    let negated = test.contains(" not in ") || test.starts_with("not ");
+    let negated = [" not in ", "== -1", "< 0"].iter().any(|way| test.contains(way)) || test.starts_with("not ");
     negated || !branch.body.last().is_some_and(ends_program)
 }
 
@@ -274,11 +274,14 @@ fn names_another_error(test: &Expr) -> bool {
 }
 
 /// Where a body tests for the words: `"..." in str(e)`, `startswith("...")`.
-fn words_tested(body: &[Stmt]) -> Vec<TextRange> {
-    struct Tests(Vec<TextRange>);
-    impl<'a> SourceOrderVisitor<'a> for Tests {
+fn words_tested(facts: &Facts<'_>, body: &[Stmt]) -> Vec<TextRange> {
+    struct Tests<'f, 's>(&'f Facts<'s>, Vec<TextRange>);
+    impl<'a> SourceOrderVisitor<'a> for Tests<'_, '_> {
         fn visit_expr(&mut self, expr: &'a Expr) {
-            let says = |expr: &Expr| string_literal(expr).is_some_and(is_oom_text);
+            // The words may have a name: `OOM = "CUDA out of memory"`.
+            let named = |name: &str| self.0.given_to(name).any(|given| string_literal(given).is_some_and(is_oom_text));
+            let says =
+                |expr: &Expr| string_literal(expr).is_some_and(is_oom_text) || last_name(expr).is_some_and(named);
             // `"out of memory" in text or "cudaalloc" in text` means more than the class has.
             if matches!(expr, Expr::BoolOp(node) if node.op.is_or()) && names_another_error(expr) {
                 return;
@@ -292,12 +295,12 @@ fn words_tested(body: &[Stmt]) -> Vec<TextRange> {
                 _ => false,
             };
             if found {
-                self.0.push(expr.range());
+                self.1.push(expr.range());
             }
             walk_expr(self, expr);
         }
     }
-    let mut tests = Tests(Vec::new());
+    let mut tests = Tests(facts, Vec::new());
     walk_body(&mut tests, body);
-    tests.0
+    tests.1
 }

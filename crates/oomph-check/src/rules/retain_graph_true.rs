@@ -4,7 +4,7 @@ use crate::analysis::events::{BlockKind, Call, LoopKind, Root, StoreKind};
 use crate::analysis::value::{BlockId, Kind, Value};
 use crate::facts::{Effect, Facts, FunctionKind, Loop, Turn};
 use crate::finding::{Edit, Level, Safety};
-use crate::python::{Expr, Ranged, Stmt, TextRange};
+use crate::python::{Expr, Ranged, Stmt, TextRange, root_name};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
 
@@ -268,10 +268,36 @@ fn is_data(facts: &Facts<'_>, call: &Call<'_>, index: usize) -> bool {
     let Some(parameter) = function.node.parameters.iter_non_variadic_params().nth(index) else { return false };
     let name = parameter.parameter.name.as_str();
     let mut moves = facts.calls_named("cuda").chain(facts.calls_named("to"));
-    moves.any(|moved| {
-        moved.at.function == call.at.function
-            && moved.receiver_expr().is_some_and(|expr| facts.source.slice(expr.range()) == name)
-    })
+    moves.any(|moved| moved.at.function == call.at.function && moved.receiver_expr().and_then(root_name) == Some(name))
+        || is_data_name(name)
+}
+
+/// Whether a parameter is data by its name: what a step is given to learn from.
+fn is_data_name(name: &str) -> bool {
+    const DATA: &[&str] = &[
+        "x",
+        "y",
+        "input",
+        "image",
+        "img",
+        "batch",
+        "data",
+        "target",
+        "label",
+        "state",
+        "obs",
+        "observation",
+        "action",
+        "reward",
+        "done",
+        "next_state",
+        "input_ids",
+        "tokens",
+        "s",
+        "a",
+        "r",
+    ];
+    DATA.iter().any(|word| name == *word || name.strip_suffix('s') == Some(*word))
 }
 
 /// Whether nothing else of the function holds on to the graph: it is not returned, and no gradient is asked for later.

@@ -28,3 +28,11 @@ def table(archs, measure):
         torch.cuda.empty_cache()  # <-
         del model
     return rows
+# ---
+import torch
+def folds(parts, make, train):
+    for k in range(5):
+        model = make().cuda()
+        train(model, parts[k])
+        torch.cuda.empty_cache()  # <-
+        del model

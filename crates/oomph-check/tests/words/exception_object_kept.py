@@ -60,3 +60,13 @@ def sweep(sizes, model):
         except torch.OutOfMemoryError as e:
             log[size] = dict(kind="oom", error=e)  # <-
     return log
+# ---
+import torch
+def bench(configs, run):
+    rows = []
+    for config in configs:
+        try:
+            rows.append({"config": config, "time": run(config)})
+        except torch.cuda.OutOfMemoryError as e:
+            rows.append({"config": config, "error": e})  # <-
+    return rows

@@ -102,3 +102,22 @@ class Gan:
         self.netG.zero_grad()
         (-self.netD(self.netG(z)).mean()).backward()
         self.optG.step()
+# ---
+import torch
+def d_step(G, D, opt_d, x, z):
+    loss = D(G(z)).relu().mean() + (1 - D(x)).relu().mean()
+    opt_d.zero_grad()
+    loss.backward()  # <-
+    opt_d.step()
+def g_step(G, D, opt_g, z):
+    loss = -D(G(z)).mean()
+    opt_g.zero_grad()
+    loss.backward()
+    opt_g.step()
+def train(G, D, loader):
+    opt_g = torch.optim.Adam(G.parameters())
+    opt_d = torch.optim.Adam(D.parameters())
+    for x in loader:
+        z = torch.randn(len(x), 64, device="cuda")
+        d_step(G, D, opt_d, x.cuda(), z)
+        g_step(G, D, opt_g, z)

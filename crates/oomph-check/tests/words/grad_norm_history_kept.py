@@ -24,3 +24,26 @@ class Runner:
                 opt.step()
                 sizes.append(size)  # <-
         print(max(sizes))
+# ---
+import torch
+def grad_norm(net):
+    return torch.stack([p.grad.norm() for p in net.parameters()]).norm()
+def go(net, opt, loader):
+    seen = []
+    for x in loader:
+        opt.zero_grad()
+        net(x.cuda()).sum().backward()
+        seen.append(grad_norm(net))  # <-
+        opt.step()
+    return seen
+# ---
+import torch
+def go(net, opt, loader):
+    seen = []
+    for x in loader:
+        opt.zero_grad()
+        net(x.cuda()).sum().backward()
+        norm = torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+        seen.append((len(seen), norm))  # <-
+        opt.step()
+    return seen

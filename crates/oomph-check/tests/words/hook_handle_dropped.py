@@ -33,3 +33,25 @@ def serve(net, queue):
     shown = []
     for request in queue:
         watch(net=net, x=request, shown=shown)
+# ---
+import torch
+class Cam:
+    def __init__(self, net, layer):
+        self.net, self.layer = net, layer
+    def __call__(self, x):
+        self.layer.register_forward_hook(self.keep)  # <-
+        return self.net(x).max()
+    def keep(self, module, args, out):
+        self.act = out.detach()
+def main(net, images):
+    cam = Cam(net, net.layer4)
+    for image in images:
+        print(cam(image[None].cuda()))
+# ---
+import torch
+def serve(model, queue):
+    while True:
+        x = queue.get()
+        acts = {}
+        model.encoder.register_forward_hook(lambda m, i, o: acts.update(e=o))  # <-
+        model(x.cuda())

@@ -24,3 +24,25 @@ class Loop:
             if self.is_memory(error):
                 return None
             raise
+# ---
+import torch
+def find(model, make, size):
+    while size > 0:
+        try:
+            model(make(size))
+            return size
+        except RuntimeError as e:
+            text = str(e)
+            if text.find("out of memory") == -1:  # <-
+                raise
+            size //= 2
+# ---
+import torch
+WORDS = "CUDA out of memory"
+def run(model, x):
+    try:
+        return model(x)
+    except RuntimeError as e:
+        if WORDS in str(e):  # <-
+            return None
+        raise

@@ -64,3 +64,21 @@ def heat(model, layer, x):
     scores = model(x)
     scores[0, 0].backward(retain_graph=True)  # <-
     return kept["act"].mean(1).detach().cpu()
+# ---
+import torch
+def train(model, data, opt, cost):
+    for epoch in range(10):
+        for i in range(0, len(data), 32):
+            loss = cost(model(data[i:i + 32].cuda()))
+            opt.zero_grad()
+            loss.backward(retain_graph=True)  # <-
+            opt.step()
+# ---
+import torch
+class Agent:
+    def learn(self, states, actions, rewards):
+        q = self.net(states).gather(1, actions)
+        loss = (q - rewards).pow(2).mean()
+        self.opt.zero_grad()
+        loss.backward(retain_graph=True)  # <-
+        self.opt.step()
