@@ -8,6 +8,7 @@
 mod arguments;
 mod batches;
 mod binding;
+pub(crate) mod bindings;
 mod branches;
 mod calls;
 mod ducks;

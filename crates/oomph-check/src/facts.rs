@@ -9,8 +9,11 @@ mod places;
 mod reach;
 mod recording;
 mod training;
+mod unreached;
 
+pub(crate) use evaluation::may_only_run;
 pub use training::is_reference_name;
+pub use unreached::{Cause, Unreached};
 
 use rustc_hash::FxHashMap;
 

@@ -1,9 +1,12 @@
 //! All files of a run together, so that what one defines is known in the others.
 
+use std::cell::OnceCell;
+
 use crate::analysis::analyse;
-use crate::facts::Facts;
-use crate::finding::Finding;
+use crate::facts::{Facts, Unreached};
+use crate::finding::{Evidence, Finding, Level};
 use crate::report::Report;
+use crate::rule::{Group, Rule};
 use crate::selection::Selection;
 use crate::source::Source;
 
@@ -42,12 +45,35 @@ pub fn check(project: &Project, selection: &Selection) -> Vec<Vec<Finding>> {
 
 fn check_file(facts: &Facts<'_>, index: usize, selection: &Selection) -> Vec<Finding> {
     let mut findings = Vec::new();
+    let unreached = OnceCell::new();
     for (rule, choice) in selection.of(index).running() {
         let mut report = Report::new(rule);
         (rule.check)(facts, &mut report);
-        findings.extend(report.into_findings().into_iter().filter_map(|finding| choice.apply(finding)));
+        let lower = |finding| if is_about_spelling(rule) { finding } else { lowered(rule, finding, &unreached, facts) };
+        findings.extend(report.into_findings().into_iter().map(lower).filter_map(|finding| choice.apply(finding)));
     }
     findings.sort_by_key(|finding| (finding.range.start(), finding.range.end(), finding.rule));
     findings.dedup_by_key(|finding| (finding.range, finding.rule));
     findings
+}
+
+/// Whether a rule is about names that are wrong wherever they stand, run or not.
+fn is_about_spelling(rule: &Rule) -> bool {
+    matches!(
+        rule.name,
+        "deprecated-amp-api" | "deprecated-memory-api" | "unknown-memory-api" | "alloc-conf-unknown-key"
+    )
+}
+
+/// A finding where no run gets to costs nothing: it is told only to those who ask for the rule.
+fn lowered(rule: &Rule, mut finding: Finding, unreached: &OnceCell<Unreached>, facts: &Facts<'_>) -> Finding {
+    // A graph that grows and gradients that pile up take more than one turn.
+    let twice = matches!(rule.group, Group::Graph | Group::Optimizer);
+    if finding.level != Level::Info
+        && let Some(cause) = unreached.get_or_init(|| facts.unreached()).why(&finding.range, twice)
+    {
+        finding.level = Level::Info;
+        finding.evidence.push(Evidence { range: cause.range, text: format!("not reached: {}", cause.text) });
+    }
+    finding
 }

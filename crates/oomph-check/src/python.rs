@@ -65,6 +65,11 @@ impl Tree {
         errors.iter().map(|error| SyntaxError { range: error.range(), message: error.error.to_string() }).collect()
     }
 
+    /// Whether the parser had nothing to complain about.
+    pub(crate) fn is_valid(&self) -> bool {
+        self.parsed.as_ref().is_some_and(|parsed| parsed.errors().is_empty())
+    }
+
     /// Where the comments are, in order.
     pub(crate) fn comments(&self) -> impl Iterator<Item = TextRange> + '_ {
         let tokens = self.parsed.iter().flat_map(|parsed| parsed.tokens().iter());

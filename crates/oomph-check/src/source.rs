@@ -136,6 +136,12 @@ impl Source {
         !self.tree.too_deep
     }
 
+    /// Whether all of it could be parsed and is looked at: nothing it binds is missed.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.is_walked() && self.tree.is_valid()
+    }
+
     /// The statements of the module; empty when they nest too deep to walk.
     #[must_use]
     pub fn body(&self) -> &[Stmt] {

@@ -4,7 +4,7 @@ mod spots;
 
 use crate::analysis::events::{Bind, Call, Callee};
 use crate::analysis::value::FunctionId;
-use crate::facts::{Effect, Facts};
+use crate::facts::{Effect, Facts, may_only_run};
 use crate::python::ast::{Operator, StmtFunctionDef};
 use crate::python::{Expr, ExprCall, Ranged, Stmt, TextSize};
 use crate::uses::last_name;
@@ -183,12 +183,12 @@ impl<'a> Trace<'_, 'a> {
         self.fate.fails |= goes_back_as_it_is(body, path);
         self.fate.runs |= if let Some(id) = scope.elsewhere {
             let name = self.facts.function_def(id).node.name.as_str();
-            self.facts.summary(id).is_some_and(|summary| summary.calls_backward) || !says_evaluation(name)
+            self.facts.summary(id).is_some_and(|summary| summary.calls_backward) || !may_only_run(name)
         } else {
             let found = self.facts.calls().iter().find(|found| found.node.range() == call.range());
             found.is_none_or(|found| {
                 let goes_back = self.facts.effects_of(Effect::Backward, found.at.function).next().is_some();
-                let evaluates = !goes_back && says_evaluation(self.facts.function_name(&found.at));
+                let evaluates = !goes_back && may_only_run(self.facts.function_name(&found.at));
                 !found.at.grad.is_off() && !evaluates
             })
         };
@@ -197,7 +197,7 @@ impl<'a> Trace<'_, 'a> {
     /// `train(model)`: into the function, where it is one of the project.
     fn handed_on(&mut self, scope: Scope<'a>, spot: &Spot<'a>, call: &'a ExprCall) {
         let name = last_name(&call.func).unwrap_or_default();
-        let looks = only_looks(name) || says_evaluation(name);
+        let looks = only_looks(name) || may_only_run(name);
         let found = self.facts.calls().iter().find(|found| found.node.range() == call.range());
         let callee = found.filter(|_| scope.elsewhere.is_none()).map(|found| found.callee);
         let Some(Callee::Project(id)) = callee else {
@@ -250,12 +250,6 @@ fn is_unwrapped(expr: &Expr) -> bool {
         Expr::Call(call) => is_unwrapped(&call.func),
         _ => false,
     }
-}
-
-fn says_evaluation(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    let words = ["eval", "valid", "infer", "predict", "extract", "test", "visual", "sample"];
-    !name.contains("train") && words.iter().any(|word| name.contains(word))
 }
 
 /// Whether a function only looks at a model, or at its weights.

@@ -48,6 +48,12 @@ impl Tables<'_> {
         imported.iter().enumerate().any(|(of, imports)| of != file as usize && imports.contains(&file))
     }
 
+    /// The project's files that a file imports.
+    #[must_use]
+    pub fn imports_of(&self, file: u32) -> &[u32] {
+        &self.imported.get_or_init(|| self.import_graph())[file as usize]
+    }
+
     /// The file a name of several parts means where a script puts a folder on the path: `core.engine` is
     /// `lib/core/engine.py`. Of several the nearest, if one is.
     pub(super) fn find_on_path(&self, name: &str, from: u32, candidates: &[u32]) -> Option<u32> {

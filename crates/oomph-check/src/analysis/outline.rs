@@ -1,13 +1,17 @@
 //! What a file defines and imports, and how its names are used: found in one look, before anything is walked.
 
+use std::sync::OnceLock;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::bindings::Bindings;
 use super::freezing::{self, Freezing};
 use super::recording;
 use super::saving::Saving;
 use crate::python::ast::visitor::source_order::{SourceOrderVisitor, walk_expr, walk_stmt};
-use crate::python::ast::{ExprCall, StmtClassDef, StmtFunctionDef};
-use crate::python::{Expr, Ranged, Stmt};
+use crate::python::ast::{ExprCall, StmtClassDef, StmtFunctionDef, StmtImportFrom};
+use crate::python::{Expr, Ranged, Stmt, root_name};
+use crate::source::Source;
 use crate::uses::{last_name, string_of};
 
 /// How a name is used anywhere in a file, whatever scope: names tend to mean one thing in one file.
@@ -168,6 +172,18 @@ pub struct Outline<'a> {
     /// The options of its command line, as they are read later, and what each is unless told otherwise; the numbers of
     /// its dicts and classes of settings too.
     pub options: Vec<(String, &'a Expr)>,
+    /// Attributes it binds on anything but the `self` of a method: `model.name = ...`, `setattr(model, "name", ...)`.
+    pub foreign_writes: FxHashSet<&'a str>,
+    /// Whether it binds attributes of some object by names that are computed: `setattr(model, name, ...)`.
+    pub writes_by_name: bool,
+    /// Its statements.
+    pub body: &'a [Stmt],
+    /// The package its relative imports begin at.
+    pub package: String,
+    /// Whether all of it could be parsed.
+    pub is_whole: bool,
+    /// The names its body binds, found when first asked for.
+    pub(crate) bindings: OnceLock<Bindings>,
 }
 
 impl<'a> Outline<'a> {
@@ -181,11 +197,12 @@ impl<'a> Outline<'a> {
         })
     }
 
-    /// Looks a file over. `path` is what the user calls it.
-    pub(crate) fn of(path: &str, body: &'a [Stmt]) -> Self {
-        let (module, package) = module_name(path);
-        let outline = Self { module, ..Self::default() };
-        let mut look = Look { outline, package, class: None, function: None, saving: Saving::default() };
+    /// Looks a file over.
+    pub(crate) fn of(source: &'a Source) -> Self {
+        let body = source.body();
+        let (module, package) = module_name(&source.name);
+        let outline = Self { module, body, package, is_whole: source.is_whole(), ..Self::default() };
+        let mut look = Look { outline, class: None, function: None, saving: Saving::default() };
         for stmt in body {
             look.visit_stmt(stmt);
         }
@@ -221,6 +238,21 @@ impl<'a> Outline<'a> {
             (Some(full), None) => full.clone(),
             (None, _) => name.to_owned(),
         }
+    }
+
+    /// The names its body binds.
+    pub(crate) fn bindings(&self) -> &Bindings {
+        self.bindings.get_or_init(|| Bindings::of(self.body))
+    }
+
+    /// The dotted name of the module that a `from` imports from.
+    pub(crate) fn module_of(&self, import: &StmtImportFrom) -> String {
+        let named = import.module.as_ref().map_or("", |module| module.as_str());
+        if import.level == 0 {
+            return named.to_owned();
+        }
+        let above = ancestor(&self.package, import.level);
+        [above.as_str(), named].iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join(".")
     }
 
     /// The index of a function by its definition.
@@ -299,7 +331,6 @@ fn ancestor(package: &str, level: u32) -> String {
 
 struct Look<'a> {
     outline: Outline<'a>,
-    package: String,
     class: Option<u32>,
     function: Option<u32>,
     saving: Saving,
@@ -330,18 +361,7 @@ impl<'a> Look<'a> {
                 }
             }
             Stmt::ImportFrom(import) => {
-                let named = import.module.as_ref().map_or("", |module| module.as_str());
-                let module = if import.level == 0 {
-                    named.to_owned()
-                } else {
-                    let above = ancestor(&self.package, import.level);
-                    [above.as_str(), named]
-                        .iter()
-                        .filter(|part| !part.is_empty())
-                        .copied()
-                        .collect::<Vec<_>>()
-                        .join(".")
-                };
+                let module = self.outline.module_of(import);
                 for alias in &import.names {
                     if alias.name.as_str() == "*" {
                         self.outline.stars.push(module.clone());
@@ -440,6 +460,35 @@ impl<'a> Look<'a> {
         }
     }
 
+    /// `setattr(model, name, value)`: any attribute may be meant.
+    fn note_computed_write(&mut self, call: &'a ExprCall) {
+        let takes_name = matches!(
+            last_name(&call.func),
+            Some("setattr" | "__setattr__" | "register_buffer" | "register_parameter" | "add_module")
+        );
+        if !takes_name {
+            return;
+        }
+        let texts = call.arguments.args.iter().filter_map(Expr::as_string_literal_expr);
+        let before = self.outline.foreign_writes.len();
+        self.outline.foreign_writes.extend(texts.map(|text| text.value.to_str()));
+        let on = call.arguments.args.first().and_then(root_name).unwrap_or_default();
+        let settings = is_settings_name(on) || self.outline.imports.contains_key(on);
+        self.outline.writes_by_name |= before == self.outline.foreign_writes.len() && !settings;
+    }
+
+    /// Whether what runs here is a method, or a function inside one.
+    fn is_in_method(&self) -> bool {
+        let mut function = self.function;
+        while let Some(found) = function.map(|index| &self.outline.functions[index as usize]) {
+            if found.class.is_some() {
+                return true;
+            }
+            function = found.parent;
+        }
+        false
+    }
+
     /// `getattr(model, name)`: any attribute may be meant. Settings and libraries are read so too.
     fn note_computed_read(&mut self, call: &ExprCall) {
         let [Expr::Name(on), name, ..] = &*call.arguments.args else { return };
@@ -452,11 +501,16 @@ impl<'a> Look<'a> {
             self.outline.self_readers.extend(function.and_then(|function| function.class));
             return;
         }
-        let lower = on.to_ascii_lowercase();
-        let settings = ["arg", "opt", "cfg", "conf", "param", "flag", "setting", "module"];
-        self.outline.reads_by_name |=
-            !self.outline.imports.contains_key(on) && !settings.iter().any(|word| lower.contains(word));
+        self.outline.reads_by_name |= !self.outline.imports.contains_key(on)
+            && !is_settings_name(on)
+            && !on.to_ascii_lowercase().contains("module");
     }
+}
+
+/// Whether a name is what settings are called.
+fn is_settings_name(name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    ["arg", "opt", "cfg", "conf", "param", "flag", "setting"].iter().any(|word| lower.contains(word))
 }
 
 impl<'a> SourceOrderVisitor<'a> for Look<'a> {
@@ -486,6 +540,7 @@ impl<'a> SourceOrderVisitor<'a> for Look<'a> {
                 self.note_recording(call);
                 self.outline.frozen.extend(freezing::frozen_by(call));
                 self.note_computed_read(call);
+                self.note_computed_write(call);
                 self.call(call);
             }
             Expr::Attribute(attribute) => {
@@ -499,6 +554,10 @@ impl<'a> SourceOrderVisitor<'a> for Look<'a> {
                         self.outline.volatile.insert(self.function);
                     }
                     *self.outline.attribute_writes.entry(attribute.attr.as_str()).or_default() += 1;
+                    let own = attribute.value.as_name_expr().is_some_and(|name| name.id.as_str() == "self");
+                    if !own || !self.is_in_method() {
+                        self.outline.foreign_writes.insert(attribute.attr.as_str());
+                    }
                 }
             }
             Expr::DictComp(node) => self.saving.note_comprehension(&node.value, &node.generators),

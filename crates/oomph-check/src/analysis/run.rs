@@ -40,7 +40,7 @@ fn walker<'a, 't>(tables: &'t Tables<'a>, file: usize, sources: &'a [Source], re
 fn outlines<'a>(sources: &'a [Source], relevant: &[bool]) -> Vec<Outline<'a>> {
     let files = sources.par_iter().zip(relevant);
     let mut outlines: Vec<Option<Outline<'a>>> =
-        files.map(|(source, relevant)| relevant.then(|| Outline::of(&source.name, source.body()))).collect();
+        files.map(|(source, relevant)| relevant.then(|| Outline::of(source))).collect();
     let mut imported: FxHashSet<&str> = FxHashSet::default();
     for outline in outlines.iter().flatten() {
         #[expect(clippy::iter_over_hash_type, reason = "a set is made of it")]
@@ -51,8 +51,7 @@ fn outlines<'a>(sources: &'a [Source], relevant: &[bool]) -> Vec<Outline<'a>> {
     }
     let missing: Vec<usize> =
         (0..sources.len()).filter(|&file| !relevant[file] && imported.contains(stem(&sources[file].name))).collect();
-    let found: Vec<Outline<'a>> =
-        missing.par_iter().map(|&file| Outline::of(&sources[file].name, sources[file].body())).collect();
+    let found: Vec<Outline<'a>> = missing.par_iter().map(|&file| Outline::of(&sources[file])).collect();
     for (file, outline) in missing.into_iter().zip(found) {
         outlines[file] = Some(outline);
     }

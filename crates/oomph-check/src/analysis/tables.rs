@@ -458,6 +458,17 @@ impl<'a> Tables<'a> {
         near.or_else(|| self.find_on_path(name, from, candidates))
     }
 
+    /// Every file that a dotted module name could mean, wherever it is imported.
+    #[must_use]
+    pub fn modules_named(&self, name: &str) -> Vec<u32> {
+        let candidates = self.by_last.get(name.rsplit('.').next().unwrap_or_default()).into_iter().flatten();
+        let fits = |file: &&u32| {
+            let before = self.outlines[**file as usize].module.strip_suffix(name);
+            before.is_some_and(|before| before.is_empty() || before.ends_with('.'))
+        };
+        candidates.filter(fits).copied().collect()
+    }
+
     /// The class a full name means, seen from a file.
     pub(crate) fn find_class(&self, name: &str, from: u32) -> Option<ClassId> {
         let Some((module, class)) = name.rsplit_once('.') else {

@@ -16,14 +16,7 @@ impl<'a> Facts<'a> {
     /// Whether the function a point is in is evaluation by its name.
     #[must_use]
     pub fn is_called_evaluation(&self, at: &At) -> bool {
-        let name = self.function_name(at).to_ascii_lowercase();
-        let words = ["eval", "valid", "predict", "infer", "extract_feat", "get_feat"];
-        let whole_words =
-            |word: &str| matches!(word, "val" | "dev" | "calibrate" | "estimate" | "perplexity" | "score");
-        // `test_dataloader` is a test of a loader; `test`, `test_epoch` and `run_test` are evaluation.
-        let tests = name == "test" || name.ends_with("_test") || name.starts_with("test_") && name.contains("epoch");
-        let named = tests || words.iter().any(|word| name.contains(word)) || name.split('_').any(whole_words);
-        named && !name.contains("train")
+        says_evaluation(self.function_name(at))
     }
 
     /// The call that switches the module of a forward pass to evaluation before it in the same function, or another one.
@@ -245,4 +238,22 @@ impl<'a> Facts<'a> {
                 && (receiver.is_some_and(made) || receiver.is_some_and(|value| self.is_output_of_part(call, value)))
         }) || self.goes_to_numpy(&forward.result, &forward.at)
     }
+}
+
+/// Whether a function of this name evaluates.
+pub(crate) fn says_evaluation(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    let words = ["eval", "valid", "predict", "infer", "extract_feat", "get_feat"];
+    let whole_words = |word: &str| matches!(word, "val" | "dev" | "calibrate" | "estimate" | "perplexity" | "score");
+    // `test_dataloader` is a test of a loader; `test`, `test_epoch` and `run_test` are evaluation.
+    let tests = name == "test" || name.ends_with("_test") || name.starts_with("test_") && name.contains("epoch");
+    let named = tests || words.iter().any(|word| name.contains(word)) || name.split('_').any(whole_words);
+    named && !name.contains("train")
+}
+
+/// Whether a function of this name may run a model without training it: evaluation, or something like it.
+pub(crate) fn may_only_run(name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    let words = ["test", "extract", "visual", "sample"];
+    says_evaluation(name) || !lower.contains("train") && words.iter().any(|word| lower.contains(word))
 }

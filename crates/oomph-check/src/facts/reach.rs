@@ -1,20 +1,58 @@
 //! What never runs as it is written: a branch behind a switch that the program itself sets off.
 
+use rustc_hash::FxHashMap;
+
 use super::Facts;
-use crate::analysis::events::{At, Bind, BlockKind};
+use crate::analysis::events::{At, Bind, Block, BlockKind, StoreKind};
+use crate::analysis::outline::FunctionDef;
+use crate::analysis::value::BlockId;
 use crate::python::ast::{BoolOp, CmpOp, ExprCompare, UnaryOp};
-use crate::python::{Expr, root_name};
+use crate::python::{Expr, Ranged, TextRange, root_name};
 use crate::uses::whole_literal;
 
 impl<'a> Facts<'a> {
     /// Whether a point is in a branch that is never taken as the program is written: `resume = False`, `if resume:`.
     #[must_use]
     pub fn never_runs(&self, at: &At) -> bool {
-        self.blocks_around(at).any(|(_, block)| match block.kind {
+        self.blocks_around(at).any(|(_, block)| self.is_off(block, at))
+    }
+
+    fn is_off(&self, block: &Block<'a>, at: &At) -> bool {
+        match block.kind {
             BlockKind::If(Some(test)) => self.always_is(test, at) == Some(false),
             BlockKind::Else(test) => self.always_is(test, at) == Some(true),
             _ => false,
-        })
+        }
+    }
+
+    /// What tests of branches come to on every run, by the place of the test.
+    pub(super) fn settled_tests(&self) -> FxHashMap<TextRange, bool> {
+        let events = self.calls().iter().map(|call| &call.at).chain(self.binds().iter().map(|bind| &bind.at));
+        // What a name holds may change within a branch: its first event is next to the test.
+        let mut first: FxHashMap<BlockId, &At> = FxHashMap::default();
+        for at in events {
+            for (id, _) in self.blocks_around(at) {
+                let known = first.entry(id).or_insert(at);
+                if at.order < known.order {
+                    *known = at;
+                }
+            }
+        }
+        let mut settled = FxHashMap::default();
+        for (id, block) in self.blocks() {
+            let (BlockKind::If(Some(test)) | BlockKind::Else(test)) = block.kind else { continue };
+            if first.get(&id).is_some_and(|at| self.is_off(block, at)) {
+                settled.insert(test.range(), matches!(block.kind, BlockKind::Else(_)));
+            }
+        }
+        settled
+    }
+
+    /// The function a point is in, and those around it.
+    fn functions_around(&self, at: &At) -> impl Iterator<Item = &FunctionDef<'a>> {
+        let functions = &self.outline().functions;
+        let function = at.function.and_then(|index| functions.get(index as usize));
+        std::iter::successors(function, |function| functions.get(function.parent? as usize))
     }
 
     /// What a test comes to on every run, where the program says so itself.
@@ -73,8 +111,13 @@ impl<'a> Facts<'a> {
     {
         let Expr::Name(name) = expr else { return is_literal(expr).then_some(expr) };
         let name = name.id.as_str();
-        let parameters = self.function(at).map(|function| &function.node.parameters);
-        if parameters.is_some_and(|all| all.includes(name)) {
+        let mut functions = self.functions_around(at);
+        let counted = || {
+            let mut stores = self.stores().iter().filter(|store| store.kind == StoreKind::AugAssign);
+            stores.any(|store| store.target.as_name_expr().is_some_and(|target| target.id.as_str() == name))
+        };
+        let imported = self.outline().imports.contains_key(name);
+        if imported || functions.any(|function| function.node.parameters.includes(name)) || counted() {
             return None;
         }
         let given: Vec<&Bind<'a>> = self.binds_of(name).collect();
@@ -88,7 +131,7 @@ impl<'a> Facts<'a> {
         }
         let mut values = given.iter().map(|bind| value(bind));
         let first = values.next()??;
-        let agree = values.all(|other| other.is_some_and(|other| truth(other) == truth(first)));
+        let agree = values.all(|other| other.is_some_and(|other| same(other, first) == Some(true)));
         agree.then_some(first)
     }
 }

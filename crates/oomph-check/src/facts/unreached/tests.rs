@@ -1,0 +1,121 @@
+//! The guilty line is told where a run gets to it, and not where none does.
+
+use crate::{Project, RuleSet, Selection, Source, check};
+
+const LOOP: &str = "    for x, y in loader:
+        loss = criterion(model(x), y)
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        total += loss
+    return total
+";
+
+/// How often `total += loss` is told in `train.py`, which stands beside `helpers.py` and uses it.
+fn told(before: &str) -> usize {
+    told_in(&format!(
+        "import torch\nimport helpers\n\n\ndef train(model, loader, optimizer, criterion):\n    total = 0\n{before}{LOOP}"
+    ))
+}
+
+fn told_in(text: &str) -> usize {
+    let helpers = "def pair():\n    return 1, 2\n\n\nif __name__ == '__main__':\n    only_here = 1\n";
+    let sources =
+        [("train.py", text), ("helpers.py", helpers)].map(|(name, text)| Source::parse(name, text.to_owned()));
+    let found = check(&Project::new(sources.into()), &Selection::same(RuleSet::defaults()));
+    found[0].iter().filter(|finding| finding.rule == "loss-accumulated-with-graph").count()
+}
+
+#[test]
+fn a_line_behind_one_that_goes_on_is_told() {
+    assert_eq!(told(""), 1);
+    for innocent in [
+        "    print(torch, helpers, __file__)\n",
+        "    if total:\n        return undefined\n",
+        "    names = [undefined for name in loader if name]\n",
+        "    try:\n        print(undefined)\n    except NameError:\n        pass\n",
+        "    first, second = helpers.pair()\n",
+        "    total and undefined\n",
+        "    later = lambda: undefined\n",
+    ] {
+        assert_eq!(told(innocent), 1, "{innocent}");
+    }
+}
+
+#[test]
+fn a_line_behind_one_that_always_raises_is_not_told() {
+    for guilty in [
+        "    print(undefined)\n",
+        "    lines = [undefined(x) for x in loader]\n",
+        "    for x in loader:\n        print(undefined)\n",
+        "    with torch.no_grad():\n        undefined.eval()\n",
+        "    if undefined:\n        pass\n",
+        "    if total:\n        return 1\n    else:\n        print(undefined)\n",
+        "    first, second, third = helpers.pair()\n",
+        "    from helpers import only_here\n",
+        "    for index in xrange(3):\n        print(index)\n",
+        "    return total\n",
+        "    exit()\n",
+        "    while True:\n        print(total)\n",
+    ] {
+        assert_eq!(told(guilty), 0, "{guilty}");
+    }
+}
+
+#[test]
+fn the_rest_of_a_turn_that_raises_never_comes_again() {
+    let text = |after: &str| {
+        let body = LOOP.replace("        total += loss\n", &format!("        total += loss\n        print({after})\n"));
+        format!("import helpers\n\n\ndef train(model, loader, optimizer, criterion):\n    total = 0\n{body}")
+    };
+    assert_eq!(told_in(&text("helpers")), 1);
+    assert_eq!(told_in(&text("undefined")), 0);
+}
+
+#[test]
+fn a_file_whose_imports_raise_runs_nothing() {
+    let file =
+        |import: &str| format!("{import}\n\n\ndef train(model, loader, optimizer, criterion):\n    total = 0\n{LOOP}");
+    assert_eq!(told_in(&file("from helpers import pair")), 1);
+    assert_eq!(told_in(&file("from helpers import triple")), 0);
+    assert_eq!(told_in(&file("try:\n    from helpers import triple\nexcept ImportError:\n    pass")), 1);
+    assert_eq!(told_in(&file("from somewhere import *\nfrom helpers import pair\nprint(triple)")), 1);
+}
+
+#[test]
+fn an_attribute_that_nothing_sets_raises() {
+    let class = |init: &str, name: &str, base: &str| {
+        let body = LOOP.replace("    for x", "    self.log()\n    for x").replace("    ", "        ");
+        let body = body.replace("                ", "            ");
+        let head = format!("import torch\nimport helpers\nfrom unknown import Base\n\n\nclass Trainer({base}):\n");
+        let methods: String = [init, name].map(|name| format!("    def {name}(self):\n        pass\n\n")).concat();
+        let train = "    def train(self, model, loader, optimizer, criterion):\n        total = 0\n";
+        format!("{head}{methods}{train}{body}")
+    };
+    assert_eq!(told_in(&class("__init__", "log", "object")), 1);
+    assert_eq!(told_in(&class("__init__", "other", "Base")), 1);
+    assert_eq!(told_in(&class("left_out", "other", "object")), 1);
+    assert_eq!(told_in(&class("__init__", "other", "object")), 0);
+}
+
+#[test]
+fn a_branch_behind_a_switch_set_off_is_not_told() {
+    assert_eq!(told("    fast = False\n    if fast:\n        return 1\n"), 1);
+    let branch = |switch: &str| {
+        let body = LOOP.replace("    ", "        ").replace("                ", "            ");
+        let head = "import torch\nimport helpers\n\n\ndef train(model, loader, optimizer, criterion):\n    total = 0\n";
+        told_in(&format!("{head}    fast = {switch}\n    if fast:\n{body}"))
+    };
+    assert_eq!(branch("helpers.pair()"), 1);
+    assert_eq!(branch("False"), 0);
+    assert_eq!(
+        told("    seen = 0\n    for x in loader:\n        if seen == 0:\n            return 1\n        seen += 1\n"),
+        1
+    );
+}
+
+#[test]
+fn an_excerpt_leaves_its_actors_out() {
+    let excerpt = format!("import torch\n\n\ndef train():\n    total = 0\n    model.train()\n{LOOP}");
+    assert_eq!(told_in(&excerpt), 1);
+}
