@@ -168,7 +168,6 @@ impl<'a> Flow<'_, 'a> {
             Stmt::AugAssign(node) => End::of(self.read(&node.target).or_else(|| self.expr(&node.value))),
             Stmt::AnnAssign(node) => End::of(node.value.as_deref().and_then(|value| self.expr(value))),
             Stmt::Delete(node) => End::of(node.targets.iter().find_map(|target| self.expr(target))),
-            Stmt::ImportFrom(node) => End::of(self.facts.missing_import(node)),
             Stmt::If(node) => self.branches(node),
             Stmt::For(node) => {
                 let cause = self.expr(&node.iter);

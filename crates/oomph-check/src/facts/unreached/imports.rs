@@ -1,46 +1,14 @@
-//! Imports within the project that name what is not there.
+//! The names that other files of the project bring into a module.
 
 use rustc_hash::FxHashSet;
 
-use super::Cause;
 use crate::facts::Facts;
-use crate::python::ast::StmtImportFrom;
-use crate::python::{Expr, Ranged, Stmt};
-
-/// Libraries that a folder of the project may be called like.
-const SHADOWED: &[&str] = &["clip", "evaluate", "models", "dataset", "wandb", "apex", "src", "test", "tests"];
+use crate::python::{Expr, Stmt};
 
 impl<'a> Facts<'a> {
     /// Whether the file imports others of the project, or others import it: it is no excerpt.
     pub(super) fn is_tied(&self) -> bool {
         self.tables.is_imported(self.file) || !self.tables.imports_of(self.file).is_empty()
-    }
-
-    /// The first name of a `from` that its module certainly does not have.
-    pub(super) fn missing_import(&self, node: &StmtImportFrom) -> Option<Cause> {
-        let module = self.outline().module_of(node);
-        let first = module.split('.').next().unwrap_or_default();
-        if node.level == 0 && SHADOWED.contains(&first) && !module.contains('.') {
-            return None;
-        }
-        self.tables.find_module(&module, self.file)?;
-        let found = self.tables.modules_named(&module);
-        node.names.iter().find_map(|alias| {
-            let name = alias.name.as_str();
-            let missing = name != "*" && !found.is_empty() && found.iter().all(|&file| self.lacks(file, name));
-            missing
-                .then(|| Cause { range: node.range(), text: format!("`{module}` has no `{name}`: this import raises") })
-        })
-    }
-
-    /// Whether a module certainly has nothing of a name for those who import it.
-    fn lacks(&self, file: u32, name: &str) -> bool {
-        let outline = &self.tables.outlines[file as usize];
-        let Some(bound) = self.names_of_module(file, 3) else { return false };
-        // A package has its submodules too, and those may be compiled.
-        let may_be_module = outline.package == outline.module && !name.chars().any(char::is_uppercase);
-        let submodule = || !self.tables.modules_named(&format!("{}.{name}", outline.module)).is_empty();
-        !bound.contains(name) && !may_be_module && !submodule() && !name.starts_with("__")
     }
 
     /// All names the body of a module binds for those who import it, where all of them can be known.
