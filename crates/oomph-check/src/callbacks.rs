@@ -1,6 +1,6 @@
 //! Functions passed to others: hooks, pack functions, schedules, as lambdas or by name.
 
-use crate::analysis::events::{BlockKind, Call, Store};
+use crate::analysis::events::{Bind, BlockKind, Call, Store};
 use crate::analysis::value::{BlockId, FunctionId, Kind, Value};
 use crate::facts::Facts;
 use crate::python::ast::Parameters;
@@ -61,6 +61,15 @@ impl<'a> Facts<'a> {
         self.stores().iter().filter(move |store| match body {
             Body::Lambda(block) => self.is_inside(store.at.block, block),
             Body::Function(index) => store.at.function == Some(index),
+        })
+    }
+
+    /// What a callback binds names to; a lambda binds none.
+    pub fn binds_by<'f>(&'f self, callback: &Callback<'a>) -> impl Iterator<Item = &'f Bind<'a>> + use<'f, 'a> {
+        let body = callback.body;
+        self.binds().iter().filter(move |bind| match body {
+            Body::Lambda(_) => false,
+            Body::Function(index) => bind.at.function == Some(index),
         })
     }
 

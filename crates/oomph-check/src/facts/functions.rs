@@ -1,10 +1,11 @@
 //! Which function something is in, what part that plays, and what the project's functions do.
 
-use super::{Facts, FunctionKind};
-use crate::analysis::events::{At, Call, Callee};
+use super::{Effect, Facts, FunctionKind, Loop};
+use crate::analysis::events::{At, BlockKind, Call, Callee};
 use crate::analysis::outline::{FunctionDef, Outline, Usage};
 use crate::analysis::tables::{ClassKind, Summary, Tables};
 use crate::analysis::value::{ClassId, FunctionId};
+use crate::python::{Expr, Ranged};
 
 impl<'a> Facts<'a> {
     /// The function a point is in.
@@ -151,6 +152,30 @@ impl<'a> Facts<'a> {
         folders.any(|part| matches!(part, "test" | "tests" | "testing" | "unittests")) || of_case()
     }
 
+    /// The loop that makes a new object of a class of this file on every turn and trains with it: by itself, or as a part
+    /// of another object made so.
+    #[must_use]
+    pub fn trained_in_turns(&self, class: ClassId) -> Option<Loop<'a>> {
+        self.made_in_turns(class, 3)
+    }
+
+    fn made_in_turns(&self, class: ClassId, hops: u32) -> Option<Loop<'a>> {
+        let hops = hops.checked_sub(1)?;
+        let name = self.outline().classes.get(class.index as usize)?.node.name.as_str();
+        self.calls_named(name).find_map(|call| {
+            if let Some(whole) = self.class_at(&call.at) {
+                // A part of another object lives as long as that.
+                return (self.function_name(&call.at) == "__init__" && whole != class)
+                    .then(|| self.made_in_turns(whole, hops))?;
+            }
+            let made = self.statement(call.at.stmt).and_then(|found| found.node.as_assign_stmt())?;
+            let kept = made.value.start() == call.start() && made.targets.iter().all(Expr::is_name_expr);
+            let is_loop = |turns: &Loop<'a>| matches!(turns.node, BlockKind::Loop(..));
+            let trains = |turns: &Loop<'a>| self.effects_in(Effect::Step, turns.block).next().is_some();
+            self.loops(&call.at).find(|turns| kept && is_loop(turns) && trains(turns))
+        })
+    }
+
     /// Whether the function a point is in is called in a loop over batches somewhere in the project.
     #[must_use]
     pub fn is_called_per_batch(&self, at: &At) -> bool {
@@ -186,9 +211,20 @@ impl<'a> Facts<'a> {
             "training_step" | "validation_step" | "test_step" | "predict_step" | "prediction_step" | "compute_loss"
         );
         match self.class_kind(at) {
-            ClassKind::Lightning | ClassKind::Framework => of_callback || of_trainer,
-            _ => false,
+            ClassKind::Lightning | ClassKind::Framework if of_callback || of_trainer => true,
+            _ => self.is_called_back_per_batch(at),
         }
+    }
+
+    /// Whether a loop over batches of this file calls a method of this name on whatever callbacks it was given:
+    /// `for callback in self.callbacks: callback.on_batch_end(self)`.
+    fn is_called_back_per_batch(&self, at: &At) -> bool {
+        let name = self.function_name(at);
+        let says_when = ["batch", "step", "iter"].iter().any(|word| name.contains(word));
+        let Some(class) = self.class_at(at).filter(|_| says_when) else { return false };
+        let derived = self.outline().classes[class.index as usize].bases.iter().any(|base| base != "object");
+        let by_unknown = |call: &&Call<'a>| call.callee == Callee::Other && call.receiver.is_some();
+        derived && self.calls_named(name).filter(by_unknown).any(|call| self.batch_loop(&call.at).is_some())
     }
 
     /// How often the program this file is part of reads an attribute of this name.

@@ -12,7 +12,7 @@ use crate::rule::{Example, Group, Rule};
 pub(super) static RULE: Rule = Rule {
     name: "bound-method-on-self",
     group: Group::Graph,
-    level: Level::Info,
+    level: Level::Warning,
     fix: None,
     summary: "A module keeps one of its own bound methods as an attribute.",
     why: "A bound method refers to its object: `self.act = self.gelu` makes the module refer to itself. Counting references \
@@ -113,8 +113,12 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         };
         let Some(method) = arms.into_iter().find(|arm| is_own_method(facts, &store.at, arm)) else { continue };
         let text = facts.source.slice(method.range());
+        // One model for the whole run is freed with the program.
+        let turns = facts.class_at(&store.at).and_then(|class| facts.trained_in_turns(class));
         report
             .add(store, format!("`self.{name}` holds `{text}`, which holds `self`: the module's weights are freed only by the cycle collector"))
+            .level(if turns.is_some() { Level::Warning } else { Level::Info })
+            .because_if(turns.map(|turns| turns.head()), "each turn of this loop makes another one")
             .because(method, "a bound method refers to its object");
     }
 }

@@ -292,6 +292,9 @@ fn kept_by_name<'a>(facts: &Facts<'a>, report: &mut Report, call: &Call<'a>, nam
     if into.is_some_and(|into| facts.is_model_of(name, into, &call.at)) {
         return;
     }
+    if handed_to_object(facts, report, call, name, load) {
+        return;
+    }
     let Some(training) = trains_after(facts, call, into) else {
         kept_by_server(facts, report, call, name, load);
         return;
@@ -366,6 +369,46 @@ fn kept_by_object<'a>(facts: &Facts<'a>, report: &mut Report, call: &Call<'a>, a
     report
         .add(call, format!("`{text}` keeps its own copy of the weights on the GPU as long as the object lives"))
         .because(load.name, "its tensors are copied into the model here, and nothing reads them again");
+}
+
+/// `self.checkpoint = checkpoint` beside a model that has its weights: told if later reads want other parts of it alone.
+fn handed_to_object<'a>(
+    facts: &Facts<'a>,
+    report: &mut Report,
+    call: &Call<'a>,
+    name: &'a str,
+    load: &Use<'a>,
+) -> bool {
+    let Some(Expr::Subscript(weights)) = load.around.first() else { return false };
+    let Some(loaded) = string_of(&weights.slice).filter(|_| says_gpu(call)) else { return false };
+    let handed = facts.binds().iter().find_map(|bind| {
+        let own = bind.at.function == call.at.function && bind.at.order > call.at.order;
+        let whole = matches!(bind.value_expr, Some(Expr::Name(value)) if value.id.as_str() == name);
+        let target = bind.target.as_attribute_expr().filter(|_| own && whole)?;
+        (root_name(&target.value) == Some("self")).then_some(target)
+    });
+    let Some(attribute) = handed else { return false };
+    let reads = attribute_uses(facts.source.body(), attribute);
+    let other_part = |found: &Use<'_>| match (found.around.first(), found.around.get(1)) {
+        (Some(Expr::Subscript(part)), _) => string_of(&part.slice).is_some_and(|key| key != loaded),
+        (Some(Expr::Attribute(get)), Some(Expr::Call(part))) => {
+            let key = part.arguments.args.first().and_then(string_of);
+            get.attr.as_str() == "get" && key.is_some_and(|key| key != loaded)
+        }
+        _ => false,
+    };
+    let text = facts.written(attribute);
+    let all_seen = facts.attribute_reads(attribute.attr.as_str()) as usize == reads.len();
+    let gone = facts.deletes().iter().any(|delete| facts.written(delete.target) == text)
+        || facts.binds_of(attribute.attr.as_str()).any(|bind| bind.value_expr.is_some_and(Expr::is_none_literal_expr));
+    if !all_seen || gone || !reads.iter().all(other_part) {
+        return false;
+    }
+    report
+        .add(call, format!("`{text}` keeps its own copy of the weights on the GPU as long as the object lives"))
+        .because(load.name, "its tensors are copied into the model here")
+        .because(attribute, "the whole checkpoint is kept, and nothing reads the weights in it again");
+    true
 }
 
 /// The attribute of `self` that a call's result is bound to.

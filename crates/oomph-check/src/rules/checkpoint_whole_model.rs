@@ -1,6 +1,7 @@
 //! `checkpoint-whole-model`: one checkpoint around everything saves nothing.
 
 use crate::analysis::events::{Call, Callee, LoopKind};
+use crate::analysis::value::{ClassId, Kind, Value};
 use crate::facts::{Effect, Facts, FunctionKind};
 use crate::finding::Level;
 use crate::python::{Expr, Ranged};
@@ -99,11 +100,15 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
                     && other.callee == Callee::Module
                     && other.node.func.as_ref() != model
             });
-        if !named || looped || beside || matches!(value.kind, crate::analysis::value::Kind::Function(_)) {
+        if looped || matches!(value.kind, Kind::Function(_)) {
+            continue;
+        }
+        let but_head = !named && is_all_but_head(facts, call, value);
+        if !but_head && (!named || beside) {
             continue;
         }
         let name = facts.written(model);
-        let proven = is_the_only_pass(facts, call, model);
+        let proven = but_head || is_the_only_pass(facts, call, model);
         report
             .add(call, format!("All activations of `{name}` come back at once in backward: the peak stays the same"))
             .level(if proven { Level::Warning } else { Level::Info })
@@ -122,4 +127,36 @@ fn is_the_only_pass(facts: &Facts<'_>, call: &Call<'_>, model: &Expr) -> bool {
         other.node.range() != call.node.range() && (again || checkpointed)
     };
     goes_back && !facts.calls().iter().filter(own).any(|other| is_pass(&other))
+}
+
+/// Whether a model's `forward` checkpoints a network of many layers as one, and has only layers of a head beside it.
+fn is_all_but_head(facts: &Facts<'_>, call: &Call<'_>, value: &Value) -> bool {
+    const HEAD: &[&str] = &["torch.nn.Linear", "torch.nn.Dropout", "torch.nn.LayerNorm", "torch.nn.Identity"];
+    let Some(class) = facts.class_at(&call.at) else { return false };
+    if facts.kind_at(&call.at) != FunctionKind::Forward || !is_whole_model(facts, class) {
+        return false;
+    }
+    let runs = |index: u32| {
+        let own = |other: &&Call<'_>| other.at.function == Some(index);
+        facts.calls().iter().filter(own).filter(|other| other.callee == Callee::Module).collect::<Vec<_>>()
+    };
+    // The network has parts of its own to checkpoint, and does not checkpoint them already.
+    let inner = value.class.and_then(|class| facts.tables().method(class, "forward")).filter(|id| facts.is_own(*id));
+    let Some(inner) = inner.filter(|_| call.node.arguments.args.len() > 1) else { return false };
+    let layers = runs(inner.index);
+    let layered = layers.len() > 2 || layers.iter().any(|layer| facts.loops(&layer.at).next().is_some());
+    let is_head = |other: &&Call<'_>| {
+        let Expr::Attribute(layer) = &*other.node.func else { return false };
+        let made = facts.tables().attribute(class, layer.attr.as_str());
+        made.and_then(|made| facts.name_of(made)).is_some_and(|name| HEAD.contains(&name))
+    };
+    let checkpoints = facts.calls_named("checkpoint").count();
+    layered && checkpoints == 1 && call.at.function.is_some_and(|index| runs(index).iter().all(is_head))
+}
+
+/// Whether a module is made by the program itself and by no other module: it is no part of a larger one.
+fn is_whole_model(facts: &Facts<'_>, class: ClassId) -> bool {
+    let name = facts.outline().classes[class.index as usize].node.name.as_str();
+    let mut made = facts.calls_named(name).peekable();
+    made.peek().is_some() && made.all(|call| facts.class_at(&call.at).is_none())
 }

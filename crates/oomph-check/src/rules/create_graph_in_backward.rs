@@ -1,9 +1,9 @@
 //! `create-graph-in-backward`: gradients that refer to the graph that made them.
 
-use crate::analysis::events::{Call, Callee};
-use crate::facts::Facts;
+use crate::analysis::events::{At, Call, Callee};
+use crate::facts::{Effect, Facts};
 use crate::finding::Level;
-use crate::python::{Expr, Ranged};
+use crate::python::{Expr, Ranged, TextRange};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
 
@@ -134,6 +134,17 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
     for call in methods {
         let Some(flag) = literal_true(facts, call) else { continue };
         if is_reset(facts, call) {
+            if let Some((made, again)) = left_by_each_call(facts, call) {
+                report
+                    .add(
+                        call,
+                        "The gradients of the last turn keep its graph in a cycle when this function ends: each network \
+                         it has made stays until the cycle collector runs",
+                    )
+                    .because(flag, "each `.grad` gets a graph that refers back to its parameter")
+                    .because(&made, "made anew by every call")
+                    .because(&again, "called again and again");
+            }
             continue;
         }
         report
@@ -160,7 +171,7 @@ fn literal_true<'a>(facts: &Facts<'a>, call: &Call<'a>) -> Option<&'a Expr> {
 /// Whether gradients are set to `None` in the same function, or once a turn of a loop around.
 fn is_reset(facts: &Facts<'_>, call: &Call<'_>) -> bool {
     let looped = facts.loops(&call.at).last().map(|found| found.block);
-    let reached = |at: &crate::analysis::events::At| {
+    let reached = |at: &At| {
         at.function == call.at.function
             && (at.order > call.at.order || looped.is_some_and(|block| facts.is_inside(at.block, block)))
     };
@@ -170,7 +181,7 @@ fn is_reset(facts: &Facts<'_>, call: &Call<'_>) -> bool {
         reached(&found.at) && matches!(found.target, Expr::Attribute(target) if target.attr.as_str() == "grad")
     });
     let cleared = facts
-        .effects_of(crate::facts::Effect::ZeroGrad, call.at.function)
+        .effects_of(Effect::ZeroGrad, call.at.function)
         .any(|zero| reached(&zero.at) && !zero.keyword_is("set_to_none", false));
     by_hand || deleted || cleared || is_cleared_by_callers(facts, call.at.function, 3)
 }
@@ -183,8 +194,31 @@ fn is_cleared_by_callers(facts: &Facts<'_>, helper: Option<u32>, hops: u32) -> b
     let mut callers = facts.calls().iter().filter(means_it).peekable();
     callers.peek().is_some()
         && callers.all(|call| {
-            let mut zeroes = facts.effects_of(crate::facts::Effect::ZeroGrad, call.at.function);
+            let mut zeroes = facts.effects_of(Effect::ZeroGrad, call.at.function);
             zeroes.any(|zero| zero.at.order > call.at.order && !zero.keyword_is("set_to_none", false))
                 || is_cleared_by_callers(facts, call.at.function, hops - 1)
         })
+}
+
+/// A network that this function makes and the loop around a call of the function, where gradients are cleared before each
+/// backward pass alone: those of the last turn stay.
+fn left_by_each_call(facts: &Facts<'_>, call: &Call<'_>) -> Option<(TextRange, TextRange)> {
+    let own = |at: &At| at.function == call.at.function;
+    let later = facts.effects_of(Effect::ZeroGrad, call.at.function).any(|zero| zero.at.order > call.at.order);
+    let by_hand = facts.binds_of("grad").any(|bind| own(&bind.at));
+    let deleted = facts.deletes().iter().any(|delete| own(&delete.at));
+    if later || by_hand || deleted || facts.calls_to("gc.collect").next().is_some() {
+        return None;
+    }
+    let made = facts.binds().iter().find(|bind| {
+        let is_new = bind.value.is_module() && bind.value_expr.is_some_and(Expr::is_call_expr);
+        own(&bind.at) && is_new && bind.target.is_name_expr() && facts.loops(&bind.at).next().is_none()
+    })?;
+    // `model = wrap(model)` is the caller's.
+    let function = facts.function(&call.at)?;
+    if function.node.parameters.iter().any(|found| found.name().as_str() == made.name) {
+        return None;
+    }
+    let again = facts.callers_of(&call.at).find_map(|caller| facts.loops(&caller.at).next())?;
+    Some((made.target.range(), again.head()))
 }

@@ -312,7 +312,10 @@ fn kept_by_loop<'a>(facts: &Facts<'a>, report: &mut Report, copied: &Copied<'_, 
     let epochs = facts.loops(&call.at).find(|turns| turns.kind == LoopKind::Epochs || trains(turns));
     let Some(turns) = epochs.or_else(|| facts.batch_loop(&call.at)) else { return };
     let Some(target) = only_kept(facts, copied, &turns).or_else(|| gathered(facts, copied, &turns)) else { return };
-    let Some(moved) = moves_to_gpu(facts, copied.module) else { return };
+    let moved = moves_to_gpu(facts, copied.module);
+    if moved.is_none() && !is_on_gpu(facts, call) {
+        return;
+    }
     let (name, text) = (facts.written(target), facts.written(copied.module));
     report
         .add(
@@ -320,8 +323,18 @@ fn kept_by_loop<'a>(facts: &Facts<'a>, report: &mut Report, copied: &Copied<'_, 
             format!("`{name}` is a second copy of `{text}` on the GPU, kept through the rest of the training"),
         )
         .because(&turns.head(), "this loop trains on, with the copy beside it")
-        .because(&moved, "the model is moved to the GPU")
+        .because_if(moved, "the model is moved to the GPU")
         .unsafe_fix("Copy to main memory", edits);
+}
+
+/// Whether what is copied is on the GPU, as far as its value tells: another file of the project may have moved it.
+fn is_on_gpu(facts: &Facts<'_>, call: &Call<'_>) -> bool {
+    let state = call.arg(0).and_then(|copied| facts.call_at(copied)).filter(|state| state.name == "state_dict");
+    let value = match state.or_else(|| (call.name == "state_dict").then_some(call)) {
+        Some(state) => state.receiver.as_ref(),
+        None => call.args.first(),
+    };
+    value.is_some_and(|value| value.device == Device::Cuda)
 }
 
 /// Whether a comprehension clones every value where it is.
@@ -358,12 +371,8 @@ fn kept_by_object<'a>(facts: &Facts<'a>, report: &mut Report, call: &Call<'a>, c
     };
     let conditional =
         !facts.is_unconditional_in(&call.at, facts.function_block(&call.at)) || returns_before(facts, call);
-    let on_gpu = facts
-        .call_at(copied)
-        .and_then(|state| state.receiver.as_ref())
-        .is_some_and(|value| value.device == Device::Cuda);
     let moved = moves_to_gpu(facts, module);
-    if root_name(&target.value) != Some("self") || !conditional || !on_gpu && moved.is_none() {
+    if root_name(&target.value) != Some("self") || !conditional || !is_on_gpu(facts, call) && moved.is_none() {
         return;
     }
     // A whole model may be a target network, which has to run beside the other one.

@@ -3,7 +3,8 @@
 use crate::analysis::events::Call;
 use crate::facts::{Facts, FunctionKind};
 use crate::finding::Level;
-use crate::python::{Expr, Ranged};
+use crate::python::ast::ExprSubscript;
+use crate::python::{Expr, Ranged, Stmt, count_reads_in};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
 use crate::uses::{last_name, whole_number};
@@ -11,7 +12,7 @@ use crate::uses::{last_name, whole_number};
 pub(super) static RULE: Rule = Rule {
     name: "eye-index-or-dense-mask",
     group: Group::Operations,
-    level: Level::Info,
+    level: Level::Warning,
     fix: None,
     summary: "A causal mask of 32-bit floats is made anew on every forward pass.",
     why: "A mask of length x length numbers, and the triangle cut from it, exist beside the scores on every call, though \
@@ -116,6 +117,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
                     "A mask of {size} x {size} numbers is made on every forward pass, and a second one for its triangle"
                 ),
             )
+            .level(Level::Info)
             .because(square, "32 bits or more each, and as many as there are scores")
             .because(&call.node.func.range(), "the same at every call");
     }
@@ -132,13 +134,55 @@ fn indexed_eye(facts: &Facts<'_>, report: &mut Report) {
         let around = facts.around(call);
         let picked = around.iter().find(|outer| !matches!(outer, Expr::Attribute(_) | Expr::Call(_)));
         let Some(Expr::Subscript(picked)) = picked else { continue };
-        if many && picked.value.range().contains_range(call.node.range()) {
+        if !picked.value.range().contains_range(call.node.range()) {
+            continue;
+        }
+        let some = |value: &Expr| whole_number(value).is_some_and(|number| number >= 64);
+        let classes = || {
+            some(size)
+                || last_name(size).is_some_and(|name| {
+                    facts.given_at(name, &call.at).into_iter().all(some) && facts.given_to(name).next().is_some()
+                })
+        };
+        if !many && classes() && picks_for_pixels(facts, call, picked) {
+            let (size, index) = (facts.written(size), facts.written(&*picked.slice));
+            report
+                .add(
+                    call,
+                    format!(
+                        "Every element of `{index}` becomes a row of {size} numbers: {size} times the memory and more"
+                    ),
+                )
+                .because(&picked.slice.range(), "one index for each pixel, voxel or token");
+        }
+        if many {
             let size = facts.written(size);
             report
                 .add(call, format!("A table of {size} x {size} numbers is made to pick rows of zeros from"))
                 .because(&picked.slice.range(), "each index takes one row");
         }
     }
+}
+
+/// Whether the index has three dimensions or more, by what is done with the rows: `.permute(0, 3, 1, 2)`, `.flatten(0, 2)`.
+fn picks_for_pixels(facts: &Facts<'_>, call: &Call<'_>, picked: &ExprSubscript) -> bool {
+    let bound = match facts.statement(call.at.stmt).map(|found| found.node) {
+        Some(Stmt::Assign(assign)) if assign.value.range() == picked.range() => {
+            assign.targets.first().and_then(|target| target.as_name_expr())
+        }
+        _ => None,
+    };
+    let of_rows = |other: &&Call<'_>| {
+        let reads = |receiver: &Expr| {
+            receiver.range().contains_range(picked.range())
+                || bound.is_some_and(|name| count_reads_in(receiver, name.id.as_str()) > 0)
+        };
+        other.at.function == call.at.function && other.receiver_expr().is_some_and(reads)
+    };
+    let many = |count: usize| move |other: &Call<'_>| other.node.arguments.args.len() >= count;
+    let from_third = |other: &Call<'_>| other.arg(1).and_then(whole_number).is_some_and(|last| last >= 2);
+    facts.calls_named("permute").filter(of_rows).any(many(4))
+        || facts.calls_named("flatten").filter(of_rows).any(from_third)
 }
 
 /// `torch.ones(n, n)` in floats, with `n` not a small number.

@@ -158,6 +158,9 @@ const WIDE: &[&str] = &[
     "numpy.empty",
     "numpy.linspace",
     "numpy.eye",
+    "numpy.loadtxt",
+    "numpy.genfromtxt",
+    "numpy.fromfile",
 ];
 
 fn check(facts: &Facts<'_>, report: &mut Report) {
@@ -173,7 +176,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             continue;
         }
         let Some(moved) = goes_to_gpu(facts, call).filter(|_| !is_put_into(facts, call)) else { continue };
-        if is_only_copied(facts, call) {
+        if is_only_copied(facts, call) || is_narrowed_by_callers(facts, call) {
             continue;
         }
         report
@@ -203,6 +206,17 @@ fn is_only_copied(facts: &Facts<'_>, call: &Call<'_>) -> bool {
         return !uses.is_empty() && uses.iter().all(|found| found.around.iter().any(|outer| copies(outer)));
     }
     facts.around(call).iter().any(|outer| copies(outer))
+}
+
+/// Whether a helper returns the tensor and some caller makes it narrower at once: `load(path).float()`.
+fn is_narrowed_by_callers(facts: &Facts<'_>, call: &Call<'_>) -> bool {
+    let returned = facts.statement(call.at.stmt).is_some_and(|statement| statement.node.is_return_stmt());
+    let narrow = |outer: &&Expr| {
+        let method = outer.as_attribute_expr().map(|node| node.attr.as_str());
+        matches!(method, Some("float" | "half" | "bfloat16" | "long" | "int" | "type" | "byte" | "bool"))
+            || facts.call_at(outer).is_some_and(|moved| moved.name == "to" && facts.written(*outer).contains("float"))
+    };
+    returned && facts.callers_of(&call.at).any(|caller| facts.around(caller).iter().any(narrow))
 }
 
 /// The name that holds the tensor, as it is or moved.
@@ -273,8 +287,12 @@ fn wide_within<'a>(facts: &Facts<'a>, at: &At, array: &'a Expr, hops: u32) -> Op
             };
             let listed = || matches!(name, "numpy.array" | "numpy.asarray") && call.arg(0).is_some_and(holds_floats);
             let untyped = call.keyword("dtype").is_none() && !facts.written(array).contains("int");
-            ((WIDE.contains(&name) || drawn() || listed()) && untyped && !facts.written(array).contains("float32"))
-                .then_some(array)
+            // A medical image as floats: the library scales it to 64 bits.
+            let image = || call.name == "get_fdata" && call.node.arguments.is_empty();
+            ((WIDE.contains(&name) || drawn() || listed() || image())
+                && untyped
+                && !facts.written(array).contains("float32"))
+            .then_some(array)
         }
         _ => None,
     }

@@ -1,10 +1,11 @@
 //! `forward-hook-stores-output`: a hook collects activations for ever.
 
-use crate::analysis::events::{BlockKind, Call, Callee, LoopKind, Store, StoreKind};
+use crate::analysis::events::{Bind, BlockKind, Call, Callee, LoopKind, Store, StoreKind};
 use crate::analysis::value::Kind;
+use crate::callbacks::Callback;
 use crate::facts::{Facts, FunctionKind};
 use crate::finding::{Level, Safety};
-use crate::python::{Expr, Ranged, Stmt, TextRange};
+use crate::python::{Expr, Ranged, Stmt, TextRange, root_name};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
 use crate::uses::last_name;
@@ -139,7 +140,8 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
     for call in hooks {
         let Some((hook, value)) = call.arg(0).zip(call.args.first()) else { continue };
         let Some(callback) = facts.callback(hook, value) else { continue };
-        let passed: Vec<&str> = callback.parameters.iter().skip(1).copied().collect();
+        let mut passed: Vec<&str> = callback.parameters.iter().skip(1).copied().collect();
+        passed.extend(parts_passed(facts, &callback, &passed));
         for store in facts.stores_of(&callback) {
             let Some(run) = repeated_forward(facts, call, made_in(facts, store)) else { continue };
             let Some(name) = appended(store, &passed) else { continue };
@@ -158,6 +160,20 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             }
         }
     }
+}
+
+/// Names that a hook gives parts of what it is passed: `hidden, _ = output`, `first = output[0]`.
+fn parts_passed<'a>(facts: &Facts<'a>, callback: &Callback<'a>, passed: &[&str]) -> Vec<&'a str> {
+    let part = |value: &Expr| match value {
+        Expr::Subscript(item) => root_name(&item.value).is_some_and(|name| passed.contains(&name)),
+        Expr::Name(name) => passed.contains(&name.id.as_str()),
+        _ => false,
+    };
+    let given = |bind: &&Bind<'a>| match facts.statement(bind.at.stmt).map(|found| found.node) {
+        Some(Stmt::Assign(assign)) => part(&assign.value),
+        _ => false,
+    };
+    facts.binds_by(callback).filter(given).map(|bind| bind.name).collect()
 }
 
 /// The hook's own argument, or an item of it, when that is what is appended.
@@ -185,15 +201,7 @@ fn appended<'e>(store: &Store<'e>, passed: &[&str]) -> Option<&'e str> {
 
 /// Whether the list is cleared, popped from, deleted or made anew a second time anywhere in the file.
 fn is_emptied_somewhere(facts: &Facts<'_>, store: &Store<'_>) -> bool {
-    let holder = match store.target {
-        Expr::Subscript(item) => &*item.value,
-        // `bank.setdefault(name, []).append(out)`.
-        Expr::Call(call) => match &*call.func {
-            Expr::Attribute(method) if method.attr.as_str() == "setdefault" => &*method.value,
-            _ => return true,
-        },
-        other => other,
-    };
+    let holder = holder_of(store);
     let name = match holder {
         Expr::Name(node) => node.id.as_str(),
         Expr::Attribute(node) => node.attr.as_str(),
@@ -211,6 +219,18 @@ fn is_emptied_somewhere(facts: &Facts<'_>, store: &Store<'_>) -> bool {
         || facts.binds_of(name).count() > 1
 }
 
+/// The list, or the dict of lists, that a store goes into: `acts` of `acts[name].append` and `acts.setdefault(name, [])`.
+fn holder_of<'a>(store: &Store<'a>) -> &'a Expr {
+    match store.target {
+        Expr::Subscript(item) => &item.value,
+        Expr::Call(call) => match &*call.func {
+            Expr::Attribute(method) if method.attr.as_str() == "setdefault" => &method.value,
+            _ => store.target,
+        },
+        other => other,
+    }
+}
+
 /// Whether the list is made in the same loop as the hook is registered in: it lives one turn.
 fn is_made_by_turn(facts: &Facts<'_>, call: &Call<'_>, store: &Store<'_>) -> bool {
     facts.batch_loop(&call.at).is_some()
@@ -220,7 +240,7 @@ fn is_made_by_turn(facts: &Facts<'_>, call: &Call<'_>, store: &Store<'_>) -> boo
 
 /// The function whose local the list is: it lives as long as one call of that.
 fn made_in(facts: &Facts<'_>, store: &Store<'_>) -> Option<u32> {
-    let Expr::Name(name) = store.target else { return None };
+    let Expr::Name(name) = holder_of(store) else { return None };
     facts.binds_of(name.id.as_str()).next().and_then(|bind| bind.at.function)
 }
 

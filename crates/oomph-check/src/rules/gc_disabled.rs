@@ -81,7 +81,11 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         let trains = backward.map(|backward| (backward.range(), "this file trains"));
         let moved = || facts.calls().iter().find(|call| facts.moves_to_gpu(call));
         let work = trains.or_else(|| moved().map(|call| (call.range(), "this file works on the GPU")));
-        let Some((place, does)) = work.filter(|_| loops && !collects && !facts.is_test_file()) else { continue };
+        // A method works again and again in a program that serves.
+        let serves = || moved().is_some_and(|call| facts.class_at(&call.at).is_some());
+        let Some((place, does)) = work.filter(|_| (loops || serves()) && !collects && !facts.is_test_file()) else {
+            continue;
+        };
         report
             .add(call, "With the collector off, tensors in reference cycles are never freed")
             .because(&place, does)

@@ -118,6 +118,9 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
 /// What made the trainer's model, when it gives a score for every token and word; wrappers of it are seen through.
 fn large_head_of<'f, 'a>(facts: &'f Facts<'a>, trainer: &Call<'a>) -> Option<&'f Call<'a>> {
     let model = trainer.keyword("model").or_else(|| trainer.arg(0))?;
+    if let Some(made) = facts.call_at(model) {
+        return makes_large_head(facts, made).then_some(made);
+    }
     let name = last_name(model)?;
     let mut binds: Vec<_> = facts.binds_of(name).filter(|bind| bind.value_expr.is_some()).collect();
     if binds.is_empty() {

@@ -1,10 +1,10 @@
 //! `itertools-cycle-over-loader`: `cycle` keeps every batch of the first pass.
 
-use crate::analysis::events::Call;
+use crate::analysis::events::{BlockKind, Call};
 use crate::analysis::value::Kind;
-use crate::facts::Facts;
+use crate::facts::{Effect, Facts};
 use crate::finding::{Edit, Level, Safety};
-use crate::python::{Expr, Ranged};
+use crate::python::{Expr, Ranged, Stmt};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
 use crate::uses::{last_name, whole_number};
@@ -113,10 +113,10 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
     for call in facts.calls_to("itertools.cycle") {
         let Some(argument) = call.arg(0) else { continue };
         let plural = last_name(argument).is_some_and(|name| name.to_ascii_lowercase().ends_with("loaders"));
-        if !facts.goes_over_loader(argument, call) && !is_made_in_place(facts, argument)
-            || plural
-            || is_cut_short(facts, call)
-        {
+        let over_loader = facts.goes_over_loader(argument, call)
+            || is_made_in_place(facts, argument)
+            || is_trained_on(facts, call, argument);
+        if !over_loader || plural || is_cut_short(facts, call) {
             continue;
         }
         if gives_loaders(facts, call) || is_listed(facts, call) {
@@ -144,6 +144,25 @@ fn is_made_in_place(facts: &Facts<'_>, argument: &Expr) -> bool {
     let unknown = matches!(maker.result.kind, Kind::Unknown | Kind::Made(_) | Kind::Loader);
     let reads_files = ["yaml", "json", "config", "template"].iter().any(|word| name.contains(word));
     unknown && name.ends_with("loader") && name != "loader" && !reads_files
+}
+
+/// `for (x, y), u in zip(cycle(labelled), unlabelled)` around a step of training: what is given as labelled data, and
+/// unpacked once a step, are batches.
+fn is_trained_on(facts: &Facts<'_>, call: &Call<'_>, argument: &Expr) -> bool {
+    let Expr::Name(name) = argument else { return false };
+    let given = facts.binds_of(name.id.as_str()).next().is_none();
+    let labelled = ["labelled", "labeled"].iter().any(|word| name.id.to_ascii_lowercase().contains(word));
+    let Some(Stmt::For(walk)) = facts.statement(call.at.stmt).map(|found| found.node) else { return false };
+    let (Expr::Call(zip), Expr::Tuple(targets)) = (&*walk.iter, &*walk.target) else { return false };
+    let at = zip.arguments.args.iter().position(|arg| arg.range() == call.node.range());
+    let unpacked = at.and_then(|at| targets.elts.get(at)).is_some_and(Expr::is_tuple_expr);
+    let is_own =
+        |kind: BlockKind<'_>| matches!(kind, BlockKind::Loop(_, Stmt::For(node)) if node.range() == walk.range());
+    let steps = || {
+        let body = facts.blocks().find(|(_, block)| is_own(block.kind)).map(|(id, _)| id);
+        body.is_some_and(|body| facts.effects_in(Effect::Step, body).next().is_some())
+    };
+    given && labelled && unpacked && steps()
 }
 
 /// Whether the items are loaders themselves: `loader = next(turns)`, or a name that says so.

@@ -12,7 +12,7 @@ use crate::rule::{Example, Group, Rule};
 pub(super) static RULE: Rule = Rule {
     name: "lambda-capturing-self-in-scheduler",
     group: Group::Graph,
-    level: Level::Info,
+    level: Level::Warning,
     fix: Some(Safety::Unsafe),
     summary: "A scheduler's lambda refers to `self`, which keeps the scheduler.",
     why: "`self` holds the scheduler, the scheduler its lambda, and the lambda `self`: a cycle over the optimizer with all \
@@ -75,8 +75,12 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         let Some(Expr::Lambda(lambda)) = given else { continue };
         let captured = attributes_of(&lambda.body, own);
         let Some(first) = captured.first() else { continue };
+        // One object for the whole run is freed with the program.
+        let turns = facts.class_at(&call.at).and_then(|class| facts.trained_in_turns(class));
         report
             .add(lambda, format!("The lambda holds `{own}`, which holds the scheduler: optimizer state and model are freed only by the cycle collector"))
+            .level(if turns.is_some() { Level::Warning } else { Level::Info })
+            .because_if(turns.map(|turns| turns.head()), "each turn of this loop makes another one")
             .because(first, format!("the lambda reads `{own}` each time it is called"))
             .because(call, format!("the scheduler is kept on `{own}`"))
             .unsafe_fix("Bind the values when the lambda is made", bound_values(facts, lambda, &captured, own));

@@ -1,6 +1,6 @@
 //! `manual-grad-zeroing`: gradients are zeroed by hand, one by one, and stay allocated.
 
-use crate::analysis::events::{BlockKind, Call, LoopKind};
+use crate::analysis::events::{At, BlockKind, Call, LoopKind};
 use crate::facts::{Facts, Loop};
 use crate::finding::{Edit, Level, Safety};
 use crate::python::{Expr, Ranged, Stmt};
@@ -97,10 +97,10 @@ class Base(torch.nn.Module):
 
 fn check(facts: &Facts<'_>, report: &mut Report) {
     for call in facts.calls_named("zero_").chain(facts.calls_named("fill_")) {
-        let Some(turns) = facts.loops(&call.at).next().filter(|turns| turns.kind == LoopKind::Parameters) else {
-            continue;
-        };
-        let Some(module) = whole_module(facts, &turns) else { continue };
+        let Some(turns) = facts.loops(&call.at).next() else { continue };
+        let listed = || listed_module(facts, &turns, call);
+        let Some(module) = whole_module(facts, &turns).or_else(listed) else { continue };
+        let is_whole = turns.kind == LoopKind::Parameters && whole_module(facts, &turns).is_some();
         if !is_gradient(facts, call, &turns)
             || !does_nothing_else(facts, &turns)
             || facts.function_name(&call.at) == "zero_grad"
@@ -109,7 +109,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         }
         let BlockKind::Loop(_, node) = turns.node else { continue };
         let edits = match facts.statement_id(node) {
-            Some(stmt) if facts.is_alone_on_its_lines(stmt) => {
+            Some(stmt) if is_whole && facts.is_alone_on_its_lines(stmt) => {
                 vec![Edit::replace(node.range(), format!("{module}.zero_grad()"))]
             }
             _ => Vec::new(),
@@ -128,6 +128,33 @@ fn whole_module<'f>(facts: &'f Facts<'_>, turns: &Loop<'_>) -> Option<&'f str> {
     let Expr::Attribute(method) = &*call.func else { return None };
     let all = matches!(method.attr.as_str(), "parameters" | "named_parameters") && call.arguments.is_empty();
     all.then(|| facts.source.slice(method.value.range()))
+}
+
+/// `model` of `params = list(model.parameters())` and `for p in params`, be it in a function that all callers give that.
+fn listed_module<'f>(facts: &'f Facts<'_>, turns: &Loop<'_>, call: &Call<'_>) -> Option<&'f str> {
+    let BlockKind::Loop(_, Stmt::For(node)) = turns.node else { return None };
+    let Expr::Name(walked) = &*node.iter else { return None };
+    let name = walked.id.as_str();
+    let parameters = facts.function(&call.at).map(|function| &function.node.parameters);
+    let position = parameters
+        .and_then(|all| all.iter_non_variadic_params().position(|parameter| parameter.parameter.name.as_str() == name));
+    let Some(position) = position else { return list_of(facts, &node.iter, &call.at) };
+    let mut callers = facts.callers_of(&call.at).peekable();
+    let first = list_of(facts, callers.peek()?.arg(position)?, &callers.peek()?.at)?;
+    let same =
+        |caller: &Call<'_>| caller.arg(position).and_then(|given| list_of(facts, given, &caller.at)) == Some(first);
+    callers.all(same).then_some(first)
+}
+
+/// `model` of a name that is bound to `list(model.parameters())` and nothing else.
+fn list_of<'f>(facts: &'f Facts<'_>, expr: &Expr, at: &At) -> Option<&'f str> {
+    let binds = facts.binds_seen(expr, at);
+    let [only] = binds.as_slice() else { return None };
+    let Expr::Call(list) = only.value_expr? else { return None };
+    let (Expr::Name(made), [Expr::Call(all)]) = (&*list.func, &*list.arguments.args) else { return None };
+    let Expr::Attribute(method) = &*all.func else { return None };
+    let whole = method.attr.as_str() == "parameters" && all.arguments.is_empty();
+    (made.id.as_str() == "list" && whole).then(|| facts.source.slice(method.value.range()))
 }
 
 /// Whether the call zeroes the gradient of the loop's parameter.

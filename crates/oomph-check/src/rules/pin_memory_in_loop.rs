@@ -12,7 +12,7 @@ use crate::uses::{Use, uses_in};
 pub(super) static RULE: Rule = Rule {
     name: "pin-memory-in-loop",
     group: Group::Data,
-    level: Level::Info,
+    level: Level::Warning,
     fix: None,
     summary: "`pin_memory()` is called for every batch or sample.",
     why: "Pinning copies the tensor into page-locked memory, on the thread that waits for it, and torch caches such memory \
@@ -130,15 +130,18 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         let turns = turns.or_else(|| facts.loops(&call.at).next().filter(|turns| streams(facts, call, turns)));
         let in_worker = matches!(facts.kind_at(&call.at), FunctionKind::GetItem | FunctionKind::Collate);
         if let Some(turns) = turns {
+            let proven = turns.kind == LoopKind::Loader && streams(facts, call, &turns);
             report
                 .add(
                     call,
                     format!("{what} is copied into page-locked memory on every batch, and that is seldom given back"),
                 )
+                .level(if proven { Level::Warning } else { Level::Info })
                 .because(&turns.head(), "once a batch");
         } else if in_worker {
             report
                 .add(call, format!("{what} is pinned in a worker: each worker opens a CUDA context for it"))
+                .level(Level::Info)
                 .because(call, "this function runs in the loader's workers");
         }
     }

@@ -200,7 +200,10 @@ fn has_one(facts: &Facts<'_>, tensor: &Expr, index: usize, rank: usize, hops: u3
                 item => std::slice::from_ref(item),
             };
             let plain = items.iter().all(|item| item.is_none_literal_expr() || is_whole_slice(item));
+            // `self.positions[:, :length]` has as many dimensions as before, and one element where there was one.
+            let cut = items.iter().all(Expr::is_slice_expr) && items.get(index).is_none_or(is_whole_slice);
             plain && items.get(index).is_some_and(Expr::is_none_literal_expr)
+                || cut && has_one(facts, &node.value, index, rank, hops)
         }
         // An attribute or a name that is only ever bound to such: a learnt token, a table of positions.
         Expr::Attribute(_) | Expr::Name(_) => {

@@ -196,9 +196,27 @@ fn is_same_work(facts: &Facts<'_>, call: &Call<'_>, tried: &[&Call<'_>]) -> bool
                     || tried.iter().any(|other| gives_same(facts, call, other)))
                 || heavy && takes_model(facts, call, tried)
         }
-        Callee::Other => same().any(|other| gives_same(facts, call, other)),
+        Callee::Other => {
+            same().any(|other| gives_same(facts, call, other) || is_returned(facts, other) && is_in_pieces(facts, call))
+        }
         Callee::External(_) => false,
     }
+}
+
+/// Whether a function returns what a call gives, and nothing else.
+fn is_returned(facts: &Facts<'_>, call: &Call<'_>) -> bool {
+    let statement = facts.statement(call.at.stmt).map(|found| found.node);
+    let Some(Stmt::Return(node)) = statement else { return false };
+    node.value.as_deref().is_some_and(|value| value.range() == call.range())
+}
+
+/// Whether a call is made for each piece of what was too large: in a loop or a comprehension of the handler.
+fn is_in_pieces(facts: &Facts<'_>, call: &Call<'_>) -> bool {
+    let handler = facts.blocks_around(&call.at).find(|(_, block)| matches!(block.kind, BlockKind::Handler(_)));
+    let Some((handler, _)) = handler else { return false };
+    let mut turns = facts.loops(&call.at).filter(|turns| facts.is_inside(turns.block, handler));
+    let given = &call.node.arguments.args;
+    turns.any(|turns| given.iter().any(|arg| facts.varies_in(arg, turns.block)))
 }
 
 /// Whether something is done with what a call gives.

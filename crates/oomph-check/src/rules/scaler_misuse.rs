@@ -262,13 +262,13 @@ fn with_bfloat16(facts: &Facts<'_>, report: &mut Report) {
             facts.calls_named("autocast").filter(|call| call.at.function == scaled.at.function).collect();
         let bfloat = |call: &&Call<'_>| {
             let dtype = call.keyword("dtype").or_else(|| call.arg(1));
-            dtype.is_some_and(|dtype| facts.source.slice(dtype.range()).ends_with(".bfloat16"))
+            let is_it = |dtype: &Expr| dtype.is_attribute_expr() && facts.written(dtype).ends_with(".bfloat16");
+            dtype.is_some_and(is_it) && call.keyword("enabled").is_none()
         };
         let is_scaler = scaled.receiver.as_ref().is_some_and(|value| value.kind == Kind::Scaler);
         let (Some(first), true, true) = (casts.first(), is_scaler, casts.iter().all(bfloat)) else { continue };
         report
-            .add(scaled, "bfloat16 has the range of full precision: this scaler only makes steps overflow")
-            .level(Level::Info)
+            .add(scaled, "bfloat16 has the range of full precision: this scaler only goes over all gradients once more and waits for the GPU on every step")
             .because(*first, "the forward pass runs in bfloat16")
             .because(made[0], "the scaler is on");
     }

@@ -143,3 +143,14 @@ def go_on(model, optimizer, loader):
         model(x).sum().backward()
         optimizer.step()
         optimizer.zero_grad()
+# ---
+import torch
+from parts import Net
+class Server:
+    def __init__(self, path):
+        saved = torch.load(path, map_location="cuda")  # <-
+        self.net = Net().cuda()
+        self.net.load_state_dict(saved["weights"])
+        self.saved = saved
+    def stamp(self):
+        return self.saved["stamp"]

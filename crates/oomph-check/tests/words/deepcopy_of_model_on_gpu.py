@@ -64,3 +64,22 @@ def fit(model, loader, opt, epochs, validate):
         if loss < best["loss"]:
             best = {"loss": loss, "state": copy.deepcopy(model.state_dict())}  # <-
     return best
+# ---
+import copy
+import torch
+class Engine:
+    def __init__(self, net):
+        self.net = net.cuda()
+        self.opt = torch.optim.SGD(self.net.parameters(), 0.1)
+    def epoch(self, loader):
+        for x, y in loader:
+            self.opt.zero_grad()
+            (self.net(x) - y).mean().backward()
+            self.opt.step()
+def main(net, loader, score):
+    engine, best, top = Engine(net), None, 0
+    for epoch in range(10):
+        engine.epoch(loader)
+        if score(engine) > top:
+            top, best = score(engine), copy.deepcopy(engine.net.state_dict())  # <-
+    torch.save(best, "best.pt")

@@ -41,3 +41,16 @@ def main(model, optimizer, loader, args):
                 optimizer.step()
                 optimizer.zero_grad()
             torch.cuda.empty_cache()  # <-
+# ---
+import torch
+class Hook:
+    def after_batch(self, run): ...
+class Sweep(Hook):
+    def after_batch(self, run):
+        torch.cuda.empty_cache()  # <-
+class Run:
+    def go(self, loader):
+        for x, y in loader:
+            self.learn(x, y)
+            for hook in self.hooks:
+                hook.after_batch(self)

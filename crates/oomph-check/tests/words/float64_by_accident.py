@@ -23,3 +23,12 @@ import torch
 
 def moved(points):
     return points + torch.tensor(np.array([0.0, 0.5, 2.0]), device="cuda")  # <-
+# ---
+import numpy as np
+import torch
+def table(path):
+    rows = np.loadtxt(path, delimiter=";")
+    return torch.from_numpy(rows).to("cuda")  # <-
+def scan(image, net):
+    voxels = torch.as_tensor(image.get_fdata()).cuda()  # <-
+    return net(voxels)

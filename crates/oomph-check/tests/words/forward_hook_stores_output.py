@@ -60,3 +60,20 @@ for name in ["layer1", "layer2"]:
 def run(loader):
     for x, _ in loader:
         net(x.cuda())
+# ---
+import torch
+class Watch:
+    def __init__(self, net):
+        self.kept = {}
+        for name, part in net.named_children():
+            part.register_forward_hook(self.watch(name))
+    def watch(self, name):
+        def hook(module, args, out):
+            hidden, _ = out
+            self.kept.setdefault(name, []).append(hidden)  # <-
+        return hook
+def main(net, loader):
+    watch = Watch(net)
+    for x, _ in loader:
+        net(x.cuda())
+    return watch

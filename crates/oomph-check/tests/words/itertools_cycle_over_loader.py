@@ -19,3 +19,20 @@ def run(data, steps):
     endless = itertools.cycle(data.train_dataloader())  # <-
     for _ in range(steps):
         print(next(endless))
+# ---
+from itertools import cycle
+import torch
+
+
+def epoch(model, labelled, unlabelled, optimizer):
+    for (x, y), u in zip(cycle(labelled), unlabelled):  # <-
+        optimizer.zero_grad()
+        (model(x) - y + model(u)).mean().backward()
+        optimizer.step()
+# ---
+from itertools import cycle
+import torch
+from parts import make_loader
+pairs = cycle(make_loader("a", batch_size=8))  # <-
+for step in range(100):
+    x, y = next(pairs)

@@ -21,3 +21,13 @@ def picture(vae, latents):
     except torch.cuda.OutOfMemoryError:
         print("tiles")
         return vae.tiled_decode(latents)  # <-
+# ---
+import torch
+def guarded(work):
+    def inner(net, batch):
+        try:
+            return work(net, batch)
+        except torch.cuda.OutOfMemoryError:
+            torch.cuda.empty_cache()
+            return sum([work(net, part) for part in batch.chunk(2)])  # <-
+    return inner

@@ -816,3 +816,70 @@ class Pyramid(nn.Module):
         self.low = self.coarse(x)
         self.high = self.fine(self.low)
         return [self.high, self.low]
+# ---
+from itertools import cycle
+import torch
+
+
+def show(labelled, colours):
+    for (name, line), colour in zip(cycle(labelled), colours):
+        print(name, line, colour)
+
+
+def fit(model, labelled, unlabelled, optimizer):
+    labelled = [(x.cpu(), y) for x, y in labelled]
+    for (x, y), u in zip(cycle(labelled), unlabelled):
+        optimizer.zero_grad()
+        (model(x) - y + model(u)).mean().backward()
+        optimizer.step()
+# ---
+import numpy as np
+import torch
+def table(path):
+    return torch.from_numpy(np.loadtxt(path)).cuda()
+def main(path, net):
+    return net(table(path).float())
+# ---
+import torch
+from torch import nn
+class Block(nn.Module):
+    def __init__(self, gate):
+        super().__init__()
+        self.up = nn.Linear(8, 8)
+        self.act = self.gated if gate else self.plain
+    def gated(self, x):
+        return self.up(x).sigmoid() * x
+    def plain(self, x):
+        return self.up(x)
+    def forward(self, x):
+        return self.act(x)
+model = Block(True)
+optimizer = torch.optim.SGD(model.parameters(), 0.1)
+for x, y in loader:
+    optimizer.zero_grad()
+    (model(x) - y).pow(2).mean().backward()
+    optimizer.step()
+# ---
+import torch
+from torchmetrics.classification import BinaryAUROC
+auroc = BinaryAUROC()
+def judge(model, loader):
+    with torch.no_grad():
+        for x, y in loader:
+            auroc.update(model(x.cuda()).flatten(), y.cuda())
+    return auroc.compute()
+# ---
+import torch
+def label(y, classes=100):
+    return torch.eye(classes, device=y.device)[y]
+# ---
+import torch
+def train(model, loader, optimizer, criterion, device):
+    scaler = torch.amp.GradScaler("cuda")
+    for x, y in loader:
+        with torch.autocast(device.type, dtype=torch.float16 if device.type == "cuda" else torch.bfloat16):
+            loss = criterion(model(x), y)
+        optimizer.zero_grad()
+        scaler.scale(loss).backward()
+        scaler.step(optimizer)
+        scaler.update()

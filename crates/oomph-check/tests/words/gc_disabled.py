@@ -1,0 +1,6 @@
+import gc
+import torch
+gc.disable()  # <-
+class Service:
+    def answer(self, x):
+        return self.net(x.cuda()).cpu()
