@@ -17,6 +17,7 @@ mod entry;
 mod env;
 pub mod events;
 mod exprs;
+pub mod forks;
 pub mod freezing;
 pub(crate) mod guesses;
 pub(crate) mod known;

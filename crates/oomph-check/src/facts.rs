@@ -3,6 +3,7 @@
 //! See [`crate::rules`] for how a rule is written with it.
 
 mod evaluation;
+mod freezing;
 mod functions;
 mod keeping;
 mod places;
@@ -120,6 +121,8 @@ pub struct Facts<'a> {
     hooks: Vec<FunctionId>,
     /// Calls that turn tensors into arrays: `.numpy()` and the functions of numpy and scikit-learn.
     conversions: Vec<u32>,
+    /// Calls that take what they are given out of training.
+    freezers: Vec<u32>,
 }
 
 impl<'a> Facts<'a> {
@@ -138,6 +141,7 @@ impl<'a> Facts<'a> {
             collates: Vec::new(),
             hooks: Vec::new(),
             conversions: Vec::new(),
+            freezers: Vec::new(),
         };
         facts.index();
         facts
@@ -155,6 +159,9 @@ impl<'a> Facts<'a> {
             let full_name = || self.full_name(call).unwrap_or_default();
             if call.name == "numpy" || full_name().starts_with("numpy.") || full_name().starts_with("sklearn.") {
                 self.conversions.push(index as u32);
+            }
+            if self.is_freezer(call) {
+                self.freezers.push(index as u32);
             }
             if call.name.ends_with("_hook") {
                 self.hooks.extend(call.values().filter_map(function_of));

@@ -1,8 +1,10 @@
 //! Binding of names, attributes and items; what loops go over.
 
+use super::calls::Given;
 use super::env::Slot;
-use super::events::{Bind, LoopKind, Root, StoreKind};
+use super::events::{Bind, Callee, LoopKind, Root, StoreKind};
 use super::exprs::mixed;
+use super::freezing;
 use super::guesses;
 use super::tables::Kept;
 use super::value::{Device, Flags, Graph, Kind, Value};
@@ -288,11 +290,25 @@ impl<'a> Walker<'a, '_> {
         }
     }
 
+    /// `freeze(model)`, `set_requires_grad([net], False)`: helpers in view are followed, others go by their name.
+    pub(super) fn switch_training(&mut self, given: &Given<'a>, callee: Callee) {
+        let Some(frozen) = freezing::switches_training(given.name, given.node) else { return };
+        let means_it = match callee {
+            Callee::Project(id) => {
+                freezing::freezes_given(self.tables.outlines[id.file as usize].functions[id.index as usize].node)
+            }
+            _ => true,
+        };
+        for module in freezing::handed_over(given.node).filter(|_| means_it) {
+            self.set_frozen(module, frozen);
+        }
+    }
+
     /// Marks the module an expression names as frozen or trainable.
     pub(super) fn set_frozen(&mut self, module: &'a Expr, frozen: bool) {
         let Some(slot) = self.slot_of(module) else { return };
         let value = self.quietly(|walker| walker.eval(module));
-        if value.kind == Kind::Module {
+        if matches!(value.kind, Kind::Module | Kind::Unknown) {
             let value = if frozen { value.flagged(Flags::FROZEN) } else { value.unflagged(Flags::FROZEN) };
             self.f.env.update(slot, Some(value));
         }

@@ -88,10 +88,15 @@ impl<'a> Walker<'a, '_> {
         let given = Given { node, name, args, keywords };
         let mut outcome = match (&callee, &receiver) {
             (Some(callee), _) if callee.kind != Kind::Unknown => self.call_value(callee, receiver.as_ref(), &given),
+            // Whatever it is, somebody took its parameters out of training.
+            (Some(callee), _) if callee.has(Flags::FROZEN) => {
+                self.forward(&Value { kind: Kind::Module, ..callee.clone() }, &given)
+            }
             (_, Some(receiver)) => self.call_method(receiver, &given),
             _ => self.call_unknown(&given),
         };
         self.note_collate(&given);
+        self.switch_training(&given, outcome.callee);
         outcome.value.made_at = node.range();
         if outcome.value.born == super::value::BlockId::ELSEWHERE {
             outcome.value.born = self.f.block;
@@ -330,9 +335,10 @@ impl<'a> Walker<'a, '_> {
             return Outcome { callee: Callee::Project(id), ..Outcome::other(value) };
         };
         let arguments = self.by_parameter(Some(id), receiver, given);
-        let own = summary.returns.sources.overlap(Sources::site(0)) || is_forward;
+        let returns = self.returned_to(given, id, &summary);
+        let own = returns.sources.overlap(Sources::site(0)) || is_forward;
         let site = if own && !self.f.grad.is_off() { self.site(given.node.range()) } else { Sources::default() };
-        let value = self.instantiate(&summary.returns, &arguments, site);
+        let value = self.instantiate(&returns, &arguments, site);
         self.apply(&summary, id, &arguments, given);
         Outcome { callee: Callee::Project(id), value, site }
     }

@@ -1,5 +1,6 @@
 //! Who takes parameters out of training: classes in their constructor, helpers by their name.
 
+use crate::python::ast::visitor::source_order::{SourceOrderVisitor, walk_body, walk_expr, walk_stmt};
 use crate::python::ast::{ExprCall, StmtFor, StmtFunctionDef};
 use crate::python::{Expr, Stmt};
 use crate::uses::last_name;
@@ -88,23 +89,109 @@ fn is_off_by_default(init: &StmtFunctionDef, name: &str) -> bool {
     })
 }
 
+/// Whether a helper of this name takes all of a model out of training (`Some(true)`) or puts it back, by its words and
+/// the flag it is given: `freeze(model)`, `deactivate_requires_grad(model)`, `toggle_grad(model, False)`. `freeze_bn`
+/// and `freeze_encoder` are about a part.
+pub(crate) fn switches_training(name: &str, call: &ExprCall) -> Option<bool> {
+    const WHOLE: &[&str] = &[
+        "model",
+        "models",
+        "module",
+        "modules",
+        "net",
+        "nets",
+        "network",
+        "networks",
+        "param",
+        "params",
+        "parameter",
+        "parameters",
+        "weight",
+        "weights",
+        "all",
+        "of",
+        "for",
+        "the",
+    ];
+    const GRADIENTS: &[&str] = &["grad", "grads", "gradient", "gradients", "requiresgrad"];
+    const SWITCHES: &[&str] =
+        &["toggle", "switch", "requires", "require", "disable", "deactivate", "enable", "activate", "turn"];
+    let has = |words: &[&str]| name.split('_').any(|word| words.contains(&word));
+    let known = |word: &str| {
+        matches!(word, "" | "freeze" | "unfreeze" | "set" | "off" | "on")
+            || WHOLE.contains(&word)
+            || GRADIENTS.contains(&word)
+            || SWITCHES.contains(&word)
+    };
+    let by_gradients = has(GRADIENTS) && has(SWITCHES);
+    if name.ends_with('_') || !(has(&["freeze", "unfreeze"]) || by_gradients) || !name.split('_').all(known) {
+        return None;
+    }
+    let keywords = call.arguments.keywords.iter().map(|keyword| &keyword.value);
+    let flag = call.arguments.args.iter().chain(keywords).find_map(|value| match value {
+        Expr::BooleanLiteral(literal) => Some(literal.value),
+        _ => None,
+    });
+    let puts_back = has(&["unfreeze", "enable", "activate", "on"]);
+    let says_off = has(&["freeze", "disable", "deactivate", "off"]);
+    Some(match flag {
+        // `freeze(model, False)` puts it back, `set_requires_grad(model, False)` takes it out.
+        Some(flag) if says_off => flag,
+        Some(flag) => !flag,
+        None => !puts_back,
+    })
+}
+
+/// What a call hands to a helper: `model` of `freeze(model)`, both of `set_requires_grad([net_a, net_b], False)`.
+pub(crate) fn handed_over(call: &ExprCall) -> impl Iterator<Item = &Expr> {
+    call.arguments.args.iter().flat_map(|arg| match arg {
+        Expr::List(list) => list.elts.iter().collect(),
+        Expr::Tuple(tuple) => tuple.elts.iter().collect(),
+        other => vec![other],
+    })
+}
+
+/// Whether a function of the project takes all parameters of what it is given out of training, or may: some loop of it
+/// sets `requires_grad` of every one, or it calls what does.
+pub(crate) fn freezes_given(function: &StmtFunctionDef) -> bool {
+    struct Search(bool);
+    impl<'n> SourceOrderVisitor<'n> for Search {
+        fn visit_stmt(&mut self, stmt: &'n Stmt) {
+            self.0 |= matches!(stmt, Stmt::For(node) if frozen_in(node).is_some());
+            walk_stmt(self, stmt);
+        }
+        fn visit_expr(&mut self, expr: &'n Expr) {
+            if let Expr::Call(call) = expr {
+                let name = last_name(&call.func).unwrap_or_default();
+                let on_module =
+                    name == "requires_grad_" && matches!(call.arguments.args.first(), Some(arg) if !is_true(arg));
+                self.0 |= on_module || switches_training(name, call) == Some(true);
+            }
+            walk_expr(self, expr);
+        }
+    }
+    let mut search = Search(false);
+    walk_body(&mut search, &function.body);
+    search.0
+}
+
+fn is_true(expr: &Expr) -> bool {
+    matches!(expr, Expr::BooleanLiteral(literal) if literal.value)
+}
+
 /// What a call takes out of training, or may: `freeze(teacher)`, `set_requires_grad([netD], False)`,
 /// `teacher.requires_grad_(False)`.
 pub(super) fn frozen_by(call: &ExprCall) -> Vec<&str> {
     let Some(name) = last_name(&call.func) else { return Vec::new() };
-    if !name.contains("freeze") && !name.contains("requires_grad") {
+    let by_name = name.contains("freeze") || name.contains("requires_grad");
+    if !by_name && switches_training(name, call) != Some(true) {
         return Vec::new();
     }
     let receiver = match &*call.func {
         Expr::Attribute(method) => Some(&*method.value),
         _ => None,
     };
-    let given = call.arguments.args.iter().flat_map(|arg| match arg {
-        Expr::List(list) => list.elts.iter().collect(),
-        Expr::Tuple(tuple) => tuple.elts.iter().collect(),
-        other => vec![other],
-    });
-    receiver.into_iter().chain(given).filter_map(last_name).collect()
+    receiver.into_iter().chain(handed_over(call)).filter_map(last_name).collect()
 }
 
 /// The module whose parameters a loop sets `requires_grad` of.

@@ -89,6 +89,14 @@ impl<'a> Walker<'a, '_> {
 
     /// What an attribute of a value is, when nothing was bound to it here.
     pub(super) fn attribute_of(&mut self, base: &Value, name: &'a str) -> Value {
+        let value = self.plain_attribute_of(base, name);
+        // A frozen module's parts are frozen.
+        let of_frozen = base.has(Flags::FROZEN) && matches!(base.kind, Kind::Module | Kind::Unknown);
+        let part = matches!(value.kind, Kind::Module | Kind::Unknown);
+        if of_frozen && part { value.flagged(Flags::FROZEN) } else { value }
+    }
+
+    fn plain_attribute_of(&mut self, base: &Value, name: &'a str) -> Value {
         if let Kind::External(sym) = base.kind {
             let sym = self.names.attribute(sym, name);
             return self.external(sym);

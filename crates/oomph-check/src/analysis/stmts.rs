@@ -3,7 +3,7 @@
 use super::events::{Bare, BlockKind, Decorator, Delete, Return, Statement, Store, StoreKind};
 use super::value::{ClassId, FunctionId, Kind, Value};
 use super::walk::Walker;
-use crate::python::ast::{Identifier, Operator, Parameters, StmtAugAssign, StmtClassDef, StmtFunctionDef};
+use crate::python::ast::{Identifier, Operator, Parameters, StmtAugAssign, StmtClassDef, StmtFunctionDef, StmtReturn};
 use crate::python::{Expr, Ranged, Stmt, TextRange};
 
 impl<'a> Walker<'a, '_> {
@@ -29,7 +29,7 @@ impl<'a> Walker<'a, '_> {
                 }
             }
             Stmt::AugAssign(node) => self.augmented(node),
-            Stmt::Return(node) => self.return_statement(node.value.as_deref()),
+            Stmt::Return(node) => self.return_statement(node),
             Stmt::If(node) => self.if_statement(node),
             Stmt::For(node) => self.for_statement(node, stmt),
             Stmt::While(node) => self.while_statement(node, stmt),
@@ -100,11 +100,15 @@ impl<'a> Walker<'a, '_> {
         }
     }
 
-    fn return_statement(&mut self, expr: Option<&'a Expr>) {
+    fn return_statement(&mut self, node: &'a StmtReturn) {
+        let expr = node.value.as_deref();
         let value = expr.map_or_else(|| Value::of(Kind::None), |expr| self.eval(expr));
         if let (Some(expr), true) = (expr, self.recording()) {
             let (at, value) = (self.at(), self.seen(&value));
             self.log.returns.push(Return { expr, value, is_yield: false, at });
+        }
+        if let Some(fork) = &mut self.f.fork {
+            fork.note(node, &value);
         }
         self.returns(value);
         self.f.live = false;

@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::events::{GradMode, StoreKind};
+use super::forks::Fork;
 use super::freezing::Freezing;
 use super::outline::Outline;
 use super::value::{ClassId, Flags, FunctionId, Kind, Value};
@@ -78,6 +79,8 @@ pub struct Kept {
 pub struct Summary {
     /// What it returns; sources are its parameters, site 0 stands for forward passes of its own.
     pub returns: Value,
+    /// The same where one of its parameters decides.
+    pub fork: Option<Box<Fork>>,
     /// Parameters on which it calls `backward`, as a bit each.
     pub backward_parameters: u64,
     /// Whether it calls `backward` at all.
@@ -109,6 +112,7 @@ impl Default for Summary {
     fn default() -> Self {
         Self {
             returns: Value::unknown(),
+            fork: None,
             backward_parameters: 0,
             calls_backward: false,
             steps: false,

@@ -11,6 +11,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::env::{Branch, Env};
 use super::events::{At, Block, BlockKind, GradMode, Log, Site, StmtId};
+use super::forks::Fork;
 use super::names::{Names, Sym};
 use super::outline::Outline;
 use super::tables::{ClassKind, Learnt, Summary, Tables};
@@ -58,6 +59,8 @@ pub(super) struct Frame<'a> {
     pub(super) sites: Vec<TextRange>,
     pub(super) summary: Summary,
     pub(super) returned: Option<Value>,
+    /// The flag that decides what is returned.
+    pub(super) fork: Option<Fork>,
     /// Functions defined here, to be walked when the body is done.
     pub(super) pending: Vec<u32>,
     pub(super) globals: FxHashSet<&'a str>,
@@ -220,6 +223,7 @@ impl<'a, 't> Walker<'a, 't> {
         self.f.first_grad = self.f.grad;
         self.f.summary.grad = self.f.grad;
         self.bind_parameters(index, node);
+        self.f.fork = Fork::of(node);
         self.walk_suite(&node.body);
         self.finish_function(index);
         self.f = saved;
@@ -233,8 +237,10 @@ impl<'a, 't> Walker<'a, 't> {
         let returns = self.f.returned.take().unwrap_or_else(|| Value::of(Kind::None));
         let mut summary = std::mem::take(&mut self.f.summary);
         summary.returns = for_callers(&returns);
+        summary.fork = self.f.fork.take().map(|fork| Box::new(fork.exported(for_callers)));
         if self.outline.functions[index as usize].is_generator {
             summary.returns = Value::holder(Kind::Iterator, summary.returns);
+            summary.fork = None;
         }
         self.learnt.summaries[index as usize] = Some(Arc::new(summary));
         if let (Some(class), Some(self_name)) = (self.f.class, self.f.self_name) {

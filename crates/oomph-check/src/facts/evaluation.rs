@@ -2,7 +2,7 @@
 
 use super::{Effect, Facts};
 use crate::analysis::events::{At, Bind, BlockKind, Call, Callee};
-use crate::analysis::value::{Flags, Graph, Kind, Value};
+use crate::analysis::value::{Graph, Kind, Value};
 use crate::python::{Expr, Ranged, Stmt, root_name};
 use crate::uses::last_name;
 
@@ -114,44 +114,6 @@ impl<'a> Facts<'a> {
             _ => false,
         };
         bound || self.modules_of(eval).any(from) || walked()
-    }
-
-    /// Whether a function's parameter is called what the file calls a module that is always made frozen.
-    #[must_use]
-    pub fn is_parameter_for_frozen(&self, forward: &Call<'a>) -> bool {
-        let (Some(root), Some(function)) = (root_name(&forward.node.func), self.function(&forward.at)) else {
-            return false;
-        };
-        let parameter = function.node.parameters.iter().any(|parameter| parameter.name().as_str() == root);
-        let mut made = self.binds_of(root).filter(|bind| bind.value.is_module()).peekable();
-        parameter && made.peek().is_some() && made.all(|bind| bind.value.has(Flags::FROZEN))
-    }
-
-    /// Whether the file hands a module to a helper that freezes it by its name: `freeze(model)`.
-    #[must_use]
-    pub fn is_frozen_by_helper(&self, forward: &Call<'a>) -> bool {
-        const HELPERS: &[&str] = &[
-            "freeze",
-            "freeze_model",
-            "freeze_module",
-            "freeze_params",
-            "freeze_parameters",
-            "freeze_all",
-            "freeze_weights",
-            "freeze_network",
-            "set_requires_grad",
-            "requires_grad",
-            "toggle_grad",
-            "disable_grad",
-            "disable_gradients",
-            "deactivate_requires_grad",
-        ];
-        let Some(root) = root_name(&forward.node.func).filter(|root| *root != "self") else { return false };
-        HELPERS.iter().flat_map(|name| self.calls_named(name)).any(|call| {
-            let mut given = call.node.arguments.args.iter();
-            call.receiver_expr().is_some_and(|on| root_name(on) == Some(root))
-                || given.any(|arg| root_name(arg) == Some(root))
-        })
     }
 
     /// Whether the file calls the function a point is in under `no_grad`: always, as far as it can be told, or now and

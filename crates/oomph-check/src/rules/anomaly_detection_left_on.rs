@@ -157,7 +157,8 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
     let switched_off = switches().any(|call| !is_true(call.arg(0).or_else(|| call.keyword("mode"))));
     for call in switches() {
         let on = is_true(call.arg(0).or_else(|| call.keyword("mode")));
-        if on && is_statement(facts, call) && !switched_off && is_unconditional(facts, &call.at) {
+        let tells = on && is_statement(facts, call) && !switched_off && is_unconditional(facts, &call.at);
+        if tells && !is_self_check(facts, &call.at) {
             report
                 .add(call, "Anomaly detection stays on: every operation of every step records its Python stack")
                 .because(call, "switched on without a condition, and never off");
@@ -213,6 +214,17 @@ fn is_no_training(facts: &Facts<'_>) -> bool {
     let debugs = stem == "debug" || ["_debug", "_dev"].iter().any(|end| stem.ends_with(end));
     let by_name = stem.split(['_', '-', '.']).any(words) && !stem.contains("train") || debugs;
     by_name || !facts.tables().outlines.iter().any(goes_back)
+}
+
+/// Whether it is in a file's own `__main__`, and nothing there or in the file trains or hands on to what does: a check of
+/// the code above it.
+fn is_self_check(facts: &Facts<'_>, at: &At) -> bool {
+    const TRAINS: &[&str] = &["optim", ".step(", ".fit(", "train", "main(", "run(", "backward()", "launch"];
+    let is_main = facts.blocks_around(at).find(|(_, block)| matches!(block.kind, BlockKind::Main));
+    is_main.is_some_and(|(_, block)| {
+        let text = facts.source.slice(block.range);
+        !TRAINS.iter().any(|word| text.contains(word)) && !facts.source.text.contains("optim.")
+    })
 }
 
 /// Whether a file computes gradients, or lets a framework do so.

@@ -507,7 +507,14 @@ fn trains_after<'f, 'a>(facts: &'f Facts<'a>, call: &Call<'a>, into: Option<&'a 
         let is_main = facts.blocks_around(&call.at).any(|(_, block)| matches!(block.kind, BlockKind::Main));
         let own = call.at.function.is_none() && facts.source.cells.is_empty() && !is_main;
         let called_here = facts.effects(Effect::Backward).any(|step| beside(&step));
-        facts.effects(Effect::Backward).filter(|_| own && trains && !called_here).find(repeats)
+        // An evaluation that has the training's functions with it, and calls none.
+        let imported =
+            facts.tables().files_above(facts.file_index()).into_iter().any(|file| file != facts.file_index());
+        let is_called = |step: &&Call<'a>| {
+            let name = facts.function_name(&step.at);
+            imported || facts.class_at(&step.at).is_some() || facts.calls_named(name).next().is_some()
+        };
+        facts.effects(Effect::Backward).filter(|_| own && trains && !called_here).filter(is_called).find(repeats)
     };
     here().or_else(in_trainer).or_else(defined)
 }

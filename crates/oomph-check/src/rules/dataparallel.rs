@@ -8,7 +8,7 @@ use crate::python::ast::CmpOp;
 use crate::python::{Expr, Stmt};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
-use crate::uses::{is_number, last_name, string_of};
+use crate::uses::{is_number, last_name, string_of, whole_number};
 use crate::wrapping::fate_of;
 
 pub(super) static RULE: Rule = Rule {
@@ -476,9 +476,23 @@ fn is_single_unless_told(facts: &Facts<'_>, call: &Call<'_>) -> bool {
     let name = call.keyword("device_ids").or_else(|| call.arg(1)).and_then(last_name);
     let one = |default: &Expr| match default {
         Expr::List(list) => list.elts.len() == 1,
-        other => string_of(other).is_some_and(|text| text.parse::<u32>().is_ok()),
+        other => string_of(other).is_some_and(|text| text.trim().parse::<u32>().is_ok()),
     };
-    name.is_some_and(|name| facts.defaults_of(name).any(one))
+    // `os.environ["CUDA_VISIBLE_DEVICES"] = args.gpu`, where the option is `"0"` unless told otherwise.
+    let mut shown = shown_devices(facts).into_iter().peekable();
+    let shows_one = |value: &Expr| {
+        let one = |default: &Expr| one(default) || whole_number(default).is_some();
+        option_shown(value).is_some_and(|name| facts.defaults_of(name).any(one))
+    };
+    name.is_some_and(|name| facts.defaults_of(name).any(one)) || shown.peek().is_some() && shown.all(shows_one)
+}
+
+/// The option that names the cards: `gpu` of `args.gpu`, `str(args.gpu)`.
+fn option_shown(value: &Expr) -> Option<&str> {
+    match value {
+        Expr::Call(call) if last_name(&call.func) == Some("str") => call.arguments.args.first().and_then(last_name),
+        other => last_name(other),
+    }
 }
 
 /// Whether there is one device: told so, the only one in sight, or the branch for one.
@@ -507,6 +521,12 @@ fn counts_devices(facts: &Facts<'_>, test: &Expr, by: CmpOp) -> bool {
 
 /// Whether the file shows itself one card: `os.environ["CUDA_VISIBLE_DEVICES"] = "0"`.
 fn sees_one_device(facts: &Facts<'_>) -> bool {
+    let mut shown = shown_devices(facts).into_iter().peekable();
+    shown.peek().is_some() && shown.all(|value| string_of(value).is_some_and(|text| text.trim().parse::<u32>().is_ok()))
+}
+
+/// What the file shows itself of the cards: `os.environ["CUDA_VISIBLE_DEVICES"] = ...`.
+fn shown_devices<'a>(facts: &Facts<'a>) -> Vec<&'a Expr> {
     let shown = facts.statements().iter().filter_map(|found| match found.node {
         Stmt::Assign(assign) => match assign.targets.as_slice() {
             [Expr::Subscript(item)] if string_of(&item.slice) == Some("CUDA_VISIBLE_DEVICES") => Some(&*assign.value),
@@ -514,6 +534,5 @@ fn sees_one_device(facts: &Facts<'_>) -> bool {
         },
         _ => None,
     });
-    let mut shown = shown.peekable();
-    shown.peek().is_some() && shown.all(|value| string_of(value).is_some_and(|text| text.trim().parse::<u32>().is_ok()))
+    shown.collect()
 }

@@ -406,14 +406,19 @@ fn is_best_so_far(facts: &Facts<'_>, call: &Call<'_>, target: &ExprAttribute) ->
         compares && !text.contains('%') && !text.contains("step")
     };
     let name = target.attr.as_str();
-    let of_best =
-        ["best", "snapshot", "backup", "checkpoint"].iter().any(|word| name.to_ascii_lowercase().contains(word));
+    let of_best = is_named_best(name);
     let mut tests = facts.blocks_around(&call.at).filter_map(|(_, block)| match block.kind {
         BlockKind::If(Some(test)) | BlockKind::Else(test) => Some(test),
         _ => None,
     });
     let runs = facts.calls_named(name).next().is_some();
     of_best && !runs && tests.any(better)
+}
+
+/// Whether the name says that a copy is put by to go back to.
+fn is_named_best(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    ["best", "snapshot", "backup", "checkpoint"].iter().any(|word| name.contains(word))
 }
 
 /// The module whose weights are copied, and whether it is its `state_dict()`.
@@ -466,7 +471,8 @@ fn only_kept<'a>(facts: &Facts<'a>, copied: &Copied<'_, 'a>, turns: &Loop<'a>) -
         // Weights read back on every turn are part of the algorithm; after an epoch they are the best so far.
         Expr::Name(_) if assign.value.is_dict_expr() => false,
         Expr::Name(_) => count_reads(body, name) > usize::from(copied.is_state && turns.kind == LoopKind::Epochs),
-        _ => false,
+        // A network that runs is there to run: an average of the weights, a target.
+        _ => !copied.is_state && !is_named_best(name) && facts.calls_named(name).next().is_some(),
     };
     // `else: backup = None`: a turn's own, not the best so far.
     let dropped = facts.binds_of(name).any(|bind| {

@@ -308,7 +308,9 @@ fn deprecated(full: &str) -> Option<(&'static str, &'static str)> {
 /// The edits of a call's arguments; the name is left alone.
 fn modern_call(facts: &Facts<'_>, call: &Call<'_>, name: &str, device: &str) -> Option<Vec<Edit>> {
     let arguments = &call.node.arguments;
-    if call.has_star() || arguments.args.len() > 1 && name == "autocast" {
+    // Some say the device already, as if it were the new name: what they mean is not to be guessed.
+    let says_device = ["device_type", "device"].iter().any(|word| call.keyword(word).is_some());
+    if call.has_star() || says_device || arguments.args.len() > 1 && name == "autocast" {
         return None;
     }
     let empty = arguments.range().start() + crate::python::TextSize::from(1);

@@ -148,6 +148,9 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             if is_emptied_somewhere(facts, store) || is_made_by_turn(facts, call, store) {
                 continue;
             }
+            if is_converted(facts, store, name) && is_joined_here(facts, store) {
+                continue;
+            }
             let target = facts.source.slice(store.target.range());
             let finding = report.add(
                 store,
@@ -238,6 +241,23 @@ fn is_made_by_turn(facts: &Facts<'_>, call: &Call<'_>, store: &Store<'_>) -> boo
             && facts.loops(&store.at).next().is_some()
 }
 
+/// Whether the hook brings its argument to main memory first: `output = output.detach().cpu()`.
+fn is_converted(facts: &Facts<'_>, store: &Store<'_>, name: &str) -> bool {
+    facts.binds_of(name).filter(|bind| bind.at.function == store.at.function).any(|bind| {
+        let text = bind.value_expr.map_or("", |value| facts.written(value));
+        text.contains(".numpy()") || text.contains(".cpu()")
+    })
+}
+
+/// Whether the list is a function's own, which joins all of it once the passes are over: it is wanted whole.
+fn is_joined_here(facts: &Facts<'_>, store: &Store<'_>) -> bool {
+    const JOIN: &[&str] = &["concatenate", "vstack", "hstack", "stack", "cat", "array", "concat"];
+    let (Expr::Name(list), Some(function)) = (store.target, made_in(facts, store)) else { return false };
+    JOIN.iter()
+        .flat_map(|name| facts.calls_named(name))
+        .any(|call| call.at.function == Some(function) && call.arg(0).and_then(last_name) == Some(list.id.as_str()))
+}
+
 /// The function whose local the list is: it lives as long as one call of that.
 fn made_in(facts: &Facts<'_>, store: &Store<'_>) -> Option<u32> {
     let Expr::Name(name) = holder_of(store) else { return None };
@@ -253,8 +273,11 @@ fn repeated_forward(facts: &Facts<'_>, registered: &Call<'_>, within: Option<u32
             && call.range().end() < registered.range().start()
     };
     let lives = |call: &&Call<'_>| within.is_none() || call.at.function == within;
-    let mut calls = facts.calls().iter().filter(|call| call.callee == Callee::Module && !is_over(call)).filter(lives);
-    calls.find(|call| facts.batch_loop(&call.at).is_some() || goes_on(facts, call, registered)).map(Ranged::range)
+    let calls = facts.calls().iter().filter(|call| call.callee == Callee::Module && !is_over(call)).filter(lives);
+    let repeated: Vec<&Call<'_>> =
+        calls.filter(|call| facts.batch_loop(&call.at).is_some() || goes_on(facts, call, registered)).collect();
+    let own = repeated.iter().find(|call| is_hooked(facts, call, registered));
+    own.or(repeated.first()).map(|call| call.range())
 }
 
 /// Whether a loop over many things runs the same model on every turn: `for path in paths: net(read(path))`.

@@ -229,7 +229,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
 }
 
 /// Whether the accumulation is an option that is one unless told otherwise: then every batch steps.
-fn steps_always(facts: &Facts<'_>, test: &Expr) -> bool {
+pub(super) fn steps_always(facts: &Facts<'_>, test: &Expr) -> bool {
     let every = match test {
         Expr::UnaryOp(not) => period(&not.operand),
         Expr::Compare(compare) => period(&compare.left).or_else(|| compare.comparators.first().and_then(period)),
@@ -253,7 +253,7 @@ fn period(expr: &Expr) -> Option<&Expr> {
 }
 
 /// The name of a setting: `n`, `args.n`, `config["n"]`.
-fn setting_name(expr: &Expr) -> Option<&str> {
+pub(super) fn setting_name(expr: &Expr) -> Option<&str> {
     match expr {
         Expr::Subscript(node) => string_of(&node.slice),
         other => last_name(other),

@@ -2,7 +2,7 @@
 
 use crate::analysis::events::{BlockKind, Call, LoopKind, Store, StoreKind};
 use crate::analysis::guesses::is_loader_name;
-use crate::analysis::value::Kind;
+use crate::analysis::value::{Flags, Kind};
 use crate::facts::{Facts, Loop};
 use crate::finding::Level;
 use crate::python::ast::Comprehension;
@@ -175,6 +175,7 @@ fn check_comprehensions(facts: &Facts<'_>, report: &mut Report) {
             continue;
         }
         if is_plural(generator)
+            || is_part_of_data(facts, &generator.iter)
             || carries_no_tensors(facts, &generator.iter)
             || is_of_one_turn(facts, whole, &generator.iter)
         {
@@ -185,6 +186,23 @@ fn check_comprehensions(facts: &Facts<'_>, report: &mut Report) {
             .because(&generator.iter, "a data loader: it makes one batch at a time")
             .because(&**element, "each batch is kept");
     }
+}
+
+/// Whether the name is unpacked from something unknown and does not say that it is a loader: `i, data, label = item`.
+fn is_part_of_data(facts: &Facts<'_>, iter: &Expr) -> bool {
+    let Expr::Name(name) = iter else { return false };
+    let name = name.id.as_str();
+    let unpacked = facts.statements().iter().any(|found| match found.node {
+        Stmt::Assign(assign) => match assign.targets.as_slice() {
+            [target @ (Expr::Tuple(_) | Expr::List(_))] => {
+                facts.target_binds(target, name) && !assign.value.is_tuple_expr()
+            }
+            _ => false,
+        },
+        _ => false,
+    });
+    let is_known = facts.binds_of(name).any(|bind| bind.value.kind == Kind::Loader && !bind.value.has(Flags::GUESSED));
+    unpacked && !is_known && !is_loader_name(&name.to_ascii_lowercase())
 }
 
 /// Whether a loop around gives the name its value: `for data in shown(loader): x, y = [part.cuda() for part in data]`.

@@ -1,6 +1,8 @@
 //! `no-grad-called-as-statement`: a context manager that is made and thrown away.
 
-use crate::analysis::events::{At, BlockKind, GradMode};
+use crate::analysis::events::{At, BlockKind, Call, Callee, GradMode};
+use crate::analysis::known;
+use crate::analysis::value::Value;
 use crate::facts::Facts;
 use crate::finding::{Edit, Level, Safety};
 use crate::python::{Expr, Ranged, Stmt};
@@ -153,7 +155,9 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         let Some(statement) = facts.statement(call.at.stmt) else { continue };
         let alone = matches!(statement.node, Stmt::Expr(node) if node.value.range() == call.node.range());
         // Under a `no_grad` of the caller nothing is recorded all the same.
-        let records = call.at.grad == GradMode::On && !facts.is_called_without_gradients(&call.at, false);
+        let records = call.at.grad == GradMode::On
+            && !facts.is_called_without_gradients(&call.at, false)
+            && !is_switched_off_anyway(facts, call);
         if !alone || is_probed(facts, &call.at) || effect_missed(manager) == RECORDED && !records {
             continue;
         }
@@ -180,6 +184,18 @@ fn effect_missed(manager: &str) -> &'static str {
         "torch.autograd.graph.save_on_cpu" => "saved tensors stay on the GPU",
         _ => "everything runs in full precision",
     }
+}
+
+/// Whether every model that runs after it in the same function does so under a `no_grad` that is entered.
+fn is_switched_off_anyway(facts: &Facts<'_>, idle: &Call<'_>) -> bool {
+    let runs = |call: &&Call<'_>| {
+        let after = call.at.function == idle.at.function && call.at.order > idle.at.order;
+        let helper = || call.name.starts_with(|c: char| c.is_ascii_lowercase()) && call.values().any(Value::is_module);
+        let inside = || facts.callee_summary(call).is_some_and(|summary| summary.forwards);
+        after && (call.callee == Callee::Module || inside() || helper() && !known::returns_module(call.name))
+    };
+    let mut runs = facts.calls().iter().filter(runs).peekable();
+    runs.peek().is_some() && runs.all(|call| call.at.grad.is_off())
 }
 
 /// Whether the call is there to see if it raises.

@@ -1,9 +1,9 @@
 //! `one-hot-large`: a huge one-hot tensor where indices would do.
 
-use crate::analysis::events::Call;
+use crate::analysis::events::{BlockKind, Call};
 use crate::facts::Facts;
 use crate::finding::Level;
-use crate::python::{Expr, Ranged, TextRange};
+use crate::python::{Expr, Ranged, Stmt, TextRange};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
 use crate::uses::{is_number, last_name, string_of, uses_in, whole_number};
@@ -130,6 +130,9 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
     }
     for call in facts.calls_to("torch.nn.functional.one_hot") {
         let Some(classes) = call.keyword("num_classes").or_else(|| call.arg(1)) else { continue };
+        if call.arg(0).is_some_and(|index| is_one_index(facts, call, index)) {
+            continue;
+        }
         let text = facts.written(classes);
         if is_many(facts, call, classes) {
             report
@@ -165,6 +168,29 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             .add(call, format!("This one-hot table has a number for every index and each of `{text}` classes"))
             .because(classes, "that many classes");
     }
+}
+
+/// Whether the index is a single one: `torch.tensor(label)` of a number, or of an item that a loop goes over.
+fn is_one_index(facts: &Facts<'_>, call: &Call<'_>, index: &Expr) -> bool {
+    let Some(made) = facts.call_at(index) else { return false };
+    let scalar = |expr: &Expr| match expr {
+        Expr::NumberLiteral(_) => true,
+        Expr::List(list) => list.elts.len() == 1 && !list.elts[0].is_starred_expr(),
+        Expr::Call(inner) => matches!(last_name(&inner.func), Some("int" | "item" | "randint")),
+        // What a loop goes over item by item, numbers as their names say.
+        Expr::Name(name) => facts.loops(&call.at).any(|turns| match turns.node {
+            BlockKind::Loop(_, Stmt::For(node)) => {
+                let word = name.id.as_str();
+                let says_one = ["id", "idx", "index", "label", "i", "j", "c"].iter().any(|end| word == *end)
+                    || ["_id", "_idx", "_index", "_label", "_class"].iter().any(|end| word.ends_with(end));
+                says_one && matches!(&*node.target, Expr::Name(target) if target.id == name.id)
+            }
+            _ => false,
+        }),
+        _ => false,
+    };
+    let tensor = matches!(facts.full_name(made), Some("torch.tensor" | "torch.as_tensor" | "torch.LongTensor"));
+    tensor && made.arg(0).is_some_and(scalar)
 }
 
 /// The last size of `torch.zeros(..., classes).scatter_(dim, index, 1)`.

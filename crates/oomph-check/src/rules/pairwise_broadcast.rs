@@ -141,6 +141,9 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         if !last || is_small(facts, pair) || is_numpy(facts, call) || is_of_few_rows(facts, pair, call) {
             continue;
         }
+        if is_of_few_things(facts, pair, call) {
+            continue;
+        }
         report
             .add(call, "All pairs are subtracted into one N x M x D tensor to get N x M distances")
             .level(if prepares_samples(facts, call) { Level::Info } else { Level::Warning })
@@ -247,6 +250,44 @@ fn is_of_few_rows(facts: &Facts<'_>, pair: &Expr, call: &Call<'_>) -> bool {
             })
         })
     })
+}
+
+/// Whether a side comes from what is few by its nature, or has two coordinates, a few names back: players, agents,
+/// joints, `nodes[index, :2]`.
+fn is_of_few_things(facts: &Facts<'_>, pair: &Expr, call: &Call<'_>) -> bool {
+    const FEW: &[&str] =
+        &["player", "agent", "joint", "keypoint", "landmark", "pedestrian", "robot", "vehicle", ":2]", "0:2]", "xy"];
+    const STEPS: usize = 3;
+    let is_few = |text: &str| {
+        let lower = text.to_ascii_lowercase();
+        FEW.iter().any(|word| lower.contains(word))
+    };
+    let Expr::BinOp(node) = pair else { return false };
+    let mut names: Vec<&str> = [&node.left, &node.right].into_iter().filter_map(|side| root_name(side)).collect();
+    for _ in 0..STEPS {
+        if names.iter().any(|name| is_few(name)) {
+            return true;
+        }
+        let made: Vec<&Expr> = names
+            .iter()
+            .flat_map(|name| facts.binds_of(name))
+            .filter(|bind| bind.at.function == call.at.function)
+            .filter_map(|bind| bind.value_expr)
+            .collect();
+        if made.iter().any(|value| is_few(facts.written(*value))) {
+            return true;
+        }
+        names = made.iter().filter_map(|value| source_of(value)).collect();
+    }
+    false
+}
+
+/// The name a value is computed from: `x` of `x[index]`, `x.float()`, `scale(x)`.
+fn source_of(value: &Expr) -> Option<&str> {
+    match value {
+        Expr::Call(call) if call.func.is_name_expr() => call.arguments.args.first().and_then(root_name),
+        other => root_name(other),
+    }
 }
 
 /// Whether this prepares one sample at a time, on the CPU: a handful of candidates, not a cloud of points.

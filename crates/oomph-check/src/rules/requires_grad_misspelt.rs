@@ -270,7 +270,13 @@ fn misspelt_attribute(facts: &Facts<'_>, report: &mut Report, misspelt: &str, bi
     // A parameter gets gradients anyway.
     let asks_for_more = of_parameter && matches!(bind.value_expr, Some(Expr::BooleanLiteral(literal)) if literal.value);
     let trains = || may_train(facts, &bind.at, &target.value) && !is_frozen_as_well(facts, &bind.at, &target.value);
-    if is_read || on_self || asks_for_more || !(literal || of_parameter) || !trains() {
+    if is_read
+        || on_self
+        || asks_for_more
+        || !(literal || of_parameter)
+        || is_put_back(facts, bind, target)
+        || !trains()
+    {
         return;
     }
     // Data needs no gradients anyway: a slip of the pen, but nothing is lost.
@@ -300,6 +306,19 @@ fn misspelt_attribute(facts: &Facts<'_>, report: &mut Report, misspelt: &str, bi
         let call = format!("requires_grad_({})", facts.written(value));
         finding.unsafe_fix("Call `requires_grad_`", vec![Edit::replace(whole, call)]);
     }
+}
+
+/// Whether the same block sets the same thing again to the opposite: it was meant for the lines between, such as a clamp
+/// of the weights.
+fn is_put_back(facts: &Facts<'_>, bind: &Bind<'_>, target: &ExprAttribute) -> bool {
+    let text = facts.written(target);
+    facts.binds_of(bind.name).any(|other| {
+        let opposite = match (bind.value_expr, other.value_expr) {
+            (Some(Expr::BooleanLiteral(first)), Some(Expr::BooleanLiteral(second))) => first.value != second.value,
+            _ => false,
+        };
+        opposite && other.at.block == bind.at.block && facts.written(other.target) == text
+    })
 }
 
 /// `setattr(p, "require_grad", False)`: the same slip in a string.
@@ -414,6 +433,9 @@ fn may_train(facts: &Facts<'_>, at: &At, owner: &Expr) -> bool {
     if calls().filter(passes).any(|call| call.at.grad.is_off()) || runs_only_unrecorded(facts, calls(), text) {
         return false;
     }
+    if class.is_some() && is_only_read_unrecorded(facts, at, text) {
+        return false;
+    }
     // An attribute that no method but the one that makes it reads is never run.
     let name = text.strip_prefix("self.").and_then(|rest| rest.split(['.', '[', '(']).next());
     let (Some(class), Some(name)) = (class, name) else { return true };
@@ -424,6 +446,21 @@ fn may_train(facts: &Facts<'_>, at: &At, owner: &Expr) -> bool {
         own && at.function != Some(index as u32) && reads_attribute(&function.node.body, name)
     });
     !has_forward || read
+}
+
+/// Whether the other methods only hand it, or its weights, to calls under `no_grad`: `F.conv2d(x, self.sobel.weight)`.
+fn is_only_read_unrecorded(facts: &Facts<'_>, at: &At, module: &str) -> bool {
+    let class = facts.class_around(at);
+    let takes = |call: &&Call<'_>| {
+        let outside = call.at.function != at.function && facts.class_around(&call.at) == class;
+        let names_it = |arg: &Expr| {
+            let rest = facts.written(arg).strip_prefix(module);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
+        outside && (call.node.arguments.args.iter().any(names_it) || names_it(&call.node.func))
+    };
+    let mut calls = facts.calls().iter().filter(takes).peekable();
+    calls.peek().is_some() && calls.all(|call| call.at.grad.is_off())
 }
 
 /// Whether all that a module is used for is done by methods of it under `no_grad`: `model.generate(x)`.

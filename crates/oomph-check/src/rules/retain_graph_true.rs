@@ -1,6 +1,6 @@
 //! `retain-graph-true`: a graph kept after the last backward pass over it.
 
-use crate::analysis::events::{BlockKind, Call, LoopKind, Root, StoreKind};
+use crate::analysis::events::{At, BlockKind, Call, Callee, LoopKind, Root, Store, StoreKind};
 use crate::analysis::value::{BlockId, Kind, Value};
 use crate::facts::{Effect, Facts, FunctionKind, Loop, Turn};
 use crate::finding::{Edit, Level, Safety};
@@ -165,11 +165,22 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         if others.any(|other| other.at.order > call.at.order || !facts.is_inside(other.at.block, turn.block)) {
             continue;
         }
+        // What only names of a function hold is gone when it returns.
+        let dies = hooked.is_none() && facts.loops(&call.at).next().is_none() && !outlasts_function(facts, call);
+        let steps = facts.effects_of(Effect::Step, call.at.function).any(|step| step.at.order > call.at.order);
+        let until = match (dies, steps) {
+            (false, _) => "into the next forward pass",
+            (true, true) => "through the step, until the function returns",
+            (true, false) => "until the function returns",
+        };
         report
             .add(
                 call,
-                "`retain_graph=True` on the last backward pass over this graph: its activations stay alive into the next forward pass",
+                format!(
+                    "`retain_graph=True` on the last backward pass over this graph: its activations stay alive {until}"
+                ),
             )
+            .level(if dies && !steps { Level::Info } else { Level::Warning })
             .because(&forward, "the graph is made here, anew on every turn")
             .because(flag, "no later backward pass goes over it")
             .because_if(hooked, "the hook keeps this output until the next pass, and the graph before it")
@@ -190,6 +201,20 @@ fn turn<'a>(facts: &Facts<'a>, call: &Call<'a>) -> Option<Turn> {
         Some(turns) => (facts.is_per_batch(&turns) || is_over_segments(facts, call, &turns)).then(|| turns.turn()),
         None => facts.is_training_step(&call.at).then(|| facts.turn(&call.at)).flatten(),
     }
+}
+
+/// Whether the graph is still there at a later forward pass: one of the same function, or because the object keeps what
+/// hangs on it. What only names of the function hold is gone when it returns.
+fn outlasts_function(facts: &Facts<'_>, backward: &Call<'_>) -> bool {
+    let sources = facts.backward_sources(backward);
+    let is_after = |at: &At| at.function == backward.at.function && at.order > backward.at.order;
+    let runs = |call: &Call<'_>| call.callee == Callee::Module && !call.at.grad.is_off() && is_after(&call.at);
+    let keeps = |store: &Store<'_>| {
+        let lasting = matches!(store.root, Root::SelfAttribute(_) | Root::Outer(_));
+        let held = store.value.holds_graph() && store.value.sources.overlap(sources);
+        store.at.function == backward.at.function && lasting && held
+    };
+    backward.at.function.is_none() || facts.calls().iter().any(runs) || facts.stores().iter().any(keeps)
 }
 
 /// Whether a loop takes one part after the other of something long through a model, and goes back over each: the turns

@@ -9,6 +9,7 @@ use crate::python::ast::visitor::source_order::{SourceOrderVisitor, walk_body, w
 use crate::python::{Expr, Ranged, Stmt};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::rules::last_micro_batches_not_stepped::{setting_name, steps_always};
 
 pub(super) static RULE: Rule = Rule {
     name: "zero-grad-inside-accumulation",
@@ -129,7 +130,8 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         let Some(backward) = backward_of_turn(facts, zero, &turn) else { continue };
         report
             .add(zero, "Gradients are cleared on every micro-batch: what was accumulated is lost before the step")
-            .because(&every, "the optimizer steps only when this holds")
+            .level(if steps_always(facts, every) { Level::Info } else { RULE.level })
+            .because(every, "the optimizer steps only when this holds")
             .because(step, "the step")
             .because(backward, "gradients are added up here on every micro-batch");
     }
@@ -165,10 +167,19 @@ fn report_micro_loop(facts: &Facts<'_>, zero: &Call<'_>, report: &mut Report) ->
     }
     report
         .add(zero, "Gradients are cleared on every micro-batch: only the last one reaches the step")
+        .level(if turns_once(facts, &micro) { Level::Info } else { RULE.level })
         .because(&micro.head(), "this loop adds up the gradients of one step")
         .because(backward, "gradients are added up here on every micro-batch")
         .because(step, "the step comes once, after them");
     true
+}
+
+/// Whether the loop counts to a setting that is one unless told otherwise.
+fn turns_once(facts: &Facts<'_>, micro: &Loop<'_>) -> bool {
+    let BlockKind::Loop(_, Stmt::For(node)) = micro.node else { return false };
+    let Expr::Call(range) = &*node.iter else { return false };
+    let times = range.arguments.args.last().and_then(setting_name);
+    counts_up(micro) && times.is_some_and(|name| facts.is_set_to(name, 1))
 }
 
 /// Whether something in the loop is called to take the gradients: `store_grad(model)`, a function that reads `.grad`.
@@ -276,9 +287,9 @@ fn is_threshold(facts: &Facts<'_>, test: &Expr, outer: BlockId) -> bool {
 }
 
 /// The `if` that counts turns around a call, inside a loop.
-fn modulo_around(facts: &Facts<'_>, call: &Call<'_>, outer: BlockId) -> Option<crate::python::TextRange> {
-    let counted = |block: &Block<'_>| match block.kind {
-        BlockKind::If(Some(test)) if is_count(facts, test) || is_threshold(facts, test, outer) => Some(test.range()),
+fn modulo_around<'a>(facts: &Facts<'a>, call: &Call<'a>, outer: BlockId) -> Option<&'a Expr> {
+    let counted = |block: &Block<'a>| match block.kind {
+        BlockKind::If(Some(test)) if is_count(facts, test) || is_threshold(facts, test, outer) => Some(test),
         _ => None,
     };
     let mut inside = facts.blocks_around(&call.at).take_while(|(id, _)| *id != outer);

@@ -103,3 +103,22 @@ class Trainer:
 
     def show(self, x):
         return self.generator_test(x)
+# ---
+import argparse
+import os
+
+import torch
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--gpu_list", type=str, default="0,1")
+args = parser.parse_args()
+os.environ["CUDA_VISIBLE_DEVICES"] = args.gpu_list
+
+
+def fit(net, loader, optimizer):
+    net = torch.nn.DataParallel(net)  # <-
+    net.train()
+    for x, y in loader:
+        optimizer.zero_grad()
+        net(x).sum().backward()
+        optimizer.step()

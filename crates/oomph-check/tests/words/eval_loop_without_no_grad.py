@@ -152,3 +152,35 @@ def test(net, loader):
         print(net(x.cuda()).argmax(1))
 def explain(net, x):
     return SmoothGradCAMpp(net)(0, net(x))
+# ---
+import torch
+from lightly.models.utils import deactivate_requires_grad
+
+
+def features(build, loader, device):
+    model = build()
+    teacher = build()
+    deactivate_requires_grad(teacher)
+    freeze_bn(model)
+    model.eval()
+    total = 0
+    for x, y in loader:  # <-
+        total += (model(x.to(device)).argmax(1) == y).sum().item()
+    return total
+# ---
+import torch
+from torch import nn
+
+
+def freeze(model):
+    for name, param in model.named_parameters():
+        if "stem" in name:
+            param.requires_grad = False
+
+
+def evaluate(loader):
+    model = nn.Linear(8, 8)
+    freeze(model)
+    model.eval()
+    for x, y in loader:  # <-
+        print(model(x).argmax(1))

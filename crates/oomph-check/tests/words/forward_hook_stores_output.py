@@ -77,3 +77,18 @@ def main(net, loader):
     for x, _ in loader:
         net(x.cuda())
     return watch
+# ---
+import torch
+
+
+def embeddings(model, loader):
+    kept = []
+
+    def keep(module, args, output):
+        output = output.detach()
+        kept.append(output)  # <-
+
+    model.fc1.register_forward_hook(keep)
+    with torch.no_grad():
+        for x, y in loader:
+            print(model(x.float()).argmax(1))

@@ -24,3 +24,18 @@ with torch.no_grad():
     x = model.generate(3)
 x.requires_grad_()
 energy(x).backward()
+# ---
+import torch
+from torch import nn
+
+
+class Sharpened(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.filter = nn.Conv2d(1, 1, 3, bias=False)
+        self.filter.requires_grad = False  # <-
+
+    def forward(self, x):
+        with torch.no_grad():
+            edges = nn.functional.conv2d(x, self.filter.weight)
+        return nn.functional.conv2d(x * edges, self.filter.weight)

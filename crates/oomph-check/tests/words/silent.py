@@ -883,3 +883,228 @@ def train(model, loader, optimizer, criterion, device):
         scaler.scale(loss).backward()
         scaler.step(optimizer)
         scaler.update()
+# ---
+import torch
+from lightly.models.utils import deactivate_requires_grad
+
+
+def features(build, loader, device):
+    model = build()
+    model.to(device)
+    deactivate_requires_grad(model)
+    backbone = model.backbone
+    backbone.eval()
+    kept = []
+    for x, _ in loader:
+        kept.append(backbone(x.to(device)))
+    return torch.cat(kept)
+# ---
+import torch
+from torch import nn
+
+
+def set_requires_grad(nets, requires_grad=False):
+    for net in nets:
+        for param in net.parameters():
+            param.requires_grad = requires_grad
+
+
+def evaluate(loader):
+    model = nn.Linear(8, 8)
+    set_requires_grad([model], False)
+    model.eval()
+    total = 0
+    for x, y in loader:
+        total += nn.functional.cross_entropy(model(x), y)
+    return total
+
+
+class Judge:
+    def __init__(self, net):
+        self.net = net
+        freeze_params(self.net)
+
+    def evaluate(self, loader):
+        self.net.eval()
+        for x, y in loader:
+            print(self.net(x.cuda()).argmax(1))
+# ---
+import torch
+
+
+class Task:
+    def step(self, train, x, y):
+        out = self.model(x.cuda())
+        if train:
+            loss = self.criterion(out, y)
+            loss.backward()
+            return float(loss.item()) / len(y)
+        else:
+            return out
+
+    def train(self, loader):
+        losses = []
+        for x, y in loader:
+            self.optimizer.zero_grad()
+            loss = self.step(True, x, y)
+            losses.append(loss)
+            self.optimizer.step()
+        print(sum(losses))
+# ---
+import torch
+from torch import nn
+
+
+class Translator(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(8, 8)
+
+    def forward(self, x, y):
+        self.zero_grad()
+        return nn.functional.cross_entropy(self.layer(x), y)
+
+
+model = Translator()
+optimizer = torch.optim.Adam(model.parameters())
+for epoch in range(3):
+    for x, y in loader:
+        loss = model(x, y)
+        loss.backward()
+        optimizer.step()
+# ---
+import torch
+from torch import nn
+
+
+class Clipped(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.filter = nn.Conv2d(1, 1, 3, bias=False)
+        self.conv = nn.Conv2d(1, 1, 3)
+        self.filter.requires_grad = False
+
+    def forward(self, x):
+        with torch.no_grad():
+            edges = nn.functional.conv2d(x, self.filter.weight)
+        return self.conv(x) * edges
+
+
+def clip(net, threshold):
+    for layer in net.main:
+        layer.weight.requires_grad_ = False
+        layer.weight.data.clamp_(-threshold, threshold)
+        layer.weight.requires_grad_ = True
+# ---
+import torch
+
+
+def run(model, loader, device):
+    torch.no_grad()
+    model.to(device)
+    model.eval()
+    with torch.no_grad():
+        for x in loader:
+            print(model(x.to(device)).argmax(1))
+# ---
+import torch
+import torch.nn.functional as F
+
+
+def sample(model, class_ids):
+    classes = 10000
+    for class_id in class_ids:
+        hot = F.one_hot(torch.tensor(class_id), num_classes=classes)
+        print(model.sample(hot))
+# ---
+import torch
+
+
+def edges(nodes, source, target, scale):
+    source_at = nodes[source, :2]
+    target_at = nodes[target, :2]
+    a = scale(source_at)
+    b = scale(target_at)
+    return (a.unsqueeze(1) - b.unsqueeze(0)).norm(dim=-1)
+# ---
+import torch
+
+
+def inside(charts, marginal):
+    return torch.autograd.grad(charts.sum(), [charts])[0]
+
+
+if __name__ == "__main__":
+    torch.autograd.set_detect_anomaly(True)
+    charts = torch.randn(2, 8, requires_grad=True)
+    print(inside(charts, True))
+# ---
+import argparse
+import os
+
+import torch
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--gpu_list", type=str, default="0")
+args = parser.parse_args()
+gpu_list = args.gpu_list
+os.environ["CUDA_VISIBLE_DEVICES"] = gpu_list
+
+
+def fit(net, loader, optimizer):
+    net = torch.nn.DataParallel(net)
+    net.train()
+    for x, y in loader:
+        optimizer.zero_grad()
+        net(x).sum().backward()
+        optimizer.step()
+# ---
+import copy
+
+import torch
+
+
+class Averaged:
+    def fit(self, loader):
+        self.net.to("cuda")
+        for epoch in range(9):
+            self.train_epoch(loader)
+            if self.dataset == "tiny":
+                self.ema_model = copy.deepcopy(self.net)
+
+    def train_epoch(self, loader):
+        for x, y in loader:
+            self.optimizer.zero_grad()
+            self.criterion(self.net(x), y).backward()
+            self.optimizer.step()
+
+    def predict(self, loader):
+        self.ema_model.eval()
+        with torch.no_grad():
+            return [self.ema_model(x).argmax(1).cpu() for x in loader]
+# ---
+import numpy as np
+import torch
+
+
+def embeddings(model, loader):
+    kept = []
+
+    def keep(module, args, output):
+        output = output.detach().numpy()
+        kept.append(output)
+
+    model.fc1.register_forward_hook(keep)
+    with torch.no_grad():
+        for x, y in loader:
+            model(x.float())
+    return np.concatenate(kept, axis=0)
+# ---
+import numpy as np
+import torch
+
+
+def judge_video(item):
+    number, name, data, label = item
+    features = [x for x in data]
+    return np.argmax(np.mean(features, axis=0)) == label

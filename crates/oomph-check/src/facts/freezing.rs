@@ -1,0 +1,69 @@
+//! Models that were taken out of training: their forward passes record nothing.
+
+use super::Facts;
+use crate::analysis::events::{Call, Callee};
+use crate::analysis::freezing;
+use crate::analysis::value::Flags;
+use crate::python::Expr;
+use crate::python::root_name;
+
+impl<'a> Facts<'a> {
+    /// Whether a function's parameter is called what the file calls a module that is always made frozen.
+    #[must_use]
+    pub fn is_parameter_for_frozen(&self, forward: &Call<'a>) -> bool {
+        let (Some(root), Some(function)) = (root_name(&forward.node.func), self.function(&forward.at)) else {
+            return false;
+        };
+        let parameter = function.node.parameters.iter().any(|parameter| parameter.name().as_str() == root);
+        let mut made = self.binds_of(root).filter(|bind| bind.value.is_module()).peekable();
+        parameter && made.peek().is_some() && made.all(|bind| bind.value.has(Flags::FROZEN))
+    }
+
+    /// Whether the file hands a module, or what it was taken from, to a helper that freezes it: `freeze(model)`, then
+    /// `backbone = model.backbone`. Helpers in view are followed, others go by their name.
+    #[must_use]
+    pub fn is_frozen_by_helper(&self, forward: &Call<'a>) -> bool {
+        if self.freezers.is_empty() {
+            return false;
+        }
+        let run = self.holder_of(&forward.node.func);
+        let taken_from = |bind: &crate::analysis::events::Bind<'a>| {
+            let own = bind.at.function == forward.at.function || bind.at.function.is_none();
+            let from = bind.value_expr.filter(|value| own && !value.is_call_expr());
+            from.map_or("", |value| self.holder_of(value))
+        };
+        let sources: Vec<&str> = self.binds_of(run).map(taken_from).collect();
+        let is_it = |expr: &Expr| {
+            let given = self.holder_of(expr);
+            !matches!(given, "" | "self") && (given == run || sources.contains(&given))
+        };
+        self.freezers.iter().map(|index| &self.log.calls[*index as usize]).any(|call| {
+            let same_class = !run.starts_with("self.") || self.class_around(&call.at) == self.class_around(&forward.at);
+            let on_it = || call.receiver_expr().is_some_and(is_it);
+            same_class && (freezing::handed_over(call.node).any(is_it) || on_it())
+        })
+    }
+
+    /// Whether a call takes all of what it is given out of training.
+    pub(super) fn is_freezer(&self, call: &Call<'a>) -> bool {
+        let by_name = freezing::switches_training(call.name, call.node) == Some(true);
+        by_name
+            && match call.callee {
+                Callee::Project(id) => {
+                    let function = self.function_def(id).node;
+                    call.receiver.is_some() || freezing::freezes_given(function)
+                }
+                _ => true,
+            }
+    }
+
+    /// What holds a module, as written: `model` of `model.backbone.encode`, `self.net` of `self.net.head`.
+    fn holder_of(&self, expr: &Expr) -> &str {
+        let text = self.written(expr);
+        let ends = |rest: &str| rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len());
+        match text.strip_prefix("self.") {
+            Some(rest) => &text[.."self.".len() + ends(rest)],
+            None => &text[..ends(text)],
+        }
+    }
+}
