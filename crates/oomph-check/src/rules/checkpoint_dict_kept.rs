@@ -512,7 +512,9 @@ fn trains_after<'f, 'a>(facts: &'f Facts<'a>, call: &Call<'a>, into: Option<&'a 
             facts.tables().files_above(facts.file_index()).into_iter().any(|file| file != facts.file_index());
         let is_called = |step: &&Call<'a>| {
             let name = facts.function_name(&step.at);
-            imported || facts.class_at(&step.at).is_some() || facts.calls_named(name).next().is_some()
+            imported
+                || facts.class_at(&step.at).is_some()
+                || facts.calls_named(name).any(|call| call.node.func.is_name_expr())
         };
         facts.effects(Effect::Backward).filter(|_| own && trains && !called_here).filter(is_called).find(repeats)
     };
