@@ -277,7 +277,7 @@ fn repeated_forward(facts: &Facts<'_>, registered: &Call<'_>, within: Option<u32
     let repeated: Vec<&Call<'_>> =
         calls.filter(|call| facts.batch_loop(&call.at).is_some() || goes_on(facts, call, registered)).collect();
     let own = repeated.iter().find(|call| is_hooked(facts, call, registered));
-    own.or(repeated.first()).map(|call| call.range())
+    own.or(repeated.first()).map(Ranged::range)
 }
 
 /// Whether a loop over many things runs the same model on every turn: `for path in paths: net(read(path))`.

@@ -181,7 +181,7 @@ fn is_one_index(facts: &Facts<'_>, call: &Call<'_>, index: &Expr) -> bool {
         Expr::Name(name) => facts.loops(&call.at).any(|turns| match turns.node {
             BlockKind::Loop(_, Stmt::For(node)) => {
                 let word = name.id.as_str();
-                let says_one = ["id", "idx", "index", "label", "i", "j", "c"].iter().any(|end| word == *end)
+                let says_one = ["id", "idx", "index", "label", "i", "j", "c"].contains(&word)
                     || ["_id", "_idx", "_index", "_label", "_class"].iter().any(|end| word.ends_with(end));
                 says_one && matches!(&*node.target, Expr::Name(target) if target.id == name.id)
             }

@@ -160,7 +160,9 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         let others = facts.effects_of(Effect::Backward, call.at.function).filter(|other| other.range() != call.range());
         let mut others = others.filter(|other| {
             let theirs = facts.backward_sources(other);
-            theirs.is_empty() || theirs.overlap(sources)
+            // Data that both were given is no graph.
+            let given = || theirs.parameters().any(|index| !is_data(facts, call, index));
+            theirs.is_empty() || theirs.sites().overlap(sources) || theirs.overlap(sources) && given()
         });
         if others.any(|other| other.at.order > call.at.order || !facts.is_inside(other.at.block, turn.block)) {
             continue;
@@ -295,6 +297,18 @@ fn is_data(facts: &Facts<'_>, call: &Call<'_>, index: usize) -> bool {
     let mut moves = facts.calls_named("cuda").chain(facts.calls_named("to"));
     moves.any(|moved| moved.at.function == call.at.function && moved.receiver_expr().and_then(root_name) == Some(name))
         || is_data_name(name)
+        || is_moved_by_callers(facts, call, index)
+}
+
+/// Whether every caller in view moves what it gives to a device as it does so: `self.step(mel.cuda(), wave.cuda())`.
+fn is_moved_by_callers(facts: &Facts<'_>, call: &Call<'_>, index: usize) -> bool {
+    let bound = usize::from(facts.function(&call.at).is_some_and(|function| function.class.is_some()));
+    let moves = |caller: &Call<'_>| {
+        let given = index.checked_sub(bound).and_then(|index| caller.arg(index)).and_then(|given| facts.call_at(given));
+        given.is_some_and(|moved| matches!(moved.name, "cuda" | "to") && !moved.result.holds_graph())
+    };
+    let mut callers = facts.callers_of(&call.at).peekable();
+    callers.peek().is_some() && callers.all(moves)
 }
 
 /// Whether a parameter is data by its name: what a step is given to learn from.

@@ -82,3 +82,26 @@ class Agent:
         self.opt.zero_grad()
         loss.backward(retain_graph=True)  # <-
         self.opt.step()
+# ---
+import torch
+from parts import Critic, Voice
+class Train:
+    def __init__(self):
+        self.voice, self.critic = Voice().cuda(), Critic().cuda()
+        self.first = torch.optim.Adam(self.critic.parameters())
+        self.second = torch.optim.Adam(self.voice.parameters())
+    def judge(self, real, fake):
+        return self.critic(fake).mean() - self.critic(real).mean()
+    def learn(self, mel, wave):
+        fake = self.voice(mel)
+        self.first.zero_grad()
+        loss = self.judge(wave, fake)
+        loss.backward(retain_graph=True)  # <-
+        self.first.step()
+        self.second.zero_grad()
+        other = -self.critic(self.voice(mel)).mean()
+        other.backward()
+        self.second.step()
+    def run(self, loader):
+        for mel, wave in loader:
+            self.learn(mel.cuda(), wave.cuda())

@@ -1108,3 +1108,21 @@ def judge_video(item):
     number, name, data, label = item
     features = [x for x in data]
     return np.argmax(np.mean(features, axis=0)) == label
+# ---
+import torch
+from parts import Critic, Voice
+class Train:
+    def __init__(self):
+        self.voice, self.critic = Voice().cuda(), Critic().cuda()
+        self.both = torch.optim.Adam([*self.voice.parameters(), *self.critic.parameters()])
+    def learn(self, mel, wave):
+        self.both.zero_grad()
+        fake = self.voice(mel)
+        loss = (fake - wave).abs().mean()
+        loss.backward(retain_graph=True)
+        other = -self.critic(fake).mean()
+        other.backward()
+        self.both.step()
+    def run(self, loader):
+        for mel, wave in loader:
+            self.learn(mel.cuda(), wave.cuda())
