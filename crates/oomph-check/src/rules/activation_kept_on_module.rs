@@ -5,7 +5,7 @@ use crate::analysis::value::{ClassId, Flags};
 use crate::facts::{Facts, FunctionKind};
 use crate::finding::{Level, Safety};
 use crate::python::ast::visitor::source_order::{SourceOrderVisitor, walk_body, walk_expr};
-use crate::python::{Expr, Ranged, TextRange, TextSize};
+use crate::python::{Expr, Ranged, Stmt, TextRange, TextSize};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
 
@@ -242,6 +242,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         }
         report
             .add(store, format!("`self.{name}` keeps an activation with its graph until the next forward pass, and nothing else reads it"))
+            .level(if is_mask_beside(facts, store) { Level::Info } else { RULE.level })
             .because_if(facts.forward_pass(&store.value, &store.at), "this makes the graph it hangs on")
             .because(store.target, format!("the project reads `{name}` nowhere outside this `forward`"))
             .unsafe_fix("Detach what is kept", detached(facts, store));
@@ -255,6 +256,22 @@ fn is_fed_detached(facts: &Facts<'_>, store: &Store<'_>) -> bool {
         let mut inputs = call.values().peekable();
         inputs.peek().is_some() && inputs.all(|input| input.has(Flags::DETACHED))
     })
+}
+
+/// Whether it is a mask that a module returned beside its output: most compute theirs without a graph.
+fn is_mask_beside(facts: &Facts<'_>, store: &Store<'_>) -> bool {
+    let Expr::Name(name) = store.value_expr else { return false };
+    let name = name.id.as_str();
+    let beside = |stmt: &Stmt| match stmt {
+        Stmt::Assign(assign) => assign.targets.iter().any(|target| match target {
+            Expr::Tuple(parts) => parts.elts.iter().skip(1).any(|part| facts.target_binds(part, name)),
+            _ => false,
+        }),
+        _ => false,
+    };
+    let around = facts.function(&store.at).map(|function| function.node.range());
+    let own = |stmt: &Stmt| around.is_some_and(|around| around.contains_range(stmt.range()));
+    name.contains("mask") && facts.statements().iter().any(|found| own(found.node) && beside(found.node))
 }
 
 /// Whether another attribute that is read, or given out, keeps the same graph: this one adds nothing to it.
