@@ -484,7 +484,13 @@ fn is_single_unless_told(facts: &Facts<'_>, call: &Call<'_>) -> bool {
         let one = |default: &Expr| one(default) || whole_number(default).is_some();
         option_shown(value).is_some_and(|name| facts.defaults_of(name).any(one))
     };
-    name.is_some_and(|name| facts.defaults_of(name).any(one)) || shown.peek().is_some() && shown.all(shows_one)
+    // `if n_gpu > 1:` asks first, so that the line runs with several.
+    let asks = facts.blocks_around(&call.at).any(|(_, block)| match block.kind {
+        BlockKind::If(Some(test)) => counts_devices(facts, test, CmpOp::Gt),
+        _ => false,
+    });
+    let pinned = !asks && shown.peek().is_some() && shown.all(shows_one);
+    name.is_some_and(|name| facts.defaults_of(name).any(one)) || pinned
 }
 
 /// The option that names the cards: `gpu` of `args.gpu`, `str(args.gpu)`.

@@ -122,3 +122,23 @@ def fit(net, loader, optimizer):
         optimizer.zero_grad()
         net(x).sum().backward()
         optimizer.step()
+# ---
+import argparse
+import os
+
+import torch
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--gpu", default="0")
+args = parser.parse_args()
+os.environ["CUDA_VISIBLE_DEVICES"] = args.gpu
+
+
+def fit(net, loader, optimizer, n_gpus):
+    if n_gpus > 1:
+        net = torch.nn.DataParallel(net)  # <-
+    net.train()
+    for x, y in loader:
+        optimizer.zero_grad()
+        net(x).sum().backward()
+        optimizer.step()
