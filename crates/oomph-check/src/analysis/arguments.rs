@@ -1,7 +1,8 @@
 //! Which argument of a call goes to which parameter.
 
-use super::calls::Given;
-use super::value::{FunctionId, Value};
+use super::exprs::mixed;
+use super::given::Given;
+use super::value::{FunctionId, Kind, Value};
 use super::walk::Walker;
 use crate::python::Expr;
 
@@ -19,23 +20,34 @@ impl<'a> Walker<'a, '_> {
         let parameters = &function.node.parameters;
         let positional = parameters.posonlyargs.iter().chain(&parameters.args).chain(&parameters.kwonlyargs);
         let names: Vec<&str> = positional.map(|parameter| parameter.parameter.name.as_str()).collect();
-        let mut arguments = vec![None; names.len()];
-        let mut next = 0;
+        let stars = if parameters.kwarg.is_some() { 2 } else { usize::from(parameters.vararg.is_some()) };
+        let mut arguments = vec![None; names.len() + stars];
+        let (mut next, positional) = (0, parameters.posonlyargs.len() + parameters.args.len());
+        let (mut more, mut keyed): (Vec<&Value>, Vec<&Value>) = (Vec::new(), Vec::new());
         if let (Some(receiver), true, Some(first)) = (receiver, function.is_bound(), arguments.first_mut()) {
             *first = Some(receiver.clone());
             next = 1;
         }
         for value in &given.args {
-            if let Some(slot) = arguments.get_mut(next) {
-                *slot = Some(value.clone());
+            if next < positional {
+                arguments[next] = Some(value.clone());
+            } else {
+                more.push(value);
             }
             next += 1;
         }
         for (keyword, value) in given.node.arguments.keywords.iter().zip(&given.keywords) {
             let Some(name) = &keyword.arg else { continue };
-            if let Some(index) = names.iter().position(|known| *known == name.as_str()) {
-                arguments[index] = Some(value.clone());
+            match names.iter().position(|known| *known == name.as_str()) {
+                Some(index) => arguments[index] = Some(value.clone()),
+                None => keyed.push(value),
             }
+        }
+        if parameters.vararg.is_some() {
+            arguments[names.len()] = together(Kind::List, &more);
+        }
+        if parameters.kwarg.is_some() {
+            arguments[names.len() + 1] = together(Kind::Dict, &keyed);
         }
         arguments
     }
@@ -49,6 +61,18 @@ impl<'a> Walker<'a, '_> {
         }
         let parameters = &function.node.parameters;
         let mut all = parameters.posonlyargs.iter().chain(&parameters.args).chain(&parameters.kwonlyargs);
+        if parameter >= function.named_parameters() {
+            let keywords = given.node.arguments.keywords.iter().map(|keyword| &keyword.value).zip(&given.keywords);
+            let mut all = given.node.arguments.args.iter().zip(&given.args).chain(keywords);
+            return all.find(|(_, value)| value.holds_graph()).map(|(expr, _)| expr);
+        }
         given.keyword(all.nth(parameter)?.parameter.name.as_str()).map(|(expr, _)| expr)
     }
+}
+
+/// What `*args` or `**kwargs` hold: of several things the one that matters, a tensor with a graph.
+fn together(kind: Kind, values: &[&Value]) -> Option<Value> {
+    let graph = values.iter().find(|value| value.keeps_graph()).map(|value| (*value).clone());
+    let all = || values.iter().map(|value| (*value).clone()).reduce(|a, b| mixed(&a, &b));
+    Some(Value::holder(kind, graph.or_else(all)?))
 }

@@ -120,3 +120,19 @@ impl<'a> SourceOrderVisitor<'a> for Moves<'_> {
         }
     }
 }
+
+/// Whether a loop takes a step in an environment on every turn: `obs, reward, done, info = env.step(action)`.
+pub(super) fn is_played(turns: &Stmt) -> bool {
+    let body = match turns {
+        Stmt::For(node) => &node.body,
+        Stmt::While(node) => &node.body,
+        _ => return false,
+    };
+    body.iter().any(|statement| {
+        let Stmt::Assign(assign) = statement else { return false };
+        let [Expr::Tuple(answer)] = &assign.targets[..] else { return false };
+        let Expr::Call(call) = &*assign.value else { return false };
+        let steps = matches!(&*call.func, Expr::Attribute(method) if method.attr.as_str() == "step");
+        steps && matches!(answer.elts.len(), 4 | 5)
+    })
+}

@@ -1,16 +1,17 @@
 //! Binding of names, attributes and items; what loops go over.
 
-use super::calls::Given;
 use super::env::Slot;
 use super::events::{Bind, Callee, LoopKind, Root, StoreKind};
 use super::exprs::mixed;
 use super::freezing;
+use super::given::Given;
 use super::guesses;
 use super::tables::Kept;
 use super::value::{Device, Flags, Graph, Kind, Value};
 use super::walk::{Walker, is_name};
 use crate::python::ast::StmtFor;
 use crate::python::{Expr, Ranged, Stmt, TextRange};
+use crate::uses::{last_name, string_of};
 
 impl<'a> Walker<'a, '_> {
     /// Binds a target to a value and notes what that keeps.
@@ -19,6 +20,7 @@ impl<'a> Walker<'a, '_> {
             Expr::Name(node) => {
                 let name = node.id.as_str();
                 if let (Some(expr), true) = (expr, self.f.globals.contains(name)) {
+                    self.note_global(name, "", &value);
                     let holder = self.quietly(|walker| walker.eval(target));
                     self.store(StoreKind::Global, target, &holder, &value, expr, range);
                 } else if let Some(expr) = expr.filter(|expr| value.is_tensor() && mentions(expr, name)) {
@@ -45,6 +47,7 @@ impl<'a> Walker<'a, '_> {
                     self.store(kind, target, &holder, &value, expr, range);
                 }
                 let value = self.guessed(name, value);
+                self.note_outside(&base, &node.value, name, &value);
                 self.note_bind(name, target, &value, expr, Some(base));
                 if let Some(slot) = self.slot_of(&node.value) {
                     let slot = self.f.env.attribute(slot, name);
@@ -54,6 +57,9 @@ impl<'a> Walker<'a, '_> {
             Expr::Subscript(node) => {
                 let holder = self.eval(&node.value);
                 self.eval(&node.slice);
+                if let (Root::Outer(name), Some(key)) = (self.root(&node.value), string_of(&node.slice)) {
+                    self.note_global(name, key, &value);
+                }
                 if let Some(expr) = expr.filter(|expr| self.sums_onto(expr, target)) {
                     let sum = self.quietly(|walker| walker.eval(target));
                     self.store(StoreKind::Rebind, target, &sum, &value, expr, range);
@@ -72,6 +78,31 @@ impl<'a> Walker<'a, '_> {
             }
             _ => {}
         }
+    }
+
+    /// Notes an attribute of another object that gets a tensor with a graph: `state.loss = loss`.
+    fn note_outside(&mut self, base: &Value, owner: &Expr, name: &'a str, value: &Value) {
+        let Kind::Instance(class) = base.kind else { return };
+        let own = self.f.self_name.is_some_and(|own| is_name(owner, own));
+        if !own && !self.dry && value.keeps_graph() {
+            let value = self.handed_on(value);
+            self.learnt.outside.push((class, name, value));
+        }
+    }
+
+    /// Notes a module that a function leaves in a global, or in a global dict under a key.
+    fn note_global(&mut self, name: &'a str, key: &'a str, value: &Value) {
+        if self.f.function.is_some() && !self.dry && value.is_module() {
+            let value = value.as_argument();
+            let known = self.learnt.global_modules.get(&(name, key));
+            let joined = known.map_or_else(|| value.clone(), |old| old.join(&value));
+            self.learnt.global_modules.insert((name, key), joined);
+        }
+    }
+
+    /// The module that a function of this file leaves in a global, or in a global dict under a key.
+    pub(super) fn global_module(&self, name: &str, key: &str) -> Option<Value> {
+        self.tables.learnt[self.file as usize].global_modules.get(&(name, key)).cloned()
     }
 
     /// `self.total = self.total + v`: a sum with the target itself in it.
@@ -206,12 +237,18 @@ impl<'a> Walker<'a, '_> {
         if sums && self.f.summary.keeps.iter().any(anew) {
             return;
         }
+        let overwrites = matches!(kind, StoreKind::Item | StoreKind::Extend);
         let kind = match kind {
             StoreKind::AugAssign | StoreKind::Rebind => StoreKind::AugAssign,
             StoreKind::Attribute | StoreKind::Global => StoreKind::Attribute,
             _ => StoreKind::Append,
         };
+        let named = self.f.function.map_or(0, |index| self.outline.functions[index as usize].named_parameters());
         for parameter in value.sources.parameters() {
+            // `self.last[name] = value` for each of `**values` is the same few entries on every call.
+            if parameter >= named && overwrites {
+                continue;
+            }
             let kept = Kept { parameter, kind, place: place.to_owned(), holder };
             if !self.f.summary.keeps.contains(&kept) {
                 self.f.summary.keeps.push(kept);
@@ -286,7 +323,7 @@ impl<'a> Walker<'a, '_> {
             _ => false,
         });
         if freezes {
-            self.set_frozen(&method.value, true);
+            self.set_flag(&method.value, Flags::FROZEN, true);
         }
     }
 
@@ -300,16 +337,21 @@ impl<'a> Walker<'a, '_> {
             _ => true,
         };
         for module in freezing::handed_over(given.node).filter(|_| means_it) {
-            self.set_frozen(module, frozen);
+            self.set_flag(module, Flags::FROZEN, frozen);
         }
     }
 
-    /// Marks the module an expression names as frozen or trainable.
-    pub(super) fn set_frozen(&mut self, module: &'a Expr, frozen: bool) {
+    /// Marks the module an expression names as frozen or trainable, in evaluation mode or not.
+    pub(super) fn set_flag(&mut self, module: &'a Expr, flag: Flags, on: bool) {
         let Some(slot) = self.slot_of(module) else { return };
+        // What a function switches of the file's is switched back before others run: the name stays the file's.
+        if flag == Flags::EVAL && module.is_name_expr() && self.f.env.get(slot).is_none() {
+            return;
+        }
         let value = self.quietly(|walker| walker.eval(module));
-        if matches!(value.kind, Kind::Module | Kind::Unknown) {
-            let value = if frozen { value.flagged(Flags::FROZEN) } else { value.unflagged(Flags::FROZEN) };
+        // A frozen thing of which nothing is known stays frozen when it turns out to be a module.
+        if value.kind == Kind::Module || flag == Flags::FROZEN && value.kind == Kind::Unknown {
+            let value = if on { value.flagged(flag) } else { value.unflagged(flag) };
             self.f.env.update(slot, Some(value));
         }
     }
@@ -353,7 +395,8 @@ impl<'a> Walker<'a, '_> {
         if iterated.has(Flags::LEAF) {
             return LoopKind::Parameters;
         }
-        if matches!(iterated.kind, Kind::Unknown | Kind::Dataset) && self.names_batches(target, iter) {
+        let open = matches!(iterated.kind, Kind::Unknown | Kind::Dataset);
+        if (open || iterated.kind == Kind::Iterator && makes_batches(iter)) && self.names_batches(target, iter) {
             return LoopKind::Loader;
         }
         let epochs = ["epoch", "fold", "trial", "round", "episode"];
@@ -455,6 +498,13 @@ fn unwrapped(iter: &Expr) -> &Expr {
         }
         _ => iter,
     }
+}
+
+/// Whether a loop goes over what a generator by such a name gives: `batched(files, 32)`, `self.get_batches(x)`.
+fn makes_batches(iter: &Expr) -> bool {
+    let Expr::Call(call) = unwrapped(iter) else { return false };
+    let name = last_name(&call.func).unwrap_or_default().to_ascii_lowercase();
+    ["batches", "batched", "minibatch", "chunks", "chunked"].iter().any(|word| name.contains(word))
 }
 
 /// `x = x + [v]`, `x = [*x, v]`: a list or tuple that grows.

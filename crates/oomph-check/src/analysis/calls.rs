@@ -2,6 +2,7 @@
 
 use super::branches::mode_of_switch;
 use super::events::{BlockKind, Call, Callee, GradMode, Store};
+use super::given::{Given, Outcome};
 use super::guesses;
 use super::known::{self, Gives};
 use super::names::Sym;
@@ -10,75 +11,6 @@ use super::value::{ClassId, Device, Flags, FunctionId, Graph, Kind, Sources, Val
 use super::walk::Walker;
 use crate::python::ast::ExprCall;
 use crate::python::{Expr, Ranged};
-
-/// A call with its arguments evaluated.
-pub(super) struct Given<'a> {
-    pub(super) node: &'a ExprCall,
-    pub(super) name: &'a str,
-    pub(super) args: Vec<Value>,
-    pub(super) keywords: Vec<Value>,
-}
-
-impl<'a> Given<'a> {
-    /// The device a call's `device=` or arguments name.
-    pub(super) fn device(&self) -> Device {
-        if let Some((_, value)) = self.keyword("device") {
-            return value.device;
-        }
-        let named = self.args.iter().find(|value| value.kind == Kind::Str && value.device != Device::Unknown);
-        named.map_or(Device::Unknown, |value| value.device)
-    }
-
-    pub(super) fn first(&self) -> Option<&Value> {
-        self.args.first().or_else(|| self.keywords.first())
-    }
-
-    pub(super) fn all(&self) -> impl Iterator<Item = &Value> {
-        self.args.iter().chain(&self.keywords)
-    }
-
-    /// Whether something given comes from a loader or was moved to a device: what a model is fed.
-    fn takes_batch(&self) -> bool {
-        self.all().any(|value| value.has(Flags::DATA)) || self.takes_moved()
-    }
-
-    /// Whether something given was moved to a device.
-    pub(super) fn takes_moved(&self) -> bool {
-        let moved = |value: &Value| {
-            !value.is_module() && (value.has(Flags::MOVED) || value.is_tensor() && value.device == Device::Cuda)
-        };
-        self.all().any(|value| {
-            moved(value) || value.kind == Kind::List && value.parts.iter().any(|parts| parts.iter().any(moved))
-        })
-    }
-
-    pub(super) fn keyword(&self, name: &str) -> Option<(&'a Expr, &Value)> {
-        let keywords = &self.node.arguments.keywords;
-        let index = keywords.iter().position(|keyword| keyword.arg.as_ref().is_some_and(|arg| arg.as_str() == name))?;
-        Some((&keywords[index].value, self.keywords.get(index)?))
-    }
-
-    pub(super) fn is_true(&self, name: &str) -> bool {
-        matches!(self.keyword(name), Some((Expr::BooleanLiteral(literal), _)) if literal.value)
-    }
-
-    pub(super) fn is_false(&self, name: &str) -> bool {
-        matches!(self.keyword(name), Some((Expr::BooleanLiteral(literal), _)) if !literal.value)
-    }
-}
-
-/// What a call came to.
-pub(super) struct Outcome {
-    pub(super) callee: Callee,
-    pub(super) value: Value,
-    pub(super) site: Sources,
-}
-
-impl Outcome {
-    pub(super) fn other(value: Value) -> Self {
-        Self { callee: Callee::Other, value, site: Sources::default() }
-    }
-}
 
 impl<'a> Walker<'a, '_> {
     pub(super) fn call(&mut self, node: &'a ExprCall) -> Value {
@@ -104,14 +36,14 @@ impl<'a> Walker<'a, '_> {
         if self.recording() {
             let at = self.at();
             let Given { mut args, mut keywords, .. } = given;
-            let Outcome { callee, value, site } = outcome;
+            let Outcome { callee, value, site, evaluates } = outcome;
             let result = self.seen(&value);
             if self.f.called_both_ways {
                 for value in args.iter_mut().chain(&mut keywords) {
                     *value = value.at_most(Graph::Possible);
                 }
             }
-            self.log.calls.push(Call { node, callee, name, receiver, args, keywords, result, site, at });
+            self.log.calls.push(Call { node, callee, name, receiver, args, keywords, result, site, evaluates, at });
             return value;
         }
         outcome.value
@@ -214,6 +146,19 @@ impl<'a> Walker<'a, '_> {
         function.is_some_and(|node| node.parameters.iter().any(|parameter| parameter.name().as_str() == name))
     }
 
+    /// What a function nobody wrote here makes of a module and of what else it is given: a backward pass over it will
+    /// show whether it ran the module.
+    pub(super) fn of_given_module(&mut self, given: &Given<'a>) -> Option<Value> {
+        let runs = |value: &Value| value.is_module() && !value.has(Flags::CRITERION) && !value.has(Flags::FROZEN);
+        let fed = given.all().any(runs) && given.node.arguments.len() > 1 && self.outline.imports_torch;
+        if !fed || self.f.grad.is_off() {
+            return None;
+        }
+        let (value, site) = (made_from(given), self.site(given.node.range()));
+        self.f.env.unknown_sites |= site.0;
+        Some(Value { sources: value.sources.with(site), ..value })
+    }
+
     /// A tensor computed from the arguments.
     pub(super) fn of_args(&mut self, given: &Given<'a>) -> Value {
         let inputs: Vec<&Value> = given.all().collect();
@@ -233,6 +178,20 @@ impl<'a> Walker<'a, '_> {
             let found = &self.log.blocks[block.0 as usize];
             match found.kind {
                 BlockKind::Loop(super::events::LoopKind::Loader, _) => return true,
+                kind if kind.is_unconditional() && found.parent != block => block = found.parent,
+                _ => return false,
+            }
+        }
+    }
+
+    /// Whether this point is in a loop that plays in an environment, on every turn of it.
+    fn is_played(&self) -> bool {
+        let mut block = self.f.block;
+        loop {
+            let found = &self.log.blocks[block.0 as usize];
+            match found.kind {
+                BlockKind::Loop(_, stmt) if super::batches::is_played(stmt) => return true,
+                BlockKind::Loop(..) => return false,
                 kind if kind.is_unconditional() && found.parent != block => block = found.parent,
                 _ => return false,
             }
@@ -282,7 +241,8 @@ impl<'a> Walker<'a, '_> {
             self.note_call(forward, Some(module), given);
         }
         let summary = forward.and_then(|forward| self.summary(forward));
-        let outcome = |value: Value, site: Sources| Outcome { callee: Callee::Module, value, site };
+        let evaluates = module.has(Flags::EVAL);
+        let outcome = |value: Value, site: Sources| Outcome { callee: Callee::Module, value, site, evaluates };
         let range = given.node.range();
         let passes_on = module.has(Flags::CRITERION)
             || module.has(Flags::FROZEN)
@@ -305,6 +265,7 @@ impl<'a> Walker<'a, '_> {
         // A module of the project that only drives others records what they record.
         let records = summary.as_ref().is_none_or(|summary| summary.forwards || summary.returns.graph >= Graph::Likely);
         self.f.summary.forwards |= records && self.f.grad == GradMode::On;
+        self.f.summary.trains |= records && self.f.grad == GradMode::On && !evaluates;
         self.f.summary.forwards_off |= records && self.f.grad != GradMode::On;
         if let Some(summary) =
             summary.filter(|summary| summary.returns.kind != Kind::Unknown && summary.returns.kind != Kind::None)
@@ -340,7 +301,8 @@ impl<'a> Walker<'a, '_> {
         let site = if own && !self.f.grad.is_off() { self.site(given.node.range()) } else { Sources::default() };
         let value = self.instantiate(&returns, &arguments, site);
         self.apply(&summary, id, &arguments, given);
-        Outcome { callee: Callee::Project(id), value, site }
+        let evaluates = runs_evaluated(&summary, &arguments);
+        Outcome { callee: Callee::Project(id), value, site, evaluates }
     }
 
     /// Takes over what a called function does.
@@ -353,6 +315,8 @@ impl<'a> Walker<'a, '_> {
         mine.steps_batch |= summary.steps_batch && once;
         mine.zeroes_grad |= summary.zeroes_grad;
         mine.forwards |= summary.forwards && self.f.grad == GradMode::On;
+        mine.halves |= summary.halves && self.f.grad == GradMode::On;
+        mine.trains |= summary.trains && self.f.grad == GradMode::On && !runs_evaluated(summary, arguments);
         mine.forwards_off |= summary.forwards_off || summary.forwards && self.f.grad != GradMode::On;
         mine.moves_to_cuda |= summary.moves_to_cuda;
         if summary.empties_cache {
@@ -374,6 +338,9 @@ impl<'a> Walker<'a, '_> {
                 continue;
             };
             let kind = kept.kind;
+            let star = kept.parameter
+                >= self.tables.outlines[id.file as usize].functions[id.index as usize].named_parameters();
+            let value = &if star { value.element() } else { value.clone() };
             let root = match target {
                 Expr::Attribute(attribute) => self.root(&attribute.value),
                 _ => super::events::Root::Other,
@@ -420,13 +387,33 @@ impl<'a> Walker<'a, '_> {
             return;
         }
         let arguments = self.by_parameter(Some(id), receiver, given);
-        let arguments = arguments.iter().map(|value| value.as_ref().map(Value::as_argument)).collect();
-        let per_batch = self.is_per_batch();
-        let sites = super::tables::CallSites { arguments, per_batch, ..Default::default() };
         let caller = self.f.function.map(|index| FunctionId { file: self.file, index });
+        if let Some(caller) = caller {
+            self.note_passes(caller, id, &arguments);
+        }
+        let arguments = arguments.iter().map(|value| value.as_ref().map(|value| self.handed_on(value))).collect();
+        let (per_batch, per_step) = (self.is_per_batch(), self.is_played());
+        let sites = super::tables::CallSites { arguments, per_batch, per_step, ..Default::default() };
         let mode = (self.f.grad != self.f.first_grad).then_some(self.f.grad);
         self.learnt.edges.push(super::tables::Edge { callee: id, caller, mode });
         self.learnt.call_sites.entry(id).or_default().add(&sites);
+    }
+
+    /// Notes which of the caller's own parameters it hands on.
+    fn note_passes(&mut self, caller: FunctionId, id: FunctionId, arguments: &[Option<Value>]) {
+        for (to, value) in arguments.iter().enumerate() {
+            let Some(value) = value.as_ref().filter(|value| value.kind == Kind::Unknown) else { continue };
+            let mut from = value.sources.parameters();
+            if let (Some(from), None, true) = (from.next(), from.next(), value.sources.sites().is_empty()) {
+                self.learnt.passes.push(super::spreading::Pass { caller, from, callee: id, to });
+            }
+        }
+    }
+
+    /// A value as others get it, who do not see that a backward pass runs over its graph here.
+    pub(super) fn handed_on(&self, value: &Value) -> Value {
+        let value = value.as_argument();
+        if self.f.summary.calls_backward { value.freed() } else { value }
     }
 
     /// What a summed-up result is for these arguments.
@@ -471,6 +458,7 @@ impl<'a> Walker<'a, '_> {
             env.freed |= sites;
         }
         env.maybe_freed |= if sources.is_empty() { Sources::SITE_MASK } else { sites };
+        self.f.env.show_graph(sites);
         self.f.summary.calls_backward = true;
         for parameter in sources.parameters() {
             self.f.summary.backward_parameters |= 1 << parameter.min(63);
@@ -567,10 +555,22 @@ impl<'a> Walker<'a, '_> {
                     return module.flagged(Flags::GUESSED);
                 }
                 let is_class = last.starts_with(|c: char| c.is_ascii_uppercase());
-                if is_class || full.starts_with("torch.") { Value::of(Kind::Made(sym)) } else { made_from(given) }
+                let plain = is_class || full.starts_with("torch.");
+                let run = if plain { None } else { self.of_given_module(given) };
+                run.unwrap_or_else(|| if plain { Value::of(Kind::Made(sym)) } else { made_from(given) })
             }
         }
     }
+}
+
+/// Whether all that a function runs is in evaluation mode: the modules it is given, or those it finds itself.
+fn runs_evaluated(summary: &Summary, arguments: &[Option<Value>]) -> bool {
+    let modules = || arguments.iter().flatten().filter(|value| value.is_module() && !value.has(Flags::CRITERION));
+    let evaluated = modules().all(|value| value.has(Flags::EVAL) && !value.has(Flags::FROZEN));
+    if modules().next().is_some() {
+        return evaluated && (summary.forwards || summary.halves);
+    }
+    summary.forwards && !summary.trains
 }
 
 /// Something unknown made from the arguments: what it comes from is known all the same.

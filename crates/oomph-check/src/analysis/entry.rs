@@ -95,9 +95,15 @@ impl<'a> Walker<'a, '_> {
             value.sources = value.sources.with(Sources::parameter(place));
             self.f.env.bind(slot, Some(value));
         }
-        for star in parameters.vararg.iter().chain(&parameters.kwarg) {
+        let named = self.outline.functions[index as usize].named_parameters();
+        let stars = [(Kind::List, &parameters.vararg), (Kind::Dict, &parameters.kwarg)];
+        for (offset, (kind, star)) in stars.into_iter().enumerate() {
+            let Some(star) = star else { continue };
+            let given = given.and_then(|sites| sites.arguments.get(named + offset)?.clone());
+            let mut item = given.map_or_else(Value::unknown, |given| given.element());
+            item.sources = item.sources.with(Sources::parameter(named + offset));
             let slot = self.f.env.name(star.name.as_str());
-            self.f.env.bind(slot, Some(Value::unknown()));
+            self.f.env.bind(slot, Some(Value::holder(kind, item)));
         }
     }
 

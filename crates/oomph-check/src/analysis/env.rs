@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::value::Value;
+use super::value::{Flags, Graph, Value};
 
 /// A name, or an attribute of one (`self.model`), within one function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -21,6 +21,8 @@ pub(crate) struct Env<'a> {
     pub(crate) freed: u64,
     /// The same on some path.
     pub(crate) maybe_freed: u64,
+    /// What functions nobody wrote here made of a module: forward passes, if a backward pass goes over them.
+    pub(crate) unknown_sites: u64,
 }
 
 /// A point to go back to.
@@ -168,6 +170,27 @@ impl<'a> Env<'a> {
             };
         }
         whole
+    }
+
+    /// Notes that losses of which nothing was known have a graph: a backward pass went over all they come from.
+    pub(crate) fn show_graph(&mut self, sites: u64) {
+        if self.unknown_sites & sites == 0 {
+            return;
+        }
+        let is_open = |value: &Value| {
+            let own = value.sources.sites().0;
+            value.is_tensor()
+                && value.graph == Graph::Unknown
+                && value.has(Flags::LOSS)
+                && own != 0
+                && own & !sites == 0
+        };
+        for index in 0..self.slots.len() {
+            if let Some(value) = self.slots[index].as_ref().filter(|value| is_open(value)) {
+                let shown = Value { graph: Graph::Likely, ..value.clone() };
+                self.update(Slot(index as u32), Some(shown));
+            }
+        }
     }
 
     /// Every attribute bound on a slot, with its value.

@@ -191,6 +191,8 @@ pub struct Call<'a> {
     pub result: Value,
     /// For a forward pass under grad: the source its graph is known by.
     pub site: Sources,
+    /// For a forward pass, or a call of what runs some: whether all modules that run are in evaluation mode.
+    pub evaluates: bool,
     /// Where.
     pub at: At,
 }

@@ -8,7 +8,7 @@ use crate::python::ast::{
     BoolOp, CmpOp, Comprehension, ExprBinOp, ExprDict, ExprLambda, ExprSubscript, Operator, UnaryOp,
 };
 use crate::python::{Expr, Ranged, TextRange};
-use crate::uses::whole_literal;
+use crate::uses::{string_of, whole_literal};
 
 impl<'a> Walker<'a, '_> {
     /// What an expression is; everything in it is walked in the order it runs.
@@ -143,6 +143,11 @@ impl<'a> Walker<'a, '_> {
     fn subscript(&mut self, node: &'a ExprSubscript) -> Value {
         let base = self.eval(&node.value);
         self.eval(&node.slice);
+        if let (Expr::Name(name), Some(key), Kind::Dict) = (&*node.value, string_of(&node.slice), base.kind)
+            && let Some(module) = self.global_module(name.id.as_str(), key)
+        {
+            return module;
+        }
         match base.kind {
             // The second thing a module returned may be anything.
             Kind::Tensor if base.has(Flags::RAW) && literal_index(&node.slice).is_some_and(|index| index > 0) => {
@@ -166,7 +171,7 @@ impl<'a> Walker<'a, '_> {
             Kind::Module if base.maker.is_some_and(|maker| known::holds_parameters(self.names.text(maker))) => {
                 Value::data().flagged(Flags::LEAF)
             }
-            Kind::Module => Value { graph: base.graph, ..Value::of(Kind::Module) },
+            Kind::Module => base.part(),
             _ => Value { sources: base.sources, ..Value::unknown() },
         }
     }
@@ -214,6 +219,7 @@ impl<'a> Walker<'a, '_> {
         let tensors = inputs.iter().filter(|input| input.kind == Kind::Tensor || input.graph > Graph::No);
         let (mut sources, mut graph, mut mixed) = (Sources::default(), Graph::No, false);
         let (mut leaf, mut guessed, mut told) = (false, false, false);
+        let (mut freed, mut alive) = (false, false);
         for input in tensors {
             sources = sources.with(input.sources);
             graph = graph.max(input.graph);
@@ -222,6 +228,8 @@ impl<'a> Walker<'a, '_> {
             if input.graph >= Graph::Likely {
                 guessed |= input.has(Flags::GUESSED);
                 told |= !input.has(Flags::GUESSED);
+                freed |= input.has(Flags::FREED);
+                alive |= !input.has(Flags::FREED);
             }
             if input.device != Device::Unknown {
                 value.device = input.device;
@@ -234,6 +242,9 @@ impl<'a> Walker<'a, '_> {
         }
         if guessed && !told {
             value = value.flagged(Flags::GUESSED);
+        }
+        if freed && !alive {
+            value = value.flagged(Flags::FREED);
         }
         if leaf && graph < Graph::Likely {
             // Arithmetic on parameters makes a graph too, but no forward pass hangs on it.

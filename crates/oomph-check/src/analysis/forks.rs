@@ -1,6 +1,6 @@
 //! Functions that return another thing by a flag: what a call with a constant for it gets.
 
-use super::calls::Given;
+use super::given::Given;
 use super::tables::Summary;
 use super::value::{FunctionId, Kind, Value};
 use super::walk::Walker;

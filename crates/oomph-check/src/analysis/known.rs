@@ -496,6 +496,11 @@ pub(crate) fn is_tensor_operation(name: &str) -> bool {
     name.ends_with('_') || OPERATIONS.binary_search(&name).is_ok()
 }
 
+/// Whether a method of this name is one of a tensor that keeps its graph, whatever it is called on.
+pub(crate) fn keeps_graph(name: &str) -> bool {
+    OPERATIONS.binary_search(&name).is_ok() || matches!(tensor_method(name), Method::Reduce)
+}
+
 /// Attributes of a tensor that are no tensors.
 pub(crate) fn is_plain_attribute(name: &str) -> bool {
     matches!(

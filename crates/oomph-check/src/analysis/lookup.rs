@@ -14,7 +14,10 @@ impl<'a> Walker<'a, '_> {
             return self.refined(name, value.clone());
         }
         if let Some(value) = self.f.outer.iter().find_map(|scope| scope.get(name)) {
-            return self.refined(name, value.clone());
+            // `model = None`, until a function says `global model`.
+            let filled = if value.kind == Kind::None { self.global_module(name, "") } else { None };
+            let value = filled.unwrap_or_else(|| value.clone());
+            return self.refined(name, value);
         }
         if let Some(full) = self.outline.imports.get(name) {
             let sym = self.names.intern(full);
@@ -107,7 +110,7 @@ impl<'a> Walker<'a, '_> {
         }) {
             if let Some(value) = self.class_attribute(class, name) {
                 let value = self.refined(name, value);
-                return if base.kind == Kind::Module { as_part(value) } else { value };
+                return if base.kind == Kind::Module { as_part(base, value) } else { value };
             }
             if let Some(id) = self.tables.method(class, name) {
                 let node = self.tables.outlines[id.file as usize].functions[id.index as usize].node;
@@ -130,7 +133,7 @@ impl<'a> Walker<'a, '_> {
             Kind::Module if name == "module" => base.clone(),
             Kind::Module if matches!(name, "weight" | "bias") => Value::data().flagged(Flags::LEAF),
             Kind::Loader if name == "dataset" => Value::of(Kind::Dataset),
-            Kind::Module => as_part(guesses::guess(name, self.outline.usage(name))),
+            Kind::Module => as_part(base, guesses::guess(name, self.outline.usage(name))),
             _ => guesses::guess(name, self.outline.usage(name)),
         }
     }
@@ -139,9 +142,12 @@ impl<'a> Walker<'a, '_> {
         for id in self.tables.ancestry(class) {
             if id.file == self.file {
                 let now = self.learnt.attributes[id.index as usize].get(name);
-                if let Some(value) =
-                    now.or_else(|| self.tables.learnt[id.file as usize].attributes.get(id.index as usize)?.get(name))
-                {
+                let before = self.tables.learnt[id.file as usize].attributes.get(id.index as usize);
+                let before = before.and_then(|attributes| attributes.get(name));
+                // A field is `None` until somebody sets it.
+                let is_empty = now.is_some_and(|value| value.kind == Kind::None);
+                let filled = before.filter(|value| is_empty && value.is_tensor());
+                if let Some(value) = filled.or(now).or(before) {
                     return Some(value.clone());
                 }
             } else if let Some(value) =
@@ -154,10 +160,11 @@ impl<'a> Walker<'a, '_> {
     }
 }
 
-/// What a module calls, and calls a network, is one of its parts.
-fn as_part(value: Value) -> Value {
-    let part = value.kind == Kind::Module && value.has(Flags::GUESSED) && !value.has(Flags::CRITERION);
-    if part { Value { graph: value.graph.max(Graph::Likely), ..value } } else { value }
+/// What a module calls, and calls a network, is one of its parts: it runs in the mode of the whole.
+fn as_part(whole: &Value, value: Value) -> Value {
+    let guessed = value.kind == Kind::Module && value.has(Flags::GUESSED) && !value.has(Flags::CRITERION);
+    let value = if guessed { Value { graph: value.graph.max(Graph::Likely), ..value } } else { value };
+    if value.is_module() && whole.has(Flags::EVAL) { value.flagged(Flags::EVAL) } else { value }
 }
 
 fn is_property(decorator: &Expr) -> bool {

@@ -1,8 +1,8 @@
 //! The walk over calls of methods and builtins: tensors, modules, lists, optimizers, `enumerate`, `sum`.
 
-use super::calls::{Given, Outcome};
 use super::events::{Callee, GradMode, StoreKind};
 use super::exprs::mixed;
+use super::given::{Given, Outcome};
 use super::known::{self, Method};
 use super::names::Sym;
 use super::value::{Device, Flags, FunctionId, Graph, Kind, Sources, Value};
@@ -200,10 +200,8 @@ impl<'a> Walker<'a, '_> {
                     Value::holder(Kind::Iterator, leaf).flagged(Flags::LEAF)
                 }
             }
-            "modules" | "children" => {
-                Value::holder(Kind::Iterator, Value { graph: receiver.graph, ..Value::of(Kind::Module) })
-            }
-            "named_modules" | "named_children" => pairs(Value { graph: receiver.graph, ..Value::of(Kind::Module) }),
+            "modules" | "children" => Value::holder(Kind::Iterator, receiver.part()),
+            "named_modules" | "named_children" => pairs(receiver.part()),
             "state_dict" => {
                 let value = Value::holder(Kind::Dict, Value::data().flagged(Flags::DETACHED));
                 Value { maker: Some(self.names.intern("torch.nn.Module.state_dict")), ..value }
@@ -218,16 +216,15 @@ impl<'a> Walker<'a, '_> {
             // Lightning's way, and what many call theirs.
             "freeze" if given.node.arguments.is_empty() => {
                 if let Some(module) = func {
-                    self.set_frozen(module, true);
+                    self.set_flag(module, Flags::FROZEN, true);
                 }
                 receiver.clone().flagged(Flags::FROZEN)
             }
             "generate" => Value::data().flagged(Flags::NO_GRAD.with(Flags::RAW)),
             "requires_grad_" => {
-                let off =
-                    matches!(given.node.arguments.args.first(), Some(Expr::BooleanLiteral(literal)) if !literal.value);
+                let off = given.is_first(false);
                 if let Some(module) = func {
-                    self.set_frozen(module, off);
+                    self.set_flag(module, Flags::FROZEN, off);
                 }
                 if off { receiver.clone().flagged(Flags::FROZEN) } else { receiver.clone().unflagged(Flags::FROZEN) }
             }
@@ -240,26 +237,39 @@ impl<'a> Walker<'a, '_> {
                 self.f.summary.moves_to_cuda |= device == Device::Cuda;
                 Value { device, ..receiver.clone() }
             }
+            "eval" | "train" => {
+                let evaluates = given.name == "eval" || given.is_first(false);
+                if let Some(module) = func {
+                    self.set_flag(module, Flags::EVAL, evaluates);
+                }
+                if evaluates { receiver.clone().flagged(Flags::EVAL) } else { receiver.clone().unflagged(Flags::EVAL) }
+            }
             name if known::returns_module(name) => receiver.clone(),
             _ => {
                 if receiver.class.is_none() {
                     self.note_method_call(given.name);
                 }
+                self.f.summary.halves |= receiver.class.is_none()
+                    && is_half_of_pass(given.name)
+                    && self.f.grad == GradMode::On
+                    && !given.args.is_empty();
                 // A method of a module nobody wrote here: a tensor with a graph, perhaps.
                 let inputs: Vec<&Value> = given.all().collect();
                 let fed = inputs.iter().any(|value| value.is_tensor()) || given.takes_moved();
                 if !fed || receiver.class.is_some() {
                     return Outcome::other(Value::unknown());
                 }
-                let runs = !runs_without_grad(given.name);
+                let evaluates = receiver.has(Flags::EVAL);
+                let runs = !runs_without_grad(given.name) || evaluates && is_half_of_pass(given.name);
                 self.f.summary.forwards |= runs && self.f.grad == GradMode::On;
+                self.f.summary.trains |= runs && self.f.grad == GradMode::On && !evaluates;
                 let site = if self.f.grad.is_off() { Sources::default() } else { self.site(given.node.range()) };
                 let mut value = self.combined(&inputs, given.node.range());
                 let least = if given.takes_moved() && runs { Graph::Likely } else { Graph::Possible };
                 value.graph = value.graph.max(least);
                 value.sources = value.sources.with(site);
                 let value = self.under_mode(value, given.node.range()).flagged(Flags::RAW);
-                return Outcome { site, ..Outcome::other(value) };
+                return Outcome { site, evaluates, ..Outcome::other(value) };
             }
         };
         Outcome::other(value)
@@ -298,6 +308,11 @@ impl<'a> Walker<'a, '_> {
             "values" => Value::holder(Kind::Iterator, receiver.element()),
             "keys" => Value::holder(Kind::Iterator, Value::of(Kind::Str)),
             "copy" => self.born_here(receiver.clone(), given.node.range()),
+            "setdefault" if receiver.parts.is_none() => {
+                let value = given.args.get(1).cloned().unwrap_or_else(Value::unknown);
+                self.grow(target, receiver, &value);
+                value
+            }
             "pop" | "popleft" | "get" | "setdefault" | "popitem" | "__next__" => receiver.element(),
             "index" | "count" => Value::of(Kind::Number),
             _ => Value::unknown(),
@@ -353,14 +368,16 @@ impl<'a> Walker<'a, '_> {
             // Nothing but a module has an `eval` without arguments that gives itself back.
             "eval" if given.node.arguments.is_empty() && self.outline.imports_torch => {
                 Value { graph: Graph::Likely, device: receiver.device, ..Value::of(Kind::Module) }
-                    .flagged(Flags::GUESSED)
+                    .flagged(Flags::GUESSED.with(Flags::EVAL))
             }
             name if name.ends_with("loss") => {
                 let inputs: Vec<&Value> = given.all().collect();
                 let value = self.combined(&inputs, given.node.range()).flagged(Flags::LOSS);
                 if value.graph == Graph::No { Value { graph: Graph::Unknown, ..value } } else { value }
             }
-            _ => Value::unknown(),
+            // What tensors can do: it is one, whoever gives it.
+            name if known::keeps_graph(name) => Value { sources: receiver.sources, ..Value::unknown() },
+            _ => self.of_given_module(given).unwrap_or_else(Value::unknown),
         }
     }
 
@@ -381,7 +398,12 @@ impl<'a> Walker<'a, '_> {
                 self.new_holder(Kind::Dict, element, range)
             }
             "collections.defaultdict" => {
+                let made = first.and_then(|made| match made.kind {
+                    Kind::Class(id) => Some(self.instance_of(id)),
+                    _ => None,
+                });
                 let element = match factory(given) {
+                    _ if made.is_some() => made,
                     Some("list") => Some(Value::of(Kind::List)),
                     Some("dict") => Some(Value::of(Kind::Dict)),
                     Some("float" | "int") => Some(Value::of(Kind::Number)),
@@ -440,8 +462,12 @@ impl<'a> Walker<'a, '_> {
 /// Whether a model's method by this name is likely to switch gradients off itself: `predict`, `sample`.
 fn runs_without_grad(name: &str) -> bool {
     const WORDS: &[&str] = &["predict", "infer", "generate", "sampl", "embed", "get_", "prepare", "process", "stat"];
-    let by_verb = ["encode", "decode"].iter().any(|verb| name == *verb || name.starts_with(&format!("{verb}_")));
-    by_verb || WORDS.iter().any(|word| name.contains(word))
+    is_half_of_pass(name) || WORDS.iter().any(|word| name.contains(word))
+}
+
+/// Whether a method by this name is one half of a pass: `encode`, `decode_step`.
+fn is_half_of_pass(name: &str) -> bool {
+    ["encode", "decode"].iter().any(|verb| name == *verb || name.starts_with(&format!("{verb}_")))
 }
 
 /// What `items()` of a holder of this gives.
@@ -456,11 +482,17 @@ fn engine_method(given: &Given<'_>) -> Value {
         }
         // On several cards what is gathered has no graph, on one it is the tensor itself.
         "gather" | "gather_for_metrics" | "reduce" | "pad_across_processes" | "all_gather" | "all_reduce" => {
-            given.first().map_or_else(Value::unknown, |value| value.at_most(Graph::Possible))
+            given.first().map_or_else(Value::unknown, |value| on_card(&value.at_most(Graph::Possible)))
         }
         "unwrap_model" | "to_device" => given.first().cloned().unwrap_or_else(Value::unknown),
         _ => Value::unknown(),
     }
+}
+
+/// What came from all cards is on this one.
+fn on_card(value: &Value) -> Value {
+    let device = if value.is_tensor() { Device::Cuda } else { value.device };
+    Value { device, parts: value.parts.as_ref().map(|parts| parts.iter().map(on_card).collect()), ..value.clone() }
 }
 
 /// What a `defaultdict` makes.

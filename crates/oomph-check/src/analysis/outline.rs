@@ -106,6 +106,12 @@ impl FunctionDef<'_> {
         let is_static = |name: &Expr| matches!(name, Expr::Name(name) if name.id.as_str() == "staticmethod");
         self.class.is_some() && !self.node.decorator_list.iter().any(|found| is_static(&found.expression))
     }
+
+    /// How many parameters have a name of their own: `*args` and `**kwargs` come after them.
+    pub(crate) fn named_parameters(&self) -> usize {
+        let parameters = &self.node.parameters;
+        parameters.posonlyargs.len() + parameters.args.len() + parameters.kwonlyargs.len()
+    }
 }
 
 /// A class.

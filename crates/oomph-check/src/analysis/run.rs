@@ -22,6 +22,10 @@ pub(crate) fn analyse<T: Send>(sources: &[Source], visit: impl Fn(usize, &Facts<
         .map(|file| if outlined(file) { Some(walker(&tables, file, sources, false).walk_file().0) } else { None });
     let learnt = learnt.collect::<Vec<_>>().into_iter().map(Option::unwrap_or_default).collect();
     tables.absorb(learnt);
+    // A meter that never says `torch` is given tensors all the same.
+    for file in tables.files_given_graphs() {
+        relevant[file as usize] = true;
+    }
     files()
         .map(|file| {
             relevant[file].then(|| {

@@ -8,6 +8,7 @@ use super::events::{GradMode, StoreKind};
 use super::forks::Fork;
 use super::freezing::Freezing;
 use super::outline::Outline;
+use super::spreading::Pass;
 use super::value::{ClassId, Flags, FunctionId, Kind, Value};
 
 /// What a class is, by its bases.
@@ -96,6 +97,10 @@ pub struct Summary {
     pub zeroes_before: bool,
     /// Whether it runs a forward pass under grad.
     pub forwards: bool,
+    /// Whether the module of one of these is not known to be in evaluation mode.
+    pub trains: bool,
+    /// Whether it calls `encode` or `decode` of a module nobody wrote here: a pass, unless that switches recording off.
+    pub halves: bool,
     /// Whether it runs one without, or may: what it is given decides.
     pub forwards_off: bool,
     /// Whether it moves something to the GPU.
@@ -120,6 +125,8 @@ impl Default for Summary {
             zeroes_grad: false,
             zeroes_before: false,
             forwards: false,
+            trains: false,
+            halves: false,
             forwards_off: false,
             moves_to_cuda: false,
             empties_cache: false,
@@ -174,6 +181,8 @@ pub struct CallSites {
     pub modes: Modes,
     /// Whether it is called in a loop over batches.
     pub per_batch: bool,
+    /// Whether it is called in a loop that plays in an environment.
+    pub per_step: bool,
 }
 
 /// One call of a function of the project.
@@ -193,12 +202,19 @@ impl CallSites {
         }
         for (mine, theirs) in self.arguments.iter_mut().zip(&other.arguments) {
             *mine = match (mine.take(), theirs) {
+                // Of several things that `**values` may hold, the one with a graph matters.
+                (Some(a), Some(b))
+                    if a.kind == Kind::Dict && b.kind == Kind::Dict && a.holds_graph() != b.holds_graph() =>
+                {
+                    Some(if a.holds_graph() { a } else { b.clone() })
+                }
                 (Some(a), Some(b)) => Some(a.join(b)),
                 (a, b) => a.or_else(|| b.clone()),
             };
         }
         self.modes.add(other.modes);
         self.per_batch |= other.per_batch;
+        self.per_step |= other.per_step;
     }
 }
 
@@ -212,6 +228,14 @@ pub(crate) struct Learnt<'a> {
     pub(crate) edges: Vec<Edge>,
     /// Functions given to a loader with workers as `collate_fn`.
     pub(crate) collates: Vec<FunctionId>,
+    /// Whether anything in the file goes back.
+    pub(crate) goes_back: bool,
+    /// Where a function hands one of its own parameters on.
+    pub(crate) passes: Vec<Pass>,
+    /// Attributes that get a tensor with a graph outside of their class: `state.loss = loss`.
+    pub(crate) outside: Vec<(ClassId, &'a str, Value)>,
+    /// Modules that functions bind to a global name, or put into a global dict by a key.
+    pub(crate) global_modules: FxHashMap<(&'a str, &'a str), Value>,
     /// Calls of methods whose object is unknown: the method's name, the caller, and the mode as in [`Edge`].
     pub(crate) method_calls: Vec<(&'a str, Option<FunctionId>, Option<GradMode>)>,
 }
@@ -502,6 +526,8 @@ impl<'a> Tables<'a> {
         }
         self.collates = learnt.iter().flat_map(|file| file.collates.iter().copied()).collect();
         self.learnt = learnt;
+        self.set_from_outside();
+        self.spread_arguments();
         self.spread_modes();
     }
 
@@ -549,19 +575,6 @@ impl<'a> Tables<'a> {
             modes.add(self.method_modes.get(name).copied().unwrap_or_default());
         }
         modes
-    }
-
-    /// What a function that runs once a batch calls runs as often.
-    fn spread_turns(&mut self, edges: &[Edge]) -> bool {
-        let mut changed = false;
-        for edge in edges {
-            let runs = |id: FunctionId| self.call_sites.get(&id).is_some_and(|sites| sites.per_batch);
-            if edge.caller.is_some_and(runs) && !runs(edge.callee) {
-                self.call_sites.entry(edge.callee).or_default().per_batch = true;
-                changed = true;
-            }
-        }
-        changed
     }
 
     /// The mode a function's body begins in: what it declares, or what its callers give it.

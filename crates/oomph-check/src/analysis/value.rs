@@ -161,7 +161,7 @@ impl Sources {
 
 /// What is known of a value beyond its kind; each is a promise on every path unless it says "may".
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub struct Flags(pub(crate) u16);
+pub struct Flags(pub(crate) u32);
 
 impl Flags {
     /// The tensor is a loss: what a criterion gave, or arithmetic on that.
@@ -196,9 +196,14 @@ impl Flags {
     pub const WIDE: Self = Self(1 << 14);
     /// It was moved to a device here, whatever it is.
     pub const MOVED: Self = Self(1 << 15);
+    /// It came from a function that goes back: the activations its graph refers to are freed there.
+    pub const FREED: Self = Self(1 << 17);
+    /// The module is in evaluation mode: `eval()` was called on it, and `train()` not since.
+    pub const EVAL: Self = Self(1 << 16);
 
     /// Promises that hold only when they hold on both paths.
-    const ON_BOTH: u16 = Self::DETACHED.0 | Self::NO_GRAD.0 | Self::VIEW.0 | Self::FROZEN.0 | Self::SCALAR.0;
+    const ON_BOTH: u32 =
+        Self::DETACHED.0 | Self::NO_GRAD.0 | Self::VIEW.0 | Self::FROZEN.0 | Self::SCALAR.0 | Self::EVAL.0;
 
     /// Whether all of `flags` hold.
     #[must_use]
@@ -361,10 +366,18 @@ impl Value {
             (Some(parts), _) => parts.iter().cloned().reduce(|a, b| a.join(&b)).unwrap_or_else(Value::unknown),
             (None, Kind::Tensor) => self.clone().flagged(Flags::VIEW),
             (None, Kind::Array) => self.clone(),
-            (None, Kind::Module) => Self { graph: self.graph, ..Self::of(Kind::Module) },
+            (None, Kind::Unknown) => Self { sources: self.sources, ..Value::unknown() },
+            (None, Kind::Module) => self.part(),
             (None, Kind::Loader | Kind::Dataset) => Value::data().flagged(Flags::RAW.with(Flags::DATA)),
             _ => Value::unknown(),
         }
+    }
+
+    /// A part of a module, of which nothing is known but that it runs in the mode of the whole.
+    #[must_use]
+    pub fn part(&self) -> Value {
+        let flags = Flags(self.flags.0 & Flags::EVAL.0);
+        Self { graph: self.graph, flags, ..Self::of(Kind::Module) }
     }
 
     /// What holds on either of two paths.
@@ -450,6 +463,22 @@ impl Value {
         }
         value.parts = self.parts.as_ref().map(|parts| parts.iter().map(Value::exported).collect());
         value
+    }
+
+    /// The same with the activations of its graph freed.
+    pub(crate) fn freed(mut self) -> Self {
+        self.flags = if self.is_tensor() { self.flags.with(Flags::FREED) } else { self.flags };
+        self.parts = self.parts.map(|parts| parts.iter().cloned().map(Value::freed).collect());
+        self
+    }
+
+    /// Whether the backward pass over its graph, or over that of all it holds, runs where it came from.
+    #[must_use]
+    pub fn is_freed_elsewhere(&self) -> bool {
+        match &self.parts {
+            Some(parts) => parts.iter().filter(|part| part.holds_graph()).all(Self::is_freed_elsewhere),
+            None => self.has(Flags::FREED),
+        }
     }
 
     /// As another function sees it: forward passes of this one mean nothing there.

@@ -140,6 +140,7 @@ impl<'a, 't> Walker<'a, 't> {
             (self.f.grad, self.f.first_grad) = (GradMode::Depends, GradMode::Depends);
         }
         self.walk_suite(self.source.body());
+        self.learnt.goes_back = self.f.summary.calls_backward;
         let globals: FxHashMap<&'a str, Value> = self.f.env.bound_names().into_iter().collect();
         self.learnt.globals = globals.iter().map(|(name, value)| (*name, value.as_argument())).collect();
         let globals = globals.into_iter().map(|(name, value)| (name, Value { sources: Sources::default(), ..value }));

@@ -183,6 +183,13 @@ impl<'a> Facts<'a> {
         id.and_then(|id| self.tables.call_sites.get(&id)).is_some_and(|sites| sites.per_batch)
     }
 
+    /// Whether the function a point is in is called in a loop that plays in an environment.
+    #[must_use]
+    pub fn is_called_per_step(&self, at: &At) -> bool {
+        let id = at.function.map(|index| FunctionId { file: self.file, index });
+        id.and_then(|id| self.tables.call_sites.get(&id)).is_some_and(|sites| sites.per_step)
+    }
+
     /// Whether a framework calls the method a point is in once a batch: `on_step_end` of a callback, `training_step`.
     #[must_use]
     pub fn runs_per_batch(&self, at: &At) -> bool {

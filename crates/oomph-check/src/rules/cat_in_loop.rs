@@ -2,7 +2,7 @@
 
 use crate::analysis::events::{BlockKind, Call, LoopKind};
 use crate::analysis::value::BlockId;
-use crate::facts::{Facts, FunctionKind};
+use crate::facts::{Effect, Facts, FunctionKind, Loop};
 use crate::finding::Level;
 use crate::python::{Expr, Ranged, Stmt, count_reads, count_reads_in};
 use crate::report::Report;
@@ -62,10 +62,15 @@ const CATS: &[&str] = &["torch.cat", "torch.concat", "torch.concatenate", "torch
 fn check(facts: &Facts<'_>, report: &mut Report) {
     for call in CATS.iter().flat_map(|name| facts.calls_to(name)) {
         let Some(target) = grown(facts, call) else { continue };
-        let Some(turns) = facts.loops(&call.at).find(|found| matches!(found.kind, LoopKind::Loader | LoopKind::Chunks))
-        else {
-            continue;
+        let many = |found: &Loop<'_>| match found.kind {
+            LoopKind::Loader | LoopKind::Chunks => true,
+            // Thousands of steps of training, but one number from each is no memory.
+            LoopKind::Steps => {
+                facts.effects_in(Effect::Backward, found.block).next().is_some() && !adds_number(facts, call, target)
+            }
+            _ => false,
         };
+        let Some(turns) = facts.loops(&call.at).find(many) else { continue };
         if facts.kind_at(&call.at) == FunctionKind::Forward || is_rebound(facts, call, target, turns.block) {
             continue;
         }
@@ -77,9 +82,10 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             }
         }
         let text = facts.source.slice(target.range());
+        let each = if turns.kind == LoopKind::Steps { "step" } else { "batch" };
         report
-            .add(call, format!("`{text}` is copied whole on every batch, with the old copy still alive"))
-            .because(&turns.head(), "once a batch")
+            .add(call, format!("`{text}` is copied whole on every {each}, with the old copy still alive"))
+            .because(&turns.head(), format!("once a {each}"))
             .because(call, format!("`{text}` goes in and comes out, and nothing else in the loop reads it"));
     }
 }
@@ -100,6 +106,13 @@ fn grown<'a>(facts: &Facts<'a>, call: &Call<'a>) -> Option<&'a Expr> {
     let text = facts.source.slice(target.range());
     let itself = items.iter().any(|item| facts.source.slice(item.range()) == text);
     (whole && itself && items.len() > 1).then_some(target)
+}
+
+/// Whether what is added is a number, by what makes it or by its name: `torch.cat([curve, loss.view(1)])`.
+fn adds_number(facts: &Facts<'_>, call: &Call<'_>, target: &Expr) -> bool {
+    let text = call.arg(0).map_or("", |items| facts.source.slice(items.range())).to_ascii_lowercase();
+    let names = ["loss", "acc", "mean(", "sum(", "item(", "norm(", "unsqueeze(0)", "tensor(", "[none"];
+    names.iter().any(|name| text.contains(name)) || facts.source.slice(target.range()).contains("loss")
 }
 
 /// Whether another statement of the loop binds the target, but for the other branch of `if x is None: x = first`.

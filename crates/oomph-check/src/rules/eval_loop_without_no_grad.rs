@@ -1,8 +1,6 @@
 //! `eval-loop-without-no-grad`: evaluation records graphs nobody uses.
 
-use crate::analysis::events::{At, BlockKind, Call, Callee, GradMode, LoopKind};
-use crate::analysis::tables::Summary;
-use crate::analysis::value::Graph;
+use crate::analysis::events::{BlockKind, Call, Callee, GradMode};
 use crate::facts::{Effect, Facts, FunctionKind, Loop};
 use crate::finding::{Edit, Level, Safety};
 use crate::python::{Expr, Ranged, Stmt, TextRange};
@@ -256,10 +254,10 @@ class Lit(L.LightningModule):
 fn check(facts: &Facts<'_>, report: &mut Report) {
     let mut seen = Vec::new();
     for call in facts.calls() {
-        if !is_forward_with_graph(facts, call) || facts.kind_at(&call.at) == FunctionKind::Forward {
+        if !facts.is_forward_with_graph(call) || facts.kind_at(&call.at) == FunctionKind::Forward {
             continue;
         }
-        let Some(batches) = evaluation_loop(facts, call) else { continue };
+        let Some(batches) = facts.evaluation_loop(call) else { continue };
         let is_idle = || facts.is_unit_test(&call.at) || facts.never_runs(&call.at);
         if seen.contains(&batches.block) || is_idle() || facts.is_called_from_elsewhere(&call.at) {
             continue;
@@ -283,7 +281,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             continue;
         }
         let Some(eval) = evaluation(facts, call) else { continue };
-        if needs_gradients(facts, call, &batches)
+        if facts.needs_gradients(call, &batches)
             || facts.fails_with_gradients(call)
             || facts.callee_decides(call)
             || facts.switches_in_loop(call, &batches)
@@ -304,6 +302,10 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             Sign::Eval(eval) => {
                 finding.because(eval, "the module is switched to evaluation, which does not switch gradients off")
             }
+            Sign::Mode => finding.because(
+                &*call.node.func,
+                "what runs here was switched to evaluation before, which does not switch gradients off",
+            ),
             Sign::Name => finding.because_if(
                 facts.function(&call.at).map(|function| function.node.name.range()),
                 format!("`{name}` is evaluation by its name, and no backward pass runs in it"),
@@ -321,19 +323,33 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
 enum Sign<'f, 'a> {
     /// The module is switched to `eval()`.
     Eval(&'f Call<'a>),
+    /// All modules that run are in evaluation mode, wherever that was done.
+    Mode,
     /// The function is called so.
     Name,
 }
 
 fn evaluation<'f, 'a>(facts: &'f Facts<'a>, call: &Call<'a>) -> Option<Sign<'f, 'a>> {
     let by_name = facts.is_called_evaluation(&call.at);
-    match facts.eval_before(call).or_else(|| facts.lasting_eval(call)) {
+    let of_network = facts.class_kind(&call.at).is_module();
+    let told = match facts.eval_before(call).or_else(|| facts.lasting_eval(call)) {
         // A frozen part in evaluation mode says nothing of what else runs there.
         Some(eval) if call.callee == Callee::Module && !by_name && !facts.is_eval_of(eval, call) => None,
         Some(eval) => Some(Sign::Eval(eval)),
         // `predict_boxes` of a network is a part of its pass.
-        None => (by_name && !facts.class_kind(&call.at).is_module()).then_some(Sign::Name),
+        None => (by_name && !of_network).then_some(Sign::Name),
+    };
+    match told {
+        Some(Sign::Name) | None if call.evaluates && !of_network && !may_be_called_off(facts, call) => Some(Sign::Mode),
+        other => other,
     }
+}
+
+/// Whether nothing in view calls the function a pass is in, in a file that switches recording off elsewhere: who calls
+/// it may do so too.
+fn may_be_called_off(facts: &Facts<'_>, call: &Call<'_>) -> bool {
+    let unseen = call.at.function.is_some_and(|index| !facts.is_called(index));
+    unseen && facts.calls().iter().any(|other| other.at.grad.is_off())
 }
 
 /// Whether the file imports torch or a library that brings it along, or runs with a file that does.
@@ -392,87 +408,6 @@ fn asks_for_phase(test: &str) -> bool {
     };
     let mut words = lower.split(|c: char| !c.is_alphanumeric() && c != '_');
     words.any(phase) && !counts.iter().any(|word| lower.contains(word))
-}
-
-/// The loop over batches around a call, or over other items where a module was switched to evaluation before.
-fn evaluation_loop<'a>(facts: &Facts<'a>, call: &Call<'a>) -> Option<Loop<'a>> {
-    let loader = facts.loops(&call.at).find(|found| matches!(found.kind, LoopKind::Loader | LoopKind::Chunks));
-    if loader.is_some() || call.callee != Callee::Module {
-        return loader;
-    }
-    let items = facts.loops(&call.at).find(|found| found.kind == LoopKind::Items)?;
-    // `[layer(x) for layer in layers]` is one pass; `[net(x) for x in texts]` is one a text.
-    let over_data = !facts.varies_in(&call.node.func, items.block)
-        && call.node.arguments.args.iter().any(|arg| facts.varies_in(arg, items.block));
-    // A network's own method goes over its levels, with a frozen part in evaluation mode.
-    let of_network = facts.class_kind(&call.at).is_module();
-    if !over_data && (of_network || !matches!(items.node, BlockKind::Loop(..))) {
-        return None;
-    }
-    let own = facts.eval_call(&call.at).filter(|eval| facts.is_eval_of(eval, call));
-    let switched = own.or_else(|| facts.lasting_eval(call).filter(|_| over_data))?;
-    (!facts.is_inside(switched.at.block, items.block)).then_some(items)
-}
-
-/// A forward pass that leaves a graph: of a module, or in a function of the project.
-fn is_forward_with_graph(facts: &Facts<'_>, call: &Call<'_>) -> bool {
-    let module = call.callee == Callee::Module
-        && !call.site.is_empty()
-        && call.result.holds_graph()
-        && call.result.graph >= Graph::Likely;
-    let helper = matches!(call.callee, Callee::Project(id) if {
-        let name = facts.function_def(id).node.name.as_str();
-        // What a function of another file runs inside is told by what comes back.
-        let seen = facts.is_own(id) || call.result.holds_graph();
-        name != "__init__" && seen && !facts.class_kind(&call.at).is_module()
-    });
-    let runs = |summary: &Summary| summary.forwards && !summary.calls_backward && !summary.steps;
-    call.at.grad == GradMode::On && (module || helper && facts.callee_summary(call).is_some_and(runs))
-}
-
-/// Whether gradients are used: by the loop where a module is switched to evaluation before it, else by the function.
-fn needs_gradients(facts: &Facts<'_>, call: &Call<'_>, batches: &Loop<'_>) -> bool {
-    const NAMES: &[&str] = &["vjp", "attack", "perturb"];
-    let here = call.at.function;
-    // Attacks and adaptation go back within what they call.
-    let goes_back_inside =
-        |found: &Call<'_>| is_gradient_name(found.name) && facts.is_inside(found.at.block, batches.block);
-    if facts.calls().iter().any(goes_back_inside) {
-        return true;
-    }
-    if facts.eval_call(&call.at).is_none() {
-        let keeps = facts.returns().iter().any(|ret| ret.at.function == here && ret.value.holds_graph());
-        return facts.uses_gradients(here, NAMES) || keeps;
-    }
-    // Training in the same function is no use of these passes.
-    let inside = |at: &At| facts.is_inside(at.block, batches.block);
-    let goes_back = facts
-        .effects_of(Effect::Backward, here)
-        .any(|back| inside(&back.at) || facts.backward_sources(back).overlap(call.result.sources.sites()));
-    let asks = ["requires_grad_", "enable_grad", "set_grad_enabled", "grad", "jacobian", "train"].iter().chain(NAMES);
-    goes_back
-        || facts.effects_in(Effect::Step, batches.block).next().is_some()
-        || facts.binds_of("requires_grad").any(|bind| inside(&bind.at))
-        || asks.into_iter().any(|name| facts.calls_named(name).any(|found| inside(&found.at)))
-}
-
-/// Whether a function's name says that it uses gradients: `gradient_update_parameters`, `get_adversary`, `pgd`.
-fn is_gradient_name(name: &str) -> bool {
-    const WORDS: &[&str] = &[
-        "attack",
-        "adversar",
-        "gradient",
-        "inner_loop",
-        "inner_step",
-        "saliency",
-        "grad_cam",
-        "gradcam",
-        "finetune",
-        "fine_tune",
-    ];
-    let lower = name.to_ascii_lowercase();
-    let adapts = lower.split('_').any(|word| matches!(word, "adapt" | "adaptation" | "adv" | "fgsm" | "pgd" | "maml"));
-    !lower.ends_with("loss") && (adapts || WORDS.iter().any(|word| lower.contains(word)))
 }
 
 fn wrapped(facts: &Facts<'_>, batches: &Loop<'_>) -> Vec<Edit> {

@@ -376,7 +376,8 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         }
         let target = facts.source.slice(facts.keeper(store).range());
         let added = if is_loss(facts, store) { "loss" } else { "tensor" };
-        let kept = if frees.is_some() {
+        let is_freed = frees.is_some() || store.value.is_freed_elsewhere();
+        let kept = if is_freed {
             "a small block and the nodes of each batch"
         } else {
             "the activations of every batch stay alive"
@@ -384,7 +385,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         let message = format!("`{target}` keeps the graph of every {added} added to it: {kept}");
         let finding = report.add(store, message);
         finding
-            .level(if frees.is_some() { Level::Warning } else { Level::Error })
+            .level(if is_freed { Level::Warning } else { Level::Error })
             .because_if(facts.forward_pass(&store.value, &store.at), "this forward pass makes the graph")
             .because(&turn.head, "once a batch, and the sum outlives it")
             .because_if(frees, "the backward pass frees activations, but not the nodes of the graph");

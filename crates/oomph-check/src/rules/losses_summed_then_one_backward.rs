@@ -173,7 +173,25 @@ fn one_backward<'f, 'a>(facts: &'f Facts<'a>, store: &Store<'_>, turns: &Loop<'_
         return backward_now_and_then(facts, store, turns);
     }
     let mut after = facts.effects_of(Effect::Backward, store.at.function).filter(|call| call.at.order > store.at.order);
-    after.find(|call| facts.backward_sources(call).overlap(store.value.sources))
+    let own = after.find(|call| facts.backward_sources(call).overlap(store.value.sources));
+    own.or_else(|| backward_by_callers(facts, store))
+}
+
+/// The backward pass over what a function returns of its sum, where every caller in the file goes back over it.
+fn backward_by_callers<'f, 'a>(facts: &'f Facts<'a>, store: &Store<'_>) -> Option<&'f Call<'a>> {
+    let returned = facts.returns().iter().any(|ret| {
+        let own = ret.at.function == store.at.function && ret.at.order > store.at.order;
+        own && ret.value.keeps_graph() && ret.value.sources.sites().overlap(store.value.sources.sites())
+    });
+    if !returned || store.at.function.is_none() || facts.class_kind(&store.at).is_module() {
+        return None;
+    }
+    let mut found = None;
+    for call in facts.callers_of(&store.at) {
+        let backward = facts.backward_of(&call.result, &call.at);
+        found = Some(backward.filter(|backward| backward.at.order > call.at.order)?);
+    }
+    found
 }
 
 /// `if (i + 1) % n == 0: loss.backward(); loss = 0`: the sum of several turns goes back on some of them only.

@@ -254,7 +254,8 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         {
             continue;
         }
-        if backward.is_none() && (late.is_none() && may_be_wanted(facts, store) || comes_from_frozen(facts, store)) {
+        let wanted = || late.is_none() && may_be_wanted(facts, store);
+        if backward.is_none() && (wanted() || comes_from_frozen(facts, store)) {
             continue;
         }
         let later = |call: &Call<'_>| {
@@ -268,16 +269,19 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             StoreKind::Collect => "This comprehension".to_owned(),
             _ => format!("`{}`", facts.source.slice(facts.keeper(store).range())),
         };
-        let message = if backward.is_some() {
-            format!("{target} collects tensors with their graph: one tensor and its graph's nodes a batch")
+        let freed = backward.is_some() || store.value.is_freed_elsewhere();
+        let each =
+            if facts.batch_loop(&store.at).is_none() && facts.is_called_per_step(&store.at) { "step" } else { "batch" };
+        let message = if freed {
+            format!("{target} collects tensors with their graph: one tensor and its graph's nodes a {each}")
         } else {
-            format!("{target} collects tensors with their graph: the activations of every batch stay alive")
+            format!("{target} collects tensors with their graph: the activations of every {each} stay alive")
         };
         report
             .add(store, message)
-            .level(if backward.is_some() { Level::Warning } else { Level::Error })
+            .level(if freed { Level::Warning } else { Level::Error })
             .because_if(facts.forward_pass(&store.value, &store.at), "this forward pass makes the graph")
-            .because(&turn.head, "once a batch, and the holder outlives it")
+            .because(&turn.head, format!("once a {each}, and the holder outlives it"))
             .because_if(late, "all are detached only here, when every graph has been kept")
             .because_if(
                 backward.map(Ranged::range),
@@ -294,10 +298,11 @@ fn is_one_of_several(expr: &Expr) -> bool {
 }
 
 /// Whether what is collected where nothing goes back may have no graph, or one that somebody needs.
-fn may_be_wanted(facts: &Facts<'_>, store: &Store<'_>) -> bool {
+fn may_be_wanted<'a>(facts: &Facts<'a>, store: &Store<'a>) -> bool {
     // A module's own method collects the outputs of its layers, or of pieces of one batch.
     let own = !facts.is_kept_beyond_call(store);
-    own && (facts.class_kind(&store.at).is_module() || facts.may_be_used_later(store))
+    let evaluated = || facts.evaluating_loop_of(&store.value, &store.at).is_some();
+    own && !evaluated() && (facts.class_kind(&store.at).is_module() || facts.may_be_used_later(store))
         || comes_from_unknown_method(facts, store)
         || facts.may_have_no_graph(&store.value, &store.at)
 }
@@ -323,6 +328,9 @@ fn turn<'a>(facts: &Facts<'a>, store: &Store<'a>) -> Option<(Turn, Option<TextRa
     if let (Some(turns), Some(late)) = (facts.loops(&store.at).next(), detached_late(facts, store)) {
         return Some((turns.turn(), Some(late)));
     }
+    if let Some(turns) = facts.evaluating_loop_of(&store.value, &store.at) {
+        return Some((turns.turn(), None));
+    }
     let calls = facts.kind_at(&store.at) == FunctionKind::Forward
         || facts.class_kind(&store.at) == ClassKind::Framework && facts.runs_per_batch(&store.at);
     if let (true, Root::SelfAttribute(_), Some(turn)) = (calls, store.root, facts.function_turn(&store.at)) {
@@ -332,7 +340,16 @@ fn turn<'a>(facts: &Facts<'a>, store: &Store<'a>) -> Option<(Turn, Option<TextRa
     // A module, Lightning's or a plain one, has rules of its own.
     let own = facts.is_kept_beyond_call(store) && !facts.class_kind(&store.at).is_module();
     let kept = own && !facts.is_back_propagated_elsewhere(store) && !is_emptied_elsewhere(facts, store);
-    Some((facts.turn(&store.at).filter(|_| kept)?, None))
+    let turn = facts.turn(&store.at).or_else(|| played_turn(facts, store));
+    Some((turn.filter(|_| kept)?, None))
+}
+
+/// A function that is called on every step of an environment, and adds to what nothing else reads.
+fn played_turn<'a>(facts: &Facts<'a>, store: &Store<'a>) -> Option<Turn> {
+    let Root::SelfAttribute(name) = store.root else { return None };
+    let only_filled = facts.attribute_reads(name) == 1 && facts.loops(&store.at).next().is_none();
+    (only_filled && store.via.is_none() && facts.is_called_per_step(&store.at))
+        .then(|| facts.function_turn(&store.at))?
 }
 
 /// Whether what was collected is left on the object after the loop, graph and all: another method may go back over it.

@@ -51,3 +51,17 @@ def run(model, loader):
                 break
             preds = torch.cat([preds, model(batch.cuda())])  # <-
     return preds
+# ---
+import torch
+def update(policy, opt, data):
+    loss = policy(data).mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+def main(policy, opt, collect, iters):
+    rewards = torch.zeros(0, device="cuda")
+    for it in range(iters):
+        data = collect(policy)
+        update(policy, opt, data)
+        rewards = torch.cat([rewards, data.flatten()])  # <-
+    torch.save(rewards.cpu(), "rewards.pt")

@@ -184,3 +184,88 @@ def evaluate(loader):
     model.eval()
     for x, y in loader:  # <-
         print(model(x).argmax(1))
+# ---
+import torch
+from library import build_tower
+def tower(device):
+    net = build_tower("small")
+    return net.to(device).eval()
+def activations(dataset, device="cuda"):
+    net, rows = tower(device), []
+    for images in torch.utils.data.DataLoader(dataset, batch_size=64):  # <-
+        rows.append(net(images.to(device)).detach().cpu())
+    return torch.cat(rows)
+# ---
+import torch
+from library import Unet
+def denoise(net, x, t):
+    return x - net(x, t)
+def draw(net, steps, shape):
+    net.eval()
+    x = torch.randn(shape, device="cuda")
+    for t in reversed(range(steps)):  # <-
+        x = denoise(net, x.cuda(), t)
+    return x.clamp(-1, 1)
+# ---
+import torch
+from library import wide_net
+class Committee:
+    def __init__(self, paths):
+        self.members = []
+        for path in paths:
+            net = wide_net(28)
+            net.load_state_dict(torch.load(path, map_location="cpu"))
+            self.members.append(net.cuda().eval())
+    def __call__(self, x):
+        total = 0
+        for net in self.members:
+            total = total + net(x).softmax(1)
+        return total / len(self.members)
+def accuracy(committee, loader):
+    good = 0
+    for x, y in loader:  # <-
+        good += (committee(x.cuda()).argmax(1).cpu() == y).sum().item()
+    return good
+print(accuracy(Committee(["a.pt", "b.pt"]), torch.utils.data.DataLoader(test_data)))
+# ---
+import torch
+from library import Tagger
+models = {}
+def startup():
+    models["net"] = Tagger().cuda().eval()
+def tag(texts, size, encode):
+    net = models["net"]
+    found = []
+    for i in range(0, len(texts), size):  # <-
+        found += net(encode(texts[i:i + size]).cuda()).argmax(-1).tolist()
+    return found
+# ---
+import torch
+from library import Tagger
+net = None
+def startup():
+    global net
+    net = Tagger().cuda()
+    net.eval()
+def main(paths, read):
+    model = Tagger().to("cuda")
+    model.eval()
+    return [scores(model, path, read) for path in paths]
+def scores(model, path, read):
+    total = 0.0
+    for line in read(path):  # <-
+        total += model(line.to("cuda")).max().item()
+    return total
+# ---
+import torch
+from library import Captioner
+def greedy(model, images, start, length):
+    memory = model.encode(images)
+    tokens = start
+    for _ in range(length):
+        tokens = torch.cat([tokens, model.decode(tokens, memory)[:, -1:].argmax(-1)], 1)
+    return tokens
+def caption(model, loader, start):
+    model.eval()
+    for images, ids in loader:  # <-
+        print(ids, greedy(model, images.cuda(), start, 30).tolist())

@@ -278,3 +278,25 @@ def runs(lrs, loader):
         for x, y in loader:
             fitter.learn(x.cuda(), y.cuda())
         print(lr, float(fitter.seen))
+# ---
+import torch
+class Smoothed:
+    def __init__(self):
+        self.total = 0.0
+    def update(self, value, n=1):
+        self.total += value * n  # <-
+class Meters:
+    def __init__(self):
+        self.meters = {}
+    def update(self, **values):
+        for name, value in values.items():
+            self.meters.setdefault(name, Smoothed()).update(value)
+def criterion(out, target):
+    losses = {key: torch.nn.functional.cross_entropy(value, target) for key, value in out.items()}
+    return losses["out"]
+def evaluate(model, loader):
+    model.eval()
+    log = Meters()
+    for x, y in loader:
+        log.update(loss=criterion(model(x.cuda()), y.cuda()))
+    return log

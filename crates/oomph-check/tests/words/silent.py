@@ -1141,3 +1141,53 @@ class Train:
     def run(self, loader):
         for mel, wave in loader:
             self.learn(mel.cuda(), wave.cuda())
+# ---
+import torch
+from library import Tagger
+def scores(model, lines):
+    total = 0.0
+    for line in lines:
+        total += model(line.to("cuda")).max().item()
+    return total
+def main(lines):
+    model = Tagger().to("cuda")
+    model.eval()
+    with torch.no_grad():
+        print(scores(model, lines))
+# ---
+import torch
+from library import Tagger
+def stylize(model, image, steps):
+    model.eval()
+    image = image.cuda().requires_grad_()
+    opt = torch.optim.Adam([image])
+    for step in range(steps):
+        loss = model(image * 1.0).mean()
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+    return image.detach()
+# ---
+import torch
+class Meters:
+    def __init__(self):
+        self.kept = {}
+    def update(self, **values):
+        for name, value in values.items():
+            self.kept.setdefault(name, []).append(float(value))
+def evaluate(model, loader, criterion):
+    model.eval()
+    log = Meters()
+    with torch.no_grad():
+        for x, y in loader:
+            log.update(loss=criterion(model(x.cuda()), y.cuda()))
+    return log
+# ---
+import torch
+def decode(model, tokens, steps):
+    out = tokens
+    for step in range(steps):
+        with torch.no_grad():
+            tokens = model(tokens.cuda()).argmax(-1)
+        out = torch.cat([out, tokens])
+    return out

@@ -264,3 +264,113 @@ class Task:
         for x, y in loader:
             losses.append(self.step(False, x, y))  # <-
         return losses
+# ---
+import torch
+from collections import defaultdict
+class Averager:
+    def __init__(self):
+        self.values = defaultdict(list)
+    def put(self, key, value):
+        self.values[key].append(value)  # <-
+def edges(a, b):
+    return (a[1:] - b[1:]).abs().mean()
+def train(net, loader, opt):
+    avg = Averager()
+    for x, y in loader:
+        out = net(x.cuda())
+        loss = edges(out, y.cuda())
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+        avg.put("edges", loss)  # <-
+    return avg
+# ---
+import torch
+from dataclasses import dataclass
+@dataclass
+class State:
+    step: int = 0
+    loss: torch.Tensor = None
+class Callback:
+    def on_step_end(self, state: State): ...
+class Curve(Callback):
+    def __init__(self):
+        self.curve = []
+    def on_step_end(self, state: State):
+        self.curve.append(state.loss)  # <-
+def fit(net, loader, opt, criterion, callbacks):
+    state = State()
+    for x, y in loader:
+        loss = criterion(net(x.cuda()), y.cuda())
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+        state.loss = loss
+        for callback in callbacks:
+            callback.on_step_end(state)
+# ---
+import torch
+from library import Language
+def windows(length, size):
+    for start in range(0, length, size):
+        yield start, min(start + size, length)
+def surprise(model, ids, size):
+    found = []
+    for start, stop in windows(ids.size(1), size):
+        part = ids[:, start:stop].to("cuda")
+        found.append(model(part, labels=part).loss * (stop - start))  # <-
+    return torch.stack(found).sum()
+def main(texts):
+    model = Language().to("cuda")
+    model.eval()
+    for ids in texts:
+        print(surprise(model, ids, 512).item())
+# ---
+import torch
+from torch import nn
+from torch.distributions import Categorical
+class Policy(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.head = nn.Linear(8, 2)
+    def forward(self, x):
+        return Categorical(logits=self.head(x))
+class Agent:
+    def __init__(self):
+        self.policy = Policy().cuda()
+        self.log_probs, self.entropies = [], []
+    def act(self, state):
+        dist = self.policy(torch.as_tensor(state).cuda())
+        action = dist.sample()
+        self.log_probs.append(dist.log_prob(action))
+        self.entropies.append(dist.entropy())  # <-
+        return action.item()
+    def learn(self, returns, opt):
+        loss = -(torch.stack(self.log_probs) * returns).sum()
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+        self.log_probs.clear()
+def play(env, opt):
+    agent = Agent()
+    for episode in range(1000):
+        state, _ = env.reset()
+        done = False
+        while not done:
+            state, reward, done, cut, _ = env.step(agent.act(state))
+        agent.learn(1.0, opt)
+# ---
+import torch
+from library import Field, rays, render
+def train(args, images):
+    net = Field().cuda()
+    opt = torch.optim.Adam(net.parameters())
+    curve = []
+    for it in range(args.iters):
+        colours = render(net, rays(images))
+        error = torch.nn.functional.mse_loss(colours, images.cuda())
+        opt.zero_grad()
+        error.backward()
+        opt.step()
+        curve.append(-10 * torch.log10(error))  # <-
+    return curve

@@ -3,7 +3,7 @@ class Meter:
         self.values = []
 
     def add(self, value):
-        self.values.append(value)
+        self.values.append(value)  # <- tensor-stored-in-container-with-graph
 
 
 def mean(values):

@@ -1,0 +1,164 @@
+//! Loops that evaluate with gradients recorded: forward passes in them, and whether anything needs their graph.
+
+use rustc_hash::FxHashSet;
+
+use super::{Effect, Facts, Loop};
+use crate::analysis::events::{At, BlockKind, Call, Callee, GradMode, LoopKind};
+use crate::analysis::tables::Summary;
+use crate::analysis::value::{Device, Flags, Graph, Value};
+use crate::python::{Expr, Ranged, Stmt, TextRange};
+use crate::uses::whole_literal;
+
+impl<'a> Facts<'a> {
+    /// The loop over batches around a call, or over other items where a module was switched to evaluation before.
+    #[must_use]
+    pub fn evaluation_loop(&self, call: &Call<'a>) -> Option<Loop<'a>> {
+        let loader = self.loops(&call.at).find(|found| matches!(found.kind, LoopKind::Loader | LoopKind::Chunks));
+        let loader = loader.or_else(|| self.evaluated_turns(call));
+        if loader.is_some() || call.callee != Callee::Module {
+            return loader;
+        }
+        let items = self.loops(&call.at).find(|found| found.kind == LoopKind::Items)?;
+        // `[layer(x) for layer in layers]` is one pass; `[net(x) for x in texts]` is one a text.
+        let over_data = !self.varies_in(&call.node.func, items.block)
+            && call.node.arguments.args.iter().any(|arg| self.varies_in(arg, items.block));
+        // A network's own method goes over its levels, with a frozen part in evaluation mode.
+        let of_network = self.class_kind(&call.at).is_module();
+        if !over_data && (of_network || !matches!(items.node, BlockKind::Loop(..))) {
+            return None;
+        }
+        let own = self.eval_call(&call.at).filter(|eval| self.is_eval_of(eval, call));
+        let switched = own.or_else(|| self.lasting_eval(call).filter(|_| over_data))?;
+        (!self.is_inside(switched.at.block, items.block)).then_some(items)
+    }
+
+    /// The loop around a pass of modules in evaluation mode that runs the same ones on every turn, on something else.
+    fn evaluated_turns(&self, call: &Call<'a>) -> Option<Loop<'a>> {
+        // What a function gives back without a graph, it has made of passes of its own: those are found there.
+        let helper = matches!(call.callee, Callee::Project(_)) && !call.result.holds_graph();
+        if !call.evaluates || helper || !self.outline().imports_torch || self.class_kind(&call.at).is_module() {
+            return None;
+        }
+        let mut turns = self.loops(&call.at).filter(|found| !matches!(found.kind, LoopKind::Parameters));
+        // `for net in nets: net(x)` is one pass of each.
+        let found = turns.find(|turns| !self.varies_in(&call.node.func, turns.block))?;
+        let mut given = call.node.arguments.args.iter().chain(call.node.arguments.keywords.iter().map(|k| &k.value));
+        let another = given.any(|arg| self.varies_in(arg, found.block));
+        // A whole experiment each turn is no evaluation, and what stays in main memory is small.
+        let of_data = found.kind != LoopKind::Epochs && !is_short(&found) && is_fed_from_card(call);
+        (another && of_data && !self.plays_in(&found)).then_some(found)
+    }
+
+    /// Whether a loop takes steps in an environment or a game: each pass is of one small state.
+    fn plays_in(&self, turns: &Loop<'_>) -> bool {
+        ["step", "reset", "render", "push", "act"]
+            .into_iter()
+            .any(|name| self.calls_named(name).any(|call| self.is_inside(call.at.block, turns.block)))
+    }
+
+    /// The loop that evaluates, with gradients recorded that nobody needs, around a forward pass a value comes from.
+    #[must_use]
+    pub fn evaluating_loop_of(&self, value: &Value, at: &At) -> Option<Loop<'a>> {
+        let passes: FxHashSet<TextRange> = self.forward_passes(value, at).collect();
+        self.calls().iter().filter(|call| passes.contains(&call.node.range())).find_map(|call| {
+            let turns = self.evaluation_loop(call)?;
+            let switched = || call.evaluates || self.eval_before(call).is_some_and(|eval| self.is_eval_of(eval, call));
+            let kept_inside = self.is_inside(at.block, turns.block);
+            let over_data = matches!(turns.kind, LoopKind::Loader | LoopKind::Chunks) || is_fed_from_card(call);
+            // A recurrent pass keeps the graph of all its turns, stored or not.
+            (kept_inside
+                && over_data
+                && !self.feeds_itself(value, at)
+                && switched()
+                && !self.needs_gradients(call, &turns))
+            .then_some(turns)
+        })
+    }
+
+    /// A forward pass that leaves a graph: of a module, or in a function of the project.
+    #[must_use]
+    pub fn is_forward_with_graph(&self, call: &Call<'_>) -> bool {
+        let module = call.callee == Callee::Module
+            && !call.site.is_empty()
+            && call.result.holds_graph()
+            && call.result.graph >= Graph::Likely;
+        let helper = matches!(call.callee, Callee::Project(id) if {
+            let name = self.function_def(id).node.name.as_str();
+            // What a function of another file runs inside is told by what comes back.
+            let seen = self.is_own(id) || call.result.holds_graph();
+            name != "__init__" && seen && !self.class_kind(&call.at).is_module()
+        });
+        let runs = |summary: &Summary| {
+            (summary.forwards || summary.halves && call.evaluates) && !summary.calls_backward && !summary.steps
+        };
+        call.at.grad == GradMode::On && (module || helper && self.callee_summary(call).is_some_and(runs))
+    }
+
+    /// Whether gradients are used: by the loop where a module is switched to evaluation before it, else by the function.
+    #[must_use]
+    pub fn needs_gradients(&self, call: &Call<'_>, batches: &Loop<'_>) -> bool {
+        const NAMES: &[&str] = &["vjp", "attack", "perturb"];
+        let here = call.at.function;
+        // Attacks and adaptation go back within what they call.
+        let goes_back_inside =
+            |found: &Call<'_>| is_gradient_name(found.name) && self.is_inside(found.at.block, batches.block);
+        if self.calls().iter().any(goes_back_inside) {
+            return true;
+        }
+        if self.eval_call(&call.at).is_none() {
+            let keeps = || self.returns().iter().any(|ret| ret.at.function == here && ret.value.holds_graph());
+            // Where nothing in view goes back, nobody needs the graph of what a module in evaluation mode gave.
+            let wanted = || !call.evaluates || self.is_near_training();
+            return self.uses_gradients(here, NAMES) || wanted() && keeps();
+        }
+        // Training in the same function is no use of these passes.
+        let inside = |at: &At| self.is_inside(at.block, batches.block);
+        let goes_back = self
+            .effects_of(Effect::Backward, here)
+            .any(|back| inside(&back.at) || self.backward_sources(back).overlap(call.result.sources.sites()));
+        let asks =
+            ["requires_grad_", "enable_grad", "set_grad_enabled", "grad", "jacobian", "train"].iter().chain(NAMES);
+        goes_back
+            || self.effects_in(Effect::Step, batches.block).next().is_some()
+            || self.binds_of("requires_grad").any(|bind| inside(&bind.at))
+            || asks.into_iter().any(|name| self.calls_named(name).any(|found| inside(&found.at)))
+    }
+
+    /// Whether this file, or one that imports it, goes back anywhere.
+    fn is_near_training(&self) -> bool {
+        self.tables.files_above(self.file).into_iter().any(|file| self.tables.goes_back(file))
+    }
+}
+
+/// Whether a call is given something that was moved to a card.
+fn is_fed_from_card(call: &Call<'_>) -> bool {
+    call.values().any(|value| value.has(Flags::MOVED) || value.is_tensor() && value.device == Device::Cuda)
+}
+
+/// Whether a loop has a few turns, as written: `range(3)` shows some examples.
+fn is_short(turns: &Loop<'_>) -> bool {
+    const FEW: u64 = 32;
+    let BlockKind::Loop(_, Stmt::For(node)) = turns.node else { return false };
+    let Expr::Call(call) = &*node.iter else { return matches!(&*node.iter, Expr::List(_) | Expr::Tuple(_)) };
+    let counted = |arg: &Expr| whole_literal(arg).is_some_and(|number| number <= FEW);
+    !call.arguments.args.is_empty() && call.arguments.args.iter().all(counted)
+}
+
+/// Whether a function's name says that it uses gradients: `gradient_update_parameters`, `get_adversary`, `pgd`.
+fn is_gradient_name(name: &str) -> bool {
+    const WORDS: &[&str] = &[
+        "attack",
+        "adversar",
+        "gradient",
+        "inner_loop",
+        "inner_step",
+        "saliency",
+        "grad_cam",
+        "gradcam",
+        "finetune",
+        "fine_tune",
+    ];
+    let lower = name.to_ascii_lowercase();
+    let adapts = lower.split('_').any(|word| matches!(word, "adapt" | "adaptation" | "adv" | "fgsm" | "pgd" | "maml"));
+    !lower.ends_with("loss") && (adapts || WORDS.iter().any(|word| lower.contains(word)))
+}
