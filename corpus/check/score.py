@@ -2,9 +2,9 @@
 
 Run it with the command under test in $OOMPH (default: `oomph`):
 
-    OOMPH=target/release/oomph python corpus/check/score.py [--set seeded|heldout|heldout2|all] [--misses] [--json]
+    OOMPH=target/release/oomph python corpus/check/score.py [--set NAME|all] [--misses] [--json]
 
-There are three sets, scored one after the other. Recall is the share of labelled bugs that one finding names: the right
+The sets are scored one after the other. Recall is the share of labelled bugs that one finding names: the right
 rule, or one the label also accepts, within three lines of the bug or of its span. It is told twice: of the bugs that
 default rules are for, as a plain `oomph check` finds them, and of all bugs, with every rule selected. False alarms are
 findings of a plain run in the set's clean folder.
@@ -44,6 +44,9 @@ SETS = {
     "seeded": CorpusSet("seeded", "labels.jsonl", "clean"),
     "heldout": CorpusSet("heldout", "heldout.jsonl", "heldout_clean"),
     "heldout2": CorpusSet("heldout2", "heldout2.jsonl", "heldout2_clean"),
+    "heldout3": CorpusSet("heldout3", "heldout3.jsonl", "heldout3_clean"),
+    "heldout4": CorpusSet("heldout4", "heldout4.jsonl", "heldout4_clean"),
+    "heldout5": CorpusSet("heldout5", "heldout5.jsonl", "heldout5_clean"),
 }
 
 

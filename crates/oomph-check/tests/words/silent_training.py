@@ -1,19 +1,4 @@
 import torch
-from torch import nn
-from partial import PartialConv
-
-
-class Inpainted(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.conv = PartialConv(3, 3, 3)
-
-    def forward(self, x, mask):
-        out, seen_mask = self.conv(x, mask)
-        self.seen = seen_mask
-        return out * 2
-# ---
-import torch
 class Agent:
     def __init__(self, policy, opt):
         self.policy, self.opt = policy, opt
@@ -67,13 +52,6 @@ def train(model, loader, opt, crit):
         opt.step()
 # ---
 import torch
-def chunked_loss(head, hidden, labels, chunk=1024):
-    loss = 0.0
-    for i in range(0, hidden.size(0), chunk):
-        loss = loss + torch.nn.functional.cross_entropy(head(hidden[i:i+chunk]), labels[i:i+chunk], reduction="sum")
-    return loss / hidden.size(0)
-# ---
-import torch
 from torch import nn
 class Tagger(nn.Module):
     def __init__(self):
@@ -104,23 +82,6 @@ class Gan:
         self.opt_G.zero_grad()
         (-self.D(fake).mean()).backward()
         self.opt_G.step()
-# ---
-import torch
-class Extractor:
-    def __init__(self, net):
-        self.net = net.cuda().eval()
-    def loss(self, x, y):
-        return (self.net(x) - self.net(y)).pow(2).mean()
-# ---
-import torch
-class Service:
-    def __init__(self, net):
-        self.net = net.cuda().eval()
-    def predict(self, x):
-        with torch.inference_mode():
-            return self._run(x)
-    def _run(self, x):
-        return self.net(x.cuda()).argmax(1).tolist()
 # ---
 import torch
 def features(model, x):
@@ -200,16 +161,6 @@ def tbptt(model, chunks, opt, crit):
         opt.step()
 # ---
 import torch
-def validate(model, loader, crit):
-    model.eval()
-    tot = 0
-    for x, y in loader:
-        with torch.no_grad():
-            loss = crit(model(x.cuda()), y.cuda())
-        tot += loss
-    return tot
-# ---
-import torch
 def run(env, policy, steps):
     tot = 0
     obs = env.reset()
@@ -278,17 +229,6 @@ def train(model, loader, opt, crit, first):
 # ---
 import torch
 
-def tries(make, loader, rates, flip):
-    for rate in rates:
-        model = make()
-        for layer in model.modules():
-            layer.register_forward_hook(flip(rate))
-        with torch.no_grad():
-            for x, y in loader:
-                print((model(x).argmax(1) == y).sum().item())
-# ---
-import torch
-
 class Trainer:
     def step(self, batch):
         if self.scaler is None:
@@ -301,67 +241,6 @@ class Trainer:
     def fit(self, loader):
         for batch in loader:
             self.step(batch)
-# ---
-import torch
-
-def generate(model):
-    with torch.no_grad():
-        return model(torch.randn(4, 512, device="cuda"))
-
-if __name__ == "__main__":
-    checkpoint = torch.load("g.pt", map_location="cuda")
-    model = make_model().cuda()
-    model.load_state_dict(checkpoint["g"])
-    generate(model)
-# ---
-import torch
-from torch.autograd import Variable
-def test(model, loader, criterion):
-    model.eval()
-    total = 0
-    for x, y in loader:
-        x, y = Variable(x.cuda(), volatile=True), Variable(y.cuda(), volatile=True)
-        total += criterion(model(x), y)
-    return total
-# ---
-import torch
-from torch.autograd import Variable
-def wrap(x, test=False):
-    return Variable(x.cuda(), volatile=test)
-def evaluate(model, loader):
-    model.eval()
-    right = 0
-    for x, y in loader:
-        right += (model(wrap(x, True)).data.max(1)[1].cpu() == y).sum()
-    return right
-# ---
-import collections
-import torch
-
-class Trainer:
-    def save(self, path):
-        state = self.model.state_dict()
-        torch.save(collections.OrderedDict([[k, v.cpu()] for k, v in state.items()]), path)
-
-    def load(self, path):
-        self.model.load_state_dict(torch.load(path))
-        self.model.cuda()
-# ---
-import torch
-
-cpu = torch.device("cpu")
-model.to("cuda")
-train(model)
-model.to(cpu)
-torch.save(model.state_dict(), "model.pth")
-other.load_state_dict(torch.load("model.pth"))
-# ---
-import numpy as np
-import torch
-def mix(a, b, probability):
-    use = torch.tensor(np.random.rand(len(a))).cuda() < probability
-    drawn = torch.from_numpy(np.random.rand(len(a))).cuda()
-    return a * use.view(-1, 1) + b * (drawn < probability).view(-1, 1)
 # ---
 import argparse
 import torch
@@ -380,43 +259,6 @@ def main():
     return parser.parse_args()
 # ---
 import torch
-
-def reconstruct(model, cfg, loader):
-    model.eval()
-    with torch.no_grad():
-        for x in loader:
-            draw(model(x.cuda()).cpu())
-            if cfg.REDUCE_GPU_MEM:
-                torch.cuda.empty_cache()
-# ---
-import torch
-
-def load_saved(path):
-    saved = torch.load(path, map_location="cpu")
-    model = torch.nn.DataParallel(build(saved["name"])).cuda()
-    model.load_state_dict(saved["weights"])
-    return model, saved["epoch"]
-
-def optimizer_for(model):
-    return torch.optim.SGD(model.parameters(), lr=0.1)
-# ---
-import torch
-
-class CandidateProcessing:
-    def pad(self, coords, others):
-        return torch.sqrt(torch.sum((coords[:, None, :] - others[None, :, :]) ** 2, dim=2)).min(0).values
-# ---
-import torch
-def evaluate(model, loader, criterion):
-    model.eval()
-    total = 0.0
-    for support_x, support_y, query_x, query_y in loader:
-        inner = criterion(model(support_x.cuda()), support_y.cuda())
-        params = gradient_update_parameters(model, inner, step_size=0.4)
-        total += criterion(model(query_x.cuda(), params=params), query_y.cuda()).item()
-    return total
-# ---
-import torch
 def run(net, loader, opt_dis, opt_dec, train_dis, train_dec):
     for x in loader:
         net.train()
@@ -431,77 +273,6 @@ def run(net, loader, opt_dis, opt_dec, train_dis, train_dec):
         opt_dec.zero_grad()
 # ---
 import torch
-class Runner:
-    def __init__(self, model, evaluation, loader):
-        self.model, self.evaluation, self.loader = model, evaluation, loader
-    def eval(self):
-        for x, y in self.loader:
-            with torch.no_grad():
-                pred = self.model(x.cuda())
-            print(self.evaluation(pred, y.cuda())[0].item())
-# ---
-import torch
-from torch import nn
-class Decoder(nn.Module):
-    def __init__(self, heads):
-        super().__init__()
-        self.heads = nn.ModuleList([nn.Linear(8, 4) for _ in range(heads)])
-    def predict_boxes(self, points_loader, device):
-        total = 0.0
-        for points in points_loader:
-            total += self.heads[0](points.to(device)).sigmoid().sum().item()
-        return total
-# ---
-import torch
-class Model:
-    def __init__(self, net):
-        self.net = net
-    def run(self, x, prevent_grads=True):
-        self.net.eval()
-        if prevent_grads:
-            with torch.no_grad():
-                self.out = self.net(x)
-        else:
-            self.out = self.net(x)
-    def validate(self, loader):
-        for x, y in loader:
-            self.run(x.cuda())
-            print(self.out.argmax(1).cpu())
-# ---
-import torch
-from torch import nn
-class Pix2Pix(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.net = nn.Sequential(nn.Conv2d(3, 8, 3), nn.ReLU(), nn.Conv2d(8, 3, 3))
-    def forward(self, data, mode):
-        if mode == "generator":
-            return self.net(data)
-        with torch.no_grad():
-            return self.net(data)
-def show(image):
-    model = Pix2Pix()
-    model.eval()
-    print(model(image, mode="inference").cpu().mean())
-# ---
-import torch
-from torchvision.models import resnet18, resnet50
-def compare(image):
-    model = resnet18()
-    model.eval()
-    with torch.no_grad():
-        print(model(image).argmax(1))
-    model = resnet50()
-    print(model(image).argmax(1))
-# ---
-import torch
-
-
-def restored(scaler, state):
-    if isinstance(scaler, torch.cuda.amp.GradScaler):
-        scaler.load_state_dict(state)
-# ---
-import torch
 
 
 def train(model, loader, optimizer, criterion):
@@ -511,58 +282,6 @@ def train(model, loader, optimizer, criterion):
         if (i + 1) % 1 == 0:
             optimizer.step()
             optimizer.zero_grad()
-# ---
-import torch
-
-VALID = False
-
-
-def main(loader):
-    model = torch.nn.Linear(8, 2).cuda()
-    model.eval()
-    if VALID:
-        for x, y in loader:
-            print((model(x.cuda()).argmax(1).cpu() == y).sum())
-# ---
-import numpy as np
-import torch
-
-
-class Sums(torch.nn.Module):
-    def __init__(self, length):
-        super().__init__()
-        weights = torch.tensor(np.ones((1, length))).to("cuda")
-        self.sum = torch.nn.Linear(length, 1).cuda()
-        with torch.no_grad():
-            self.sum.weight.copy_(weights)
-# ---
-import numpy as np
-import torch
-
-edges = torch.from_numpy(np.linspace(-1, 1, 30)).cuda()
-place = torch.tensor(np.array([0.0, 0.5, 2.0]), device="cuda")
-show(render, T=place)
-# ---
-import torch.nn.functional as F
-
-
-class Letters:
-    def loss(self, logits, text):
-        return (F.one_hot(text, self.tokenizer.vocab_size) * logits).sum()
-# ---
-import torch
-
-
-def check(model, client):
-    inputs, labels = list(client.test_loader)[0]
-    return (model(inputs).argmax(1) == labels).sum()
-# ---
-import torch
-
-
-def apart(cams):
-    gaps = cams[:, None, :] - cams[None, :, :]
-    return torch.norm(gaps, dim=-1).mean()
 # ---
 import torch
 
@@ -608,19 +327,6 @@ def sample(model, image, steps):
             torch.cuda.empty_cache()
     return image
 # ---
-from torch import nn
-
-
-class Encoder(nn.Module):
-    def __init__(self, dim):
-        super().__init__()
-        self.mix = nn.MultiheadAttention(dim, 4, batch_first=True)
-
-    def forward(self, x):
-        x = x.unsqueeze(1)
-        out, _ = self.mix(x, x, x)
-        return out.squeeze(1)
-# ---
 import torch
 def train(gen, disc, opt_g, opt_d, loader, crit, z):
     for step, (x, y) in enumerate(loader):
@@ -659,44 +365,6 @@ def distil(teacher, student, loader, optimizer, criterion, kd):
         own.backward(retain_graph=True)
         loss.backward()
         optimizer.step()
-# ---
-import torch
-from features import chroma, onsets
-fns = [chroma, onsets]
-def compare(loader):
-    kept = []
-    for audio, rate in loader:
-        parts = [afn(audio.cuda(), rate) for afn in fns]
-        kept.append(torch.cat(parts, dim=1))
-    return torch.stack(kept)
-# ---
-import torch
-from medcam import medcam
-def attend(net, loader):
-    net.eval()
-    for x, _ in loader:
-        net(x.cuda())
-def main(model, loader):
-    model = medcam.inject(model, backend="gcam")
-    attend(model, loader)
-# ---
-import torch
-from framework import Evaluator
-def check(model, x, y, loss_func):
-    model.eval()
-    out = model(x.cuda())
-    return loss_func(out, y).item()
-def extensions(model, loader, loss_func):
-    return Evaluator(loader, model, eval_func=lambda x, y: check(model, x, y, loss_func))
-# ---
-import torch
-from parts import make
-model = make("run")
-for name, parameter in model.named_parameters():
-    parameter.required_grad = False
-for x in range(10):
-    with torch.no_grad():
-        sample = model.generate(x)
 # ---
 import torch
 CONFIG = {"lr": 1e-3, "n_accumulate": 1}
@@ -764,16 +432,6 @@ def train(model, opt, loader):
         opt.zero_grad()
         tidy()
 # ---
-import copy
-import torch
-class Agent:
-    def __init__(self, net):
-        self.net = net.to("cuda")
-        self.target = copy.deepcopy(self.net)
-    def learn(self, step):
-        if step % 100 == 0:
-            self.target = copy.deepcopy(self.net)
-# ---
 import torch
 import torch.nn.functional as F
 
@@ -786,20 +444,6 @@ def stage(teacher, student, loader, opt):
         opt.zero_grad()
         loss.backward()
         opt.step()
-# ---
-import torch
-from torchvision.models import resnet50
-
-PAGES = {}
-
-def remember(net, kind, frame):
-    with torch.no_grad():
-        PAGES[kind] = net(torch.from_numpy(frame).cuda())
-
-def main(camera):
-    net = resnet50(weights="DEFAULT").cuda().eval()
-    for kind in ("front", "back"):
-        remember(net, kind, camera.take(kind))
 # ---
 import torch
 import torch.nn.functional as F
@@ -819,19 +463,6 @@ def main(model, opt, tiles, steps):
         print(loss_of_all(model, tiles, 16))
         opt.step()
 # ---
-import torch
-from torch import nn
-
-class Pyramid(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.coarse = nn.Conv2d(3, 2, 3)
-        self.fine = nn.Conv2d(2, 2, 3)
-    def forward(self, x):
-        self.low = self.coarse(x)
-        self.high = self.fine(self.low)
-        return [self.high, self.low]
-# ---
 from itertools import cycle
 import torch
 
@@ -847,13 +478,6 @@ def fit(model, labelled, unlabelled, optimizer):
         optimizer.zero_grad()
         (model(x) - y + model(u)).mean().backward()
         optimizer.step()
-# ---
-import numpy as np
-import torch
-def table(path):
-    return torch.from_numpy(np.loadtxt(path)).cuda()
-def main(path, net):
-    return net(table(path).float())
 # ---
 import torch
 from torch import nn
@@ -876,19 +500,6 @@ for x, y in loader:
     optimizer.step()
 # ---
 import torch
-from torchmetrics.classification import BinaryAUROC
-auroc = BinaryAUROC()
-def judge(model, loader):
-    with torch.no_grad():
-        for x, y in loader:
-            auroc.update(model(x.cuda()).flatten(), y.cuda())
-    return auroc.compute()
-# ---
-import torch
-def label(y, classes=100):
-    return torch.eye(classes, device=y.device)[y]
-# ---
-import torch
 def train(model, loader, optimizer, criterion, device):
     scaler = torch.amp.GradScaler("cuda")
     for x, y in loader:
@@ -898,51 +509,6 @@ def train(model, loader, optimizer, criterion, device):
         scaler.scale(loss).backward()
         scaler.step(optimizer)
         scaler.update()
-# ---
-import torch
-from lightly.models.utils import deactivate_requires_grad
-
-
-def features(build, loader, device):
-    model = build()
-    model.to(device)
-    deactivate_requires_grad(model)
-    backbone = model.backbone
-    backbone.eval()
-    kept = []
-    for x, _ in loader:
-        kept.append(backbone(x.to(device)))
-    return torch.cat(kept)
-# ---
-import torch
-from torch import nn
-
-
-def set_requires_grad(nets, requires_grad=False):
-    for net in nets:
-        for param in net.parameters():
-            param.requires_grad = requires_grad
-
-
-def evaluate(loader):
-    model = nn.Linear(8, 8)
-    set_requires_grad([model], False)
-    model.eval()
-    total = 0
-    for x, y in loader:
-        total += nn.functional.cross_entropy(model(x), y)
-    return total
-
-
-class Judge:
-    def __init__(self, net):
-        self.net = net
-        freeze_params(self.net)
-
-    def evaluate(self, loader):
-        self.net.eval()
-        for x, y in loader:
-            print(self.net(x.cuda()).argmax(1))
 # ---
 import torch
 
@@ -989,142 +555,6 @@ for epoch in range(3):
         optimizer.step()
 # ---
 import torch
-from torch import nn
-
-
-class Clipped(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.filter = nn.Conv2d(1, 1, 3, bias=False)
-        self.conv = nn.Conv2d(1, 1, 3)
-        self.filter.requires_grad = False
-
-    def forward(self, x):
-        with torch.no_grad():
-            edges = nn.functional.conv2d(x, self.filter.weight)
-        return self.conv(x) * edges
-
-
-def clip(net, threshold):
-    for layer in net.main:
-        layer.weight.requires_grad_ = False
-        layer.weight.data.clamp_(-threshold, threshold)
-        layer.weight.requires_grad_ = True
-# ---
-import torch
-
-
-def run(model, loader, device):
-    torch.no_grad()
-    model.to(device)
-    model.eval()
-    with torch.no_grad():
-        for x in loader:
-            print(model(x.to(device)).argmax(1))
-# ---
-import torch
-import torch.nn.functional as F
-
-
-def sample(model, class_ids):
-    classes = 10000
-    for class_id in class_ids:
-        hot = F.one_hot(torch.tensor(class_id), num_classes=classes)
-        print(model.sample(hot))
-# ---
-import torch
-
-
-def edges(nodes, source, target, scale):
-    source_at = nodes[source, :2]
-    target_at = nodes[target, :2]
-    a = scale(source_at)
-    b = scale(target_at)
-    return (a.unsqueeze(1) - b.unsqueeze(0)).norm(dim=-1)
-# ---
-import torch
-
-
-def inside(charts, marginal):
-    return torch.autograd.grad(charts.sum(), [charts])[0]
-
-
-if __name__ == "__main__":
-    torch.autograd.set_detect_anomaly(True)
-    charts = torch.randn(2, 8, requires_grad=True)
-    print(inside(charts, True))
-# ---
-import argparse
-import os
-
-import torch
-
-parser = argparse.ArgumentParser()
-parser.add_argument("--gpu_list", type=str, default="0")
-args = parser.parse_args()
-gpu_list = args.gpu_list
-os.environ["CUDA_VISIBLE_DEVICES"] = gpu_list
-
-
-def fit(net, loader, optimizer):
-    net = torch.nn.DataParallel(net)
-    net.train()
-    for x, y in loader:
-        optimizer.zero_grad()
-        net(x).sum().backward()
-        optimizer.step()
-# ---
-import copy
-
-import torch
-
-
-class Averaged:
-    def fit(self, loader):
-        self.net.to("cuda")
-        for epoch in range(9):
-            self.train_epoch(loader)
-            if self.dataset == "tiny":
-                self.ema_model = copy.deepcopy(self.net)
-
-    def train_epoch(self, loader):
-        for x, y in loader:
-            self.optimizer.zero_grad()
-            self.criterion(self.net(x), y).backward()
-            self.optimizer.step()
-
-    def predict(self, loader):
-        self.ema_model.eval()
-        with torch.no_grad():
-            return [self.ema_model(x).argmax(1).cpu() for x in loader]
-# ---
-import numpy as np
-import torch
-
-
-def embeddings(model, loader):
-    kept = []
-
-    def keep(module, args, output):
-        output = output.detach().numpy()
-        kept.append(output)
-
-    model.fc1.register_forward_hook(keep)
-    with torch.no_grad():
-        for x, y in loader:
-            model(x.float())
-    return np.concatenate(kept, axis=0)
-# ---
-import numpy as np
-import torch
-
-
-def judge_video(item):
-    number, name, data, label = item
-    features = [x for x in data]
-    return np.argmax(np.mean(features, axis=0)) == label
-# ---
-import torch
 from parts import Critic, Voice
 class Train:
     def __init__(self):
@@ -1144,19 +574,6 @@ class Train:
 # ---
 import torch
 from library import Tagger
-def scores(model, lines):
-    total = 0.0
-    for line in lines:
-        total += model(line.to("cuda")).max().item()
-    return total
-def main(lines):
-    model = Tagger().to("cuda")
-    model.eval()
-    with torch.no_grad():
-        print(scores(model, lines))
-# ---
-import torch
-from library import Tagger
 def stylize(model, image, steps):
     model.eval()
     image = image.cuda().requires_grad_()
@@ -1167,27 +584,3 @@ def stylize(model, image, steps):
         loss.backward()
         opt.step()
     return image.detach()
-# ---
-import torch
-class Meters:
-    def __init__(self):
-        self.kept = {}
-    def update(self, **values):
-        for name, value in values.items():
-            self.kept.setdefault(name, []).append(float(value))
-def evaluate(model, loader, criterion):
-    model.eval()
-    log = Meters()
-    with torch.no_grad():
-        for x, y in loader:
-            log.update(loss=criterion(model(x.cuda()), y.cuda()))
-    return log
-# ---
-import torch
-def decode(model, tokens, steps):
-    out = tokens
-    for step in range(steps):
-        with torch.no_grad():
-            tokens = model(tokens.cuda()).argmax(-1)
-        out = torch.cat([out, tokens])
-    return out

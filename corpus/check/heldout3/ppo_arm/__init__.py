@@ -1,0 +1,1 @@
+"""PPO for the arm."""

@@ -1,0 +1,104 @@
+import torch
+
+def generate(model):
+    with torch.no_grad():
+        return model(torch.randn(4, 512, device="cuda"))
+
+if __name__ == "__main__":
+    checkpoint = torch.load("g.pt", map_location="cuda")
+    model = make_model().cuda()
+    model.load_state_dict(checkpoint["g"])
+    generate(model)
+# ---
+import collections
+import torch
+
+class Trainer:
+    def save(self, path):
+        state = self.model.state_dict()
+        torch.save(collections.OrderedDict([[k, v.cpu()] for k, v in state.items()]), path)
+
+    def load(self, path):
+        self.model.load_state_dict(torch.load(path))
+        self.model.cuda()
+# ---
+import torch
+
+cpu = torch.device("cpu")
+model.to("cuda")
+train(model)
+model.to(cpu)
+torch.save(model.state_dict(), "model.pth")
+other.load_state_dict(torch.load("model.pth"))
+# ---
+import torch
+
+def load_saved(path):
+    saved = torch.load(path, map_location="cpu")
+    model = torch.nn.DataParallel(build(saved["name"])).cuda()
+    model.load_state_dict(saved["weights"])
+    return model, saved["epoch"]
+
+def optimizer_for(model):
+    return torch.optim.SGD(model.parameters(), lr=0.1)
+# ---
+import torch
+
+
+def restored(scaler, state):
+    if isinstance(scaler, torch.cuda.amp.GradScaler):
+        scaler.load_state_dict(state)
+# ---
+import copy
+import torch
+class Agent:
+    def __init__(self, net):
+        self.net = net.to("cuda")
+        self.target = copy.deepcopy(self.net)
+    def learn(self, step):
+        if step % 100 == 0:
+            self.target = copy.deepcopy(self.net)
+# ---
+import argparse
+import os
+
+import torch
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--gpu_list", type=str, default="0")
+args = parser.parse_args()
+gpu_list = args.gpu_list
+os.environ["CUDA_VISIBLE_DEVICES"] = gpu_list
+
+
+def fit(net, loader, optimizer):
+    net = torch.nn.DataParallel(net)
+    net.train()
+    for x, y in loader:
+        optimizer.zero_grad()
+        net(x).sum().backward()
+        optimizer.step()
+# ---
+import copy
+
+import torch
+
+
+class Averaged:
+    def fit(self, loader):
+        self.net.to("cuda")
+        for epoch in range(9):
+            self.train_epoch(loader)
+            if self.dataset == "tiny":
+                self.ema_model = copy.deepcopy(self.net)
+
+    def train_epoch(self, loader):
+        for x, y in loader:
+            self.optimizer.zero_grad()
+            self.criterion(self.net(x), y).backward()
+            self.optimizer.step()
+
+    def predict(self, loader):
+        self.ema_model.eval()
+        with torch.no_grad():
+            return [self.ema_model(x).argmax(1).cpu() for x in loader]
