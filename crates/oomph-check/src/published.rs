@@ -75,16 +75,22 @@ impl<'a> Facts<'a> {
     /// Whether a path, or what this file gives the name it is in, says so.
     fn path_tells(&self, path: &Expr, load: &Call<'a>) -> bool {
         let text = self.written(path).to_ascii_lowercase();
-        if has(&text, WORDS) || !self.outline().saves && has(&text, NETWORKS) {
+        if has(&text, WORDS) || self.is_network(&text) {
             return true;
         }
+        let saved_too = || {
+            let mut saves = self.calls_to("torch.save");
+            let same = |save: &Call<'a>| last_name(path).is_some_and(|name| self.mentions_word(save.range(), name));
+            saves.any(same)
+        };
         let named = last_name(path).map(|name| self.given_at(name, &load.at)).unwrap_or_default();
         let mut files =
             named.into_iter().chain([path]).filter_map(|given| string_of(given).or_else(|| file_name(given)));
         files.any(|file| {
             let file = file.to_ascii_lowercase();
             let name = file.rsplit(['/', '\\']).next().unwrap_or(&file);
-            has_hash(name) || name.contains("-pre.") || FILES.iter().any(|start| name.starts_with(start))
+            let network = || self.is_network(name) && !saved_too();
+            has_hash(name) || name.contains("-pre.") || network() || FILES.iter().any(|start| name.starts_with(start))
         })
     }
 

@@ -43,6 +43,27 @@ impl<'a> Facts<'a> {
         of_class && runs && named_before && !self.is_moved(model, &load.at, None)
     }
 
+    /// Whether the weights go into a model that this function makes, and neither moves nor hands to what might.
+    #[must_use]
+    pub fn is_never_moved(&self, load: &Call<'a>, into: &ExprCall) -> bool {
+        let Expr::Attribute(method) = &*into.func else { return false };
+        let Expr::Name(model) = &*method.value else { return false };
+        let model = model.id.as_str();
+        let mut made = self.binds_of(model).filter(|bind| bind.at.function == load.at.function).peekable();
+        // What makes the model may make it on the GPU.
+        let plain = |bind: &Bind<'a>| {
+            let call = bind.value_expr.and_then(|made| self.call_at(made));
+            call.and_then(|call| self.callee_summary(call)).is_some_and(|summary| !summary.moves_to_cuda)
+        };
+        let is_made = made.peek().is_some() && made.all(plain);
+        let given = |call: &Call<'a>| {
+            let keywords = call.node.arguments.keywords.iter().map(|keyword| &keyword.value);
+            let mut given = call.node.arguments.args.iter().chain(keywords);
+            given.any(|arg| self.source.slice(arg.range()) == model)
+        };
+        is_made && !self.is_moved(model, &load.at, None) && !self.calls().iter().any(given)
+    }
+
     /// Whether the model that the weights go into is on the CPU, and stays there: moved there before, and not back after.
     #[must_use]
     pub fn rests_on_cpu(&self, load: &Call<'a>, into: &ExprCall) -> bool {

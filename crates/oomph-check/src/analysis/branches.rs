@@ -123,7 +123,10 @@ impl<'a> Walker<'a, '_> {
     pub(super) fn while_statement(&mut self, node: &'a StmtWhile, stmt: &'a Stmt) {
         let forever = matches!(&*node.test, Expr::BooleanLiteral(literal) if literal.value)
             || matches!(&*node.test, Expr::NumberLiteral(_));
+        let asked = self.source.slice(node.test.range()).to_ascii_lowercase();
+        let has_loop = node.body.iter().any(|stmt| stmt.is_for_stmt() || stmt.is_while_stmt());
         let kind = match &*node.test {
+            _ if has_loop && (asked.contains("epoch") || asked.contains("patience")) => LoopKind::Epochs,
             _ if batches::are_drawn_in(&node.body) || batches::are_drawn_by(&node.test) => LoopKind::Loader,
             _ if forever => LoopKind::Forever,
             Expr::Compare(compare) if mentions_step(&compare.left) => LoopKind::Steps,

@@ -4,8 +4,8 @@ use crate::analysis::events::Call;
 use crate::analysis::value::BlockId;
 use crate::facts::{Effect, Facts, Loop};
 use crate::finding::Level;
-use crate::python::ast::ExceptHandlerExceptHandler;
 use crate::python::ast::visitor::source_order::{SourceOrderVisitor, walk_body, walk_expr};
+use crate::python::ast::{ExceptHandler, ExceptHandlerExceptHandler};
 use crate::python::{Expr, Ranged, Stmt, TextRange};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
@@ -161,7 +161,7 @@ def train(model, train_loader, optimizer):
 fn check(facts: &Facts<'_>, report: &mut Report) {
     for (block, handler) in facts.handlers() {
         let Some(caught) = catches_all(facts, handler) else { continue };
-        let Some(tried) = facts.tried(block) else { continue };
+        let Some(tried) = facts.tried(block).filter(|_| !is_caught_before(facts, handler)) else { continue };
         let Some(backward) = facts.effects_in(Effect::Backward, tried).next() else { continue };
         let Some(batches) = facts.batch_loop(&backward.at).filter(|turns| facts.is_inside(block, turns.block)) else {
             continue;
@@ -199,6 +199,26 @@ fn catches_all(facts: &Facts<'_>, handler: &ExceptHandlerExceptHandler) -> Optio
         Some(kind) => matches!(facts.source.slice(kind.range()), "Exception" | "BaseException" | "RuntimeError")
             .then(|| kind.range()),
     }
+}
+
+/// Whether an earlier handler of the same `try` takes running out of memory: this one never sees it.
+fn is_caught_before(facts: &Facts<'_>, handler: &ExceptHandlerExceptHandler) -> bool {
+    let takes = |earlier: &ExceptHandler| {
+        let ExceptHandler::ExceptHandler(earlier) = earlier;
+        let kind = earlier.type_.as_deref().map_or("", |kind| facts.source.slice(kind.range()));
+        earlier.end() <= handler.start()
+            && ["RuntimeError", "OutOfMemoryError", "Exception"].iter().any(|name| has_word(kind, name))
+    };
+    facts.statements().iter().any(|statement| match statement.node {
+        Stmt::Try(node) => {
+            node.handlers.iter().any(|own| own.range() == handler.range()) && node.handlers.iter().any(takes)
+        }
+        _ => false,
+    })
+}
+
+fn has_word(text: &str, word: &str) -> bool {
+    text.split(|c: char| !c.is_alphanumeric() && c != '_').any(|found| found == word)
 }
 
 /// Whether the handler only reports and goes on: nothing is cleared, freed, raised or left.

@@ -530,6 +530,42 @@ fn is_out_of_reach(facts: &Facts<'_>, first: &Call<'_>, second: &Call<'_>) -> bo
         between.contains_range(statement.node.range()) && leaves(facts, statement.node) && around()
     });
     ends || facts.is_other_branch(first, second)
+        || ends_under_same_test(facts, first, between)
+        || raises_between(facts, first, between)
+}
+
+/// Whether a later branch under the very test that the call stands under ends the function: `if mode == "extract"` loads
+/// and, further down, another one returns.
+fn ends_under_same_test(facts: &Facts<'_>, call: &Call<'_>, between: TextRange) -> bool {
+    let tests = facts.blocks_around(&call.at).filter_map(|(_, block)| match block.kind {
+        BlockKind::If(test) => test.map(|test| facts.written(test)),
+        _ => None,
+    });
+    let tests: Vec<&str> = tests.collect();
+    let ends = |test: Option<&Expr>, body: &[Stmt]| {
+        let same = test.is_some_and(|test| tests.contains(&facts.written(test)));
+        same && body.last().is_some_and(|last| leaves(facts, last))
+    };
+    facts.statements().iter().any(|statement| match statement.node {
+        Stmt::If(node) if between.contains_range(node.range()) => {
+            let mut others = node.elif_else_clauses.iter();
+            let beside = facts.blocks_around(&call.at).any(|(block, _)| block == statement.block);
+            let found =
+                ends(Some(&node.test), &node.body) || others.any(|clause| ends(clause.test.as_ref(), &clause.body));
+            beside && found
+        }
+        _ => false,
+    })
+}
+
+/// Whether every run that loads raises on the way, by a name that is bound nowhere.
+fn raises_between(facts: &Facts<'_>, call: &Call<'_>, between: TextRange) -> bool {
+    let mut after = facts.statements().iter().filter(|statement| {
+        let around = || facts.blocks_around(&call.at).any(|(block, _)| block == statement.block);
+        between.contains_range(statement.node.range()) && around()
+    });
+    let unreached = facts.unreached();
+    after.any(|statement| unreached.why(statement.node, false).is_some())
 }
 
 /// Whether a statement ends the function or the program.

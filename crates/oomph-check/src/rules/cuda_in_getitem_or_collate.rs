@@ -191,7 +191,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
     for call in facts.calls() {
         let helper = facts.callee_summary(call).is_some_and(|summary| summary.moves_to_cuda);
         let told = || placed_by_constructor(facts, call);
-        if !(facts.moves_to_gpu(call) || facts.makes_on_gpu(call) || helper || told()) {
+        if !(facts.moves_to_gpu(call) || facts.makes_on_gpu(call) || helper || told()) || follows_data(facts, call) {
             continue;
         }
         let tied: Vec<&&Call<'_>> = loaders.iter().filter(|loader| is_for(facts, loader, call)).collect();
@@ -219,6 +219,14 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             .because(call, "this puts data on the GPU")
             .because_if(with_workers.map(Ranged::range), "this loader has workers");
     }
+}
+
+/// Whether a call puts things where a tensor of its own function is, `device=image.device`: nothing says that is a GPU.
+fn follows_data(facts: &Facts<'_>, call: &Call<'_>) -> bool {
+    let Some(Expr::Attribute(device)) = call.keyword("device").or_else(|| call.arg(0)) else { return false };
+    let Expr::Name(data) = &*device.value else { return false };
+    let own = |bind: &Bind<'_>| bind.at.function == call.at.function;
+    device.attr.as_str() == "device" && facts.binds_of(data.id.as_str()).any(own)
 }
 
 /// Whether a loader is known to run the function a call is in.

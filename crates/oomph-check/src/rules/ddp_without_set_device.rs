@@ -7,7 +7,7 @@ use crate::finding::Level;
 use crate::python::{Expr, Ranged, TextRange};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
-use crate::uses::{last_name, string_of};
+use crate::uses::{last_name, string_of, whole_literal};
 
 pub(super) static RULE: Rule = Rule {
     name: "ddp-without-set-device",
@@ -191,7 +191,8 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
 fn is_nccl(facts: &Facts<'_>, call: &Call<'_>) -> bool {
     let backend = call.keyword("backend").or_else(|| call.arg(0));
     let of_torch = facts.full_name(call).is_some_and(|name| name.starts_with("torch.distributed"));
-    let given = call.keyword("device_id").is_some() || call.has_star();
+    let alone = call.keyword("world_size").and_then(whole_literal) == Some(1);
+    let given = call.keyword("device_id").is_some() || call.has_star() || alone;
     let names = |expr: &Expr| facts.written(expr).contains("nccl");
     of_torch
         && !given
@@ -246,7 +247,10 @@ fn asks_for_current(facts: &Facts<'_>, call: &Call<'_>) -> Option<TextRange> {
     const CURRENT: &[&str] =
         &["torch.cuda.empty_cache", "torch.cuda.synchronize", "torch.cuda.mem_get_info", "torch.cuda.Stream"];
     let by_name = facts.full_name(call).is_some_and(|name| CURRENT.contains(&name)) && call.node.arguments.is_empty();
-    let pinned = (call.name == "DataLoader" && call.keyword_is("pin_memory", true)).then(|| call.keyword("pin_memory"));
+    // The thread that pins for workers chooses the current device; without workers whatever context is open serves.
+    let workers = call.keyword("num_workers").is_some_and(|count| whole_literal(count) != Some(0));
+    let pins = call.name == "DataLoader" && workers && call.keyword_is("pin_memory", true);
+    let pinned = pins.then(|| call.keyword("pin_memory"));
     pinned.flatten().map(Ranged::range).or_else(|| by_name.then(|| call.range()))
 }
 

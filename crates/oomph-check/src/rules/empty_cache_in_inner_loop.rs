@@ -4,9 +4,11 @@ use crate::analysis::events::{BlockKind, Call, Callee, LoopKind};
 use crate::analysis::value::{BlockId, Flags, FunctionId, Kind};
 use crate::facts::{Effect, Facts, Loop};
 use crate::finding::{Level, Safety};
+use crate::python::ast::CmpOp;
 use crate::python::{Expr, Ranged, Stmt, count_reads_in};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::uses::{last_name, whole_literal};
 
 pub(super) static RULE: Rule = Rule {
     name: "empty-cache-in-inner-loop",
@@ -179,7 +181,8 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         };
         // A helper that only cleans is told of where it is called once a batch.
         let pure = || batches.is_none() && !facts.runs_per_batch(&call.at) && only_cleans(facts, call);
-        if pure() || tries_models(facts, outer) || runs_epochs(facts, outer) {
+        let once = || batches.as_ref().is_some_and(|turns| stops_after_first(turns) || goes_over_epochs(turns));
+        if pure() || tries_models(facts, outer) || runs_epochs(facts, outer) || once() {
             continue;
         }
         let recovers = facts.handler(&call.at).is_some() || facts.follows_failure(call);
@@ -228,6 +231,33 @@ fn only_cleans(facts: &Facts<'_>, call: &Call<'_>) -> bool {
     let id = FunctionId { file: facts.file_index(), index };
     facts.summary(id).is_some_and(|summary| !summary.steps && !summary.forwards)
         && facts.function_def(id).node.body.len() <= 16
+}
+
+/// `while epoch < epochs` around a loop over batches.
+fn goes_over_epochs(turns: &Loop<'_>) -> bool {
+    turns.kind == LoopKind::Epochs && matches!(turns.node, BlockKind::Loop(_, Stmt::While(_)))
+}
+
+/// Whether a loop is left at the start of its second turn: `for i, batch in enumerate(loader): if i > 0: break`.
+fn stops_after_first(turns: &Loop<'_>) -> bool {
+    let BlockKind::Loop(_, Stmt::For(node)) = turns.node else { return false };
+    let (Expr::Tuple(target), Expr::Call(call)) = (&*node.target, &*node.iter) else { return false };
+    let numbers = last_name(&call.func) == Some("enumerate") && call.arguments.find_argument("start", 1).is_none();
+    let Some(Expr::Name(counter)) = target.elts.first().filter(|_| numbers) else { return false };
+    node.body.iter().any(|stmt| match stmt {
+        Stmt::If(test) => {
+            let Expr::Compare(compare) = &*test.test else { return false };
+            let own = matches!(&*compare.left, Expr::Name(name) if name.id == counter.id);
+            let limit = compare.comparators.first().and_then(whole_literal);
+            let second = match compare.ops.first() {
+                Some(CmpOp::Gt) => limit == Some(0),
+                Some(CmpOp::GtE | CmpOp::Eq) => limit == Some(1),
+                _ => false,
+            };
+            own && second && compare.ops.len() == 1 && test.body.last().is_some_and(Stmt::is_break_stmt)
+        }
+        _ => false,
+    })
 }
 
 /// Whether a turn holds a whole training of many epochs: what a loader of tasks gives is no batch.

@@ -2,7 +2,7 @@
 
 use crate::analysis::events::{BlockKind, Call, Callee, Return};
 use crate::analysis::tables::ClassKind;
-use crate::analysis::value::FunctionId;
+use crate::analysis::value::{FunctionId, Kind};
 use crate::facts::{Facts, FunctionKind};
 use crate::finding::{Level, Safety};
 use crate::python::{Expr, ExprCall, Ranged, Stmt, TextRange, root_name};
@@ -388,10 +388,12 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             if doubtful && !is_own_checkpoint(facts, call, load) || gpu.is_none() && is_called_by_nobody(facts, call) {
                 continue;
             }
+            let moves_data = gpu.is_some() && only_data_moves(facts) && facts.is_never_moved(call, load);
             let finding = report.add(call, message);
             finding
+                .level(if moves_data { Level::Info } else { Level::Warning })
                 .because(&call.node.arguments, "no `map_location`")
-                .because(load, "the tensors are only copied into parameters")
+                .because(load, if copies_only { "the tensors are only copied into parameters" } else { COPIED })
                 .because_if(of_program, "this program uses the GPU");
             let edits = facts.add_argument(call, "map_location=\"cpu\"");
             if copies_only {
@@ -408,6 +410,9 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         }
     }
 }
+
+/// Said where other entries of the checkpoint go elsewhere.
+const COPIED: &str = "the weights are copied into parameters that have their place already";
 
 /// Whether a model loads, without a word of a GPU, what training has saved: its file saves too, it takes one part of
 /// what is loaded, or the path says so. A constructor loads what others have published.
@@ -446,6 +451,12 @@ fn uses_gpu(facts: &Facts<'_>, call: &Call<'_>) -> bool {
     facts.goes_to_gpu(call)
         || call.name == "set_device"
         || call.name == "init_process_group" && facts.written(call).contains("nccl")
+}
+
+/// Whether all that the file brings to the GPU is data: that says nothing of where a model was when it was saved.
+fn only_data_moves(facts: &Facts<'_>) -> bool {
+    let is_data = |call: &Call<'_>| call.receiver.as_ref().is_some_and(|value| value.kind == Kind::Tensor);
+    facts.calls().iter().filter(|call| uses_gpu(facts, call)).all(is_data)
 }
 
 /// Where what is loaded is used as a model, when the program leaves it on whatever device it comes back to.

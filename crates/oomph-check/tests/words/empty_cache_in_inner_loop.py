@@ -54,3 +54,14 @@ class Run:
             self.learn(x, y)
             for hook in self.hooks:
                 hook.after_batch(self)
+# ---
+import torch
+
+
+def measure(model, loader):
+    for j, x in enumerate(loader):
+        if j > 50:
+            break
+        with torch.no_grad():
+            model(x.cuda())
+        torch.cuda.empty_cache()  # <-
