@@ -1,6 +1,6 @@
 //! Loops that go over batches without saying so by name: they draw with `next`, or move every item to a device.
 
-use crate::python::ast::visitor::source_order::{SourceOrderVisitor, walk_expr, walk_stmt};
+use crate::python::ast::visitor::source_order::{SourceOrderVisitor, walk_body, walk_expr, walk_stmt};
 use crate::python::{Expr, Stmt, root_name};
 
 /// Whether the body of a loop draws a batch on every turn: `x, y = next(iterator)` among its own statements.
@@ -63,11 +63,32 @@ pub(super) fn are_moved_in(target: &Expr, iter: &Expr, body: &[Stmt]) -> bool {
     if NOT_BATCHES.iter().any(|word| name.ends_with(word)) {
         return false;
     }
+    // `for x, layer in zip(maps, layers): layer(x.cuda())` goes through one pass, stage by stage.
+    let mut runs = Runs { target, found: false };
+    walk_body(&mut runs, body);
     let mut moves = Moves { target, found: false };
     for statement in body {
         moves.visit_stmt(statement);
     }
-    moves.found
+    moves.found && !runs.found
+}
+
+/// Looks for a call of something the loop goes over.
+struct Runs<'t> {
+    target: &'t Expr,
+    found: bool,
+}
+
+impl<'a> SourceOrderVisitor<'a> for Runs<'_> {
+    fn visit_expr(&mut self, expr: &'a Expr) {
+        if let Expr::Call(call) = expr
+            && let Expr::Name(called) = &*call.func
+            && let Expr::Tuple(targets) = self.target
+        {
+            self.found |= targets.elts.iter().any(|part| matches!(part, Expr::Name(name) if name.id == called.id));
+        }
+        walk_expr(self, expr);
+    }
 }
 
 /// Looks for `.cuda()` and `.to(...)` of something of the target.

@@ -175,6 +175,29 @@ pub(crate) fn freezes_given(function: &StmtFunctionDef) -> bool {
     search.0
 }
 
+/// The functions whose result a constructor puts into an attribute: `load` of `self.model, self.names = load(path)`.
+pub(crate) fn loaders_of<'a>(init: &'a StmtFunctionDef, attribute: &str) -> Vec<&'a str> {
+    struct Search<'n, 'w>(&'w str, Vec<&'n str>);
+    impl<'n> SourceOrderVisitor<'n> for Search<'n, '_> {
+        fn visit_stmt(&mut self, stmt: &'n Stmt) {
+            if let Stmt::Assign(assign) = stmt
+                && let Expr::Call(call) = &*assign.value
+            {
+                let is_it = |target: &Expr| is_of_self(Some(target)) && last_name(target) == Some(self.0);
+                let binds = assign.targets.iter().any(|target| match target {
+                    Expr::Tuple(parts) => parts.elts.iter().any(is_it),
+                    other => is_it(other),
+                });
+                self.1.extend(last_name(&call.func).filter(|_| binds));
+            }
+            walk_stmt(self, stmt);
+        }
+    }
+    let mut search = Search(attribute, Vec::new());
+    walk_body(&mut search, &init.body);
+    search.1
+}
+
 fn is_true(expr: &Expr) -> bool {
     matches!(expr, Expr::BooleanLiteral(literal) if literal.value)
 }

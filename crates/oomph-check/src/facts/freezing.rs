@@ -4,8 +4,7 @@ use super::Facts;
 use crate::analysis::events::{Call, Callee};
 use crate::analysis::freezing;
 use crate::analysis::value::Flags;
-use crate::python::Expr;
-use crate::python::root_name;
+use crate::python::{Expr, Ranged, root_name};
 
 impl<'a> Facts<'a> {
     /// Whether a function's parameter is called what the file calls a module that is always made frozen.
@@ -23,6 +22,9 @@ impl<'a> Facts<'a> {
     /// `backbone = model.backbone`. Helpers in view are followed, others go by their name.
     #[must_use]
     pub fn is_frozen_by_helper(&self, forward: &Call<'a>) -> bool {
+        if self.is_quantized(forward) || self.is_loaded_frozen(forward) {
+            return true;
+        }
         if self.freezers.is_empty() {
             return false;
         }
@@ -41,6 +43,47 @@ impl<'a> Facts<'a> {
             let same_class = !run.starts_with("self.") || self.class_around(&call.at) == self.class_around(&forward.at);
             let on_it = || call.receiver_expr().is_some_and(is_it);
             same_class && (freezing::handed_over(call.node).any(is_it) || on_it())
+        })
+    }
+
+    /// Whether what runs was converted to whole numbers before: packed weights take no gradient, and nothing is recorded.
+    fn is_quantized(&self, forward: &Call<'a>) -> bool {
+        let run = self.written(&*forward.node.func);
+        ["convert", "quantize", "quantize_dynamic", "convert_fx"].into_iter().any(|name| {
+            self.calls_named(name).any(|call| {
+                let known = self.full_name(call).is_some_and(|full| full.contains(".quantization."));
+                let before = call.at.function != forward.at.function || call.at.order < forward.at.order;
+                let in_place =
+                    call.keyword_is("inplace", true) && call.arg(0).is_some_and(|arg| self.written(arg) == run);
+                let gives = || {
+                    let mut binds = self.binds().iter().filter(|bind| self.written(bind.target) == run);
+                    binds.any(|bind| bind.value_expr.is_some_and(|value| value.range() == call.node.range()))
+                };
+                known && before && (in_place || gives())
+            })
+        })
+    }
+
+    /// Whether what runs is kept by an object that got it from a loader of the project, and that loader takes all
+    /// parameters out of training: `kge.model(x)` after `self.model = load_model(path)`.
+    fn is_loaded_frozen(&self, forward: &Call<'a>) -> bool {
+        let Expr::Attribute(part) = &*forward.node.func else { return false };
+        let of_parameter = matches!(&*part.value, Expr::Name(owner) if self.function(&forward.at)
+            .is_some_and(|function| function.node.parameters.includes(owner.id.as_str())));
+        if !of_parameter || part.value.as_name_expr().is_some_and(|owner| owner.id.as_str() == "self") {
+            return false;
+        }
+        let outlines = self.outlines_of_process();
+        let freezes = |loader: &str| {
+            outlines.iter().any(|outline| {
+                let found = outline.top_functions.get(loader).map(|index| outline.functions[*index as usize].node);
+                found.is_some_and(freezing::freezes_given)
+            })
+        };
+        let mut classes = outlines.iter().flat_map(|outline| outline.classes.iter().map(move |class| (outline, class)));
+        classes.any(|(outline, class)| {
+            let init = class.methods.get("__init__").map(|index| outline.functions[*index as usize].node);
+            init.is_some_and(|init| freezing::loaders_of(init, part.attr.as_str()).into_iter().any(freezes))
         })
     }
 

@@ -5,6 +5,8 @@ use crate::analysis::events::{
     At, Bind, Block, BlockKind, Call, Callee, Delete, LoopKind, Root, Statement, StmtId, StoreKind,
 };
 use crate::analysis::value::{BlockId, Value};
+use crate::python::ast::Keyword;
+use crate::python::ast::visitor::source_order::{SourceOrderVisitor, walk_body, walk_keyword};
 use crate::python::{Expr, Ranged, count_reads_in};
 use crate::uses::{is_number, last_name, string_of, whole_number};
 
@@ -280,7 +282,25 @@ impl<'a> Facts<'a> {
         let bound = bound.filter(|value| last_name(value) != Some(name));
         let mut values = options.chain(bound).peekable();
         let same = |value: &Expr| is_number(value, number);
-        values.peek().is_some() && values.all(same) && defaults.all(|default| same(default))
+        let known = values.peek().is_some() || self.is_always_given(name, same);
+        known && values.all(same) && defaults.all(|default| same(default))
+    }
+
+    /// Whether calls of the project give a parameter of this name, and every one of them what is asked for.
+    fn is_always_given(&self, name: &str, same: impl Fn(&Expr) -> bool) -> bool {
+        struct Search<'n, 'w>(&'w str, Vec<&'n Expr>);
+        impl<'n> SourceOrderVisitor<'n> for Search<'n, '_> {
+            fn visit_keyword(&mut self, keyword: &'n Keyword) {
+                let named = keyword.arg.as_ref().is_some_and(|arg| arg.as_str() == self.0);
+                self.1.extend(Some(&keyword.value).filter(|_| named));
+                walk_keyword(self, keyword);
+            }
+        }
+        let mut search = Search(name, Vec::new());
+        for outline in self.outlines_of_process() {
+            walk_body(&mut search, outline.body);
+        }
+        !search.1.is_empty() && search.1.into_iter().all(same)
     }
 
     /// Everything this file gives a name, or an attribute of that name: what it is bound to, and its defaults.

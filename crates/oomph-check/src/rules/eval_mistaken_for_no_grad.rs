@@ -191,9 +191,20 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         let module = facts.source.slice(call.node.func.range());
         report
             .add(call, format!("`{module}` is in evaluation mode, but this forward pass still keeps all its activations for a backward pass"))
+            .level(if is_made_step(facts, call) { Level::Info } else { RULE.level })
             .because(eval, "`eval()` switches dropout and batch normalisation, not gradients")
             .because(call, "no `no_grad` or `inference_mode` is around");
     }
+}
+
+/// Whether the function a pass is in is made and given back by another one: who calls it, and under what, is not in view.
+fn is_made_step(facts: &Facts<'_>, call: &Call<'_>) -> bool {
+    let Some(function) = facts.function(&call.at) else { return false };
+    let name = function.node.name.as_str();
+    facts.returns().iter().any(|found| {
+        let by_maker = found.at.function == function.parent && function.parent.is_some();
+        by_maker && matches!(found.expr, Expr::Name(given) if given.id.as_str() == name)
+    })
 }
 
 fn is_recorded_forward(facts: &Facts<'_>, call: &Call<'_>) -> bool {

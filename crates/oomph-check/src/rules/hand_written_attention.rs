@@ -128,24 +128,6 @@ class Attention(nn.Module):
 import torch
 from torch import nn
 
-class PixelHeads(nn.Module):
-    def __init__(self, dim, heads):
-        super().__init__()
-        self.heads, self.scale = heads, dim ** -0.5
-        self.qkv = nn.Linear(dim, dim * 3)
-
-    def forward(self, x):
-        B, N, C = x.shape
-        qkv = self.qkv(x).reshape(B, N, 3, self.heads, C // self.heads)
-        q, k, v = qkv.unbind(2)
-        attn = (q @ k.transpose(-2, -1)) * self.scale
-        attn = attn.softmax(dim=-1)
-        return (attn @ v).reshape(B, N, C)
-",
-        "\
-import torch
-from torch import nn
-
 class Critic(nn.Module):
     def forward(self, x, agent):
         queries = self.query(x[:, agent]).unsqueeze(1)
@@ -242,6 +224,9 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         }
         let Some(product) = product_of(facts, call, scores, 6) else { continue };
         let Some(Multiplied { place: second, also_kept }) = only_multiplied(facts, call) else { continue };
+        if chooses_from_scores(facts, call, scores, product) {
+            continue;
+        }
         if is_over_channels(facts, call) || asks_once(facts, call, product) || is_over_heads(facts, call, product) {
             continue;
         }
@@ -275,6 +260,20 @@ fn softmax_of<'a>(facts: &Facts<'a>, call: &Call<'a>) -> Option<&'a Expr> {
     let values = facts.binds_seen(&call.node.func, &call.at);
     let by_module = !values.is_empty() && values.iter().all(|bind| bind.value_expr.is_some_and(over_last));
     call.arg(0).filter(|_| by_module && call.args.len() == 1)
+}
+
+/// Whether `topk` chooses from the scores which keys are attended to: it needs the table.
+fn chooses_from_scores(facts: &Facts<'_>, call: &Call<'_>, scores: &Expr, product: TextRange) -> bool {
+    let is_score = |name: &str| {
+        let mut binds = facts.binds_of(name).filter(|bind| bind.at.function == call.at.function);
+        binds.any(|bind| bind.value_expr.is_some_and(|value| value.range().contains_range(product)))
+            || root_name(scores) == Some(name)
+    };
+    let mut choices = facts.calls_named("topk").chain(facts.calls_named("kthvalue"));
+    choices.any(|choice| {
+        let mut of = choice.receiver_expr().into_iter().chain(choice.arg(0));
+        choice.at.function == call.at.function && of.any(|expr| root_name(expr).is_some_and(is_score))
+    })
 }
 
 /// Whether channels attend to channels, by the temperature such layers learn: that table is small.

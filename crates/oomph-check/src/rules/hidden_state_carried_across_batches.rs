@@ -103,7 +103,10 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         for (expr, value) in arguments(call) {
             let states = parts(expr);
             let named = states.iter().all(|state| matches!(state, Expr::Name(_) | Expr::Attribute(_)));
-            let other = |state: &&Expr| is_set_otherwise(facts, state, call, batches.block);
+            let other = |state: &&Expr| {
+                let text = facts.source.slice(state.range());
+                is_set_otherwise(facts, text, call, batches.block) || is_made_anew(facts, text, call, batches.block)
+            };
             let carried = |state: &&Expr| is_bound_in(facts, state, batches.block);
             let holds =
                 |state: &&Expr| holds_graph_of(value, call) || comes_back(facts, state, value, call, batches.block);
@@ -123,13 +126,29 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
 }
 
 /// Whether a statement of the block, other than the call's, sets a state to something else than what the call made.
-fn is_set_otherwise(facts: &Facts<'_>, state: &Expr, call: &Call<'_>, block: BlockId) -> bool {
-    let text = facts.source.slice(state.range());
+fn is_set_otherwise(facts: &Facts<'_>, text: &str, call: &Call<'_>, block: BlockId) -> bool {
     facts.binds().iter().any(|bind| {
         bind.at.stmt != call.at.stmt
             && facts.is_inside(bind.at.block, block)
             && facts.source.slice(bind.target.range()) == text
             && !holds_graph_of(&bind.value, call)
+    })
+}
+
+/// Whether every turn makes a state before the call reads it, of other things than what comes out of the call: what the
+/// last turn left under that name is read by nobody. `context = attend(encoded, out)` begins anew where `out` does.
+fn is_made_anew(facts: &Facts<'_>, text: &str, call: &Call<'_>, block: BlockId) -> bool {
+    let comes_out: Vec<&str> =
+        facts.binds().iter().filter(|bind| bind.at.stmt == call.at.stmt).map(|bind| bind.name).collect();
+    facts.binds().iter().any(|bind| {
+        let Some(Stmt::Assign(assign)) = facts.statement(bind.at.stmt).map(|found| found.node) else { return false };
+        let reads = |name: &str| facts.mentions_word(assign.value.range(), name);
+        bind.at.stmt != call.at.stmt
+            && facts.source.slice(bind.target.range()) == text
+            && facts.is_inside(bind.at.block, block)
+            && facts.is_always_before(&bind.at, &call.at)
+            && !reads(text)
+            && !comes_out.iter().any(|name| reads(name) && !is_set_otherwise(facts, name, call, block))
     })
 }
 

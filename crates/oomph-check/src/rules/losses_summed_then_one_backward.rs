@@ -7,6 +7,7 @@ use crate::finding::Level;
 use crate::python::{Expr, Ranged, Stmt, TextRange};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::rules::zero_grad_inside_accumulation::turns_once;
 
 pub(super) static RULE: Rule = Rule {
     name: "losses-summed-then-one-backward",
@@ -148,6 +149,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
                 store,
                 "All these losses wait for one backward pass: the activations of every forward pass are alive at once",
             )
+            .level(if turns_once(facts, &turns) { Level::Info } else { RULE.level })
             .because_if(facts.forward_pass(&store.value, &store.at), "a forward pass each turn")
             .because(&turns.head(), here)
             .because(backward, "the one backward pass over all of them");

@@ -182,7 +182,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
                     "`retain_graph=True` on the last backward pass over this graph: its activations stay alive {until}"
                 ),
             )
-            .level(if dies && !steps { Level::Info } else { Level::Warning })
+            .level(if dies && !steps || may_share(facts, call, turn.block) { Level::Info } else { Level::Warning })
             .because(&forward, "the graph is made here, anew on every turn")
             .because(flag, "no later backward pass goes over it")
             .because_if(hooked, "the hook keeps this output until the next pass, and the graph before it")
@@ -270,6 +270,28 @@ fn made_within(facts: &Facts<'_>, call: &Call<'_>, block: BlockId, shows: bool) 
     let first = *passes.peek()?;
     let from_parameters = !shows && loss.sources.parameters().any(|index| !is_data(facts, call, index));
     (!from_parameters && passes.all(|range| turn.contains_range(range))).then_some(first)
+}
+
+/// Whether a method that is not in this file gave several things at once, before this backward pass and a later one: the
+/// two losses may share a graph that it made.
+fn may_share(facts: &Facts<'_>, backward: &Call<'_>, block: BlockId) -> bool {
+    let goes_back_later = facts.effects_in(Effect::Backward, block).any(|other| other.at.order > backward.at.order);
+    goes_back_later
+        && facts.calls().iter().any(|call| {
+            let of_self = call.receiver_expr().is_some_and(|expr| facts.source.slice(expr.range()) == "self");
+            let unseen = match call.callee {
+                Callee::Project(id) => !facts.is_own(id),
+                Callee::Other => true,
+                _ => false,
+            };
+            let several = || {
+                let stmt = facts.statement(call.at.stmt).map(|found| found.node);
+                matches!(stmt, Some(Stmt::Assign(assign)) if assign.targets.iter().all(Expr::is_tuple_expr)
+                    && assign.value.range() == call.node.range())
+            };
+            let before = call.at.function == backward.at.function && call.at.order < backward.at.order;
+            before && of_self && unseen && !call.at.grad.is_off() && several()
+        })
 }
 
 /// Whether a later backward pass of the turn goes over passes that were fed something of unknown origin: a hook may

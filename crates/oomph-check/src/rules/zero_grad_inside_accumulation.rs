@@ -10,6 +10,7 @@ use crate::python::{Expr, Ranged, Stmt};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
 use crate::rules::last_micro_batches_not_stepped::{setting_name, steps_always};
+use crate::uses::{is_number, last_name};
 
 pub(super) static RULE: Rule = Rule {
     name: "zero-grad-inside-accumulation",
@@ -139,10 +140,36 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
 
 /// What adds gradients on every turn: rather another call than a helper that clears them as well.
 fn backward_of_turn<'f, 'a>(facts: &'f Facts<'a>, zero: &Call<'_>, turn: &Turn) -> Option<&'f Call<'a>> {
-    let always = |call: &&Call<'a>| facts.is_unconditional_in(&call.at, turn.block);
+    let always = |call: &&Call<'a>| facts.is_unconditional_in(&call.at, turn.block) && !is_gradient_alone(facts, call);
     let all: Vec<&Call<'a>> = facts.effects_in(Effect::Backward, turn.block).filter(always).collect();
     let other = all.iter().find(|call| call.range() != zero.range() && !is_micro_step(facts, call));
     other.or_else(|| all.first()).copied()
+}
+
+/// Whether a call asks `torch.autograd.grad`, itself or in a function that does no more: that adds nothing to `.grad`.
+fn is_gradient_alone(facts: &Facts<'_>, call: &Call<'_>) -> bool {
+    match call.callee {
+        Callee::Project(id) => {
+            let function = facts.function_def(id);
+            function.differentiates && !names_backward(&function.node.body)
+        }
+        _ => call.name == "grad",
+    }
+}
+
+/// Whether statements name something that goes back: `loss.backward()`, `backward_step(loss)`.
+fn names_backward(body: &[Stmt]) -> bool {
+    struct Search(bool);
+    impl<'n> SourceOrderVisitor<'n> for Search {
+        fn visit_expr(&mut self, expr: &'n Expr) {
+            self.0 |=
+                matches!(expr, Expr::Call(call) if last_name(&call.func).is_some_and(|name| name.contains("backward")));
+            walk_expr(self, expr);
+        }
+    }
+    let mut search = Search(false);
+    walk_body(&mut search, body);
+    search.0
 }
 
 /// `for micro in range(k): zero_grad(); backward()` with the step after that loop, inside the loop around it.
@@ -174,12 +201,13 @@ fn report_micro_loop(facts: &Facts<'_>, zero: &Call<'_>, report: &mut Report) ->
     true
 }
 
-/// Whether the loop counts to a setting that is one unless told otherwise.
-fn turns_once(facts: &Facts<'_>, micro: &Loop<'_>) -> bool {
+/// Whether the loop counts to one, or to a setting that is one unless told otherwise.
+pub(super) fn turns_once(facts: &Facts<'_>, micro: &Loop<'_>) -> bool {
     let BlockKind::Loop(_, Stmt::For(node)) = micro.node else { return false };
     let Expr::Call(range) = &*node.iter else { return false };
-    let times = range.arguments.args.last().and_then(setting_name);
-    counts_up(micro) && times.is_some_and(|name| facts.is_set_to(name, 1))
+    let Some(times) = range.arguments.args.last() else { return false };
+    let set_to_one = || setting_name(times).is_some_and(|name| facts.is_set_to(name, 1));
+    counts_up(micro) && range.arguments.args.len() == 1 && (is_number(times, 1) || set_to_one())
 }
 
 /// Whether something in the loop is called to take the gradients: `store_grad(model)`, a function that reads `.grad`.

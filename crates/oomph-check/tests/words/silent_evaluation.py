@@ -358,3 +358,51 @@ def decode(model, tokens, steps):
             tokens = model(tokens.cuda()).argmax(-1)
         out = torch.cat([out, tokens])
     return out
+# ---
+import torch
+def calibrate_and_count(model, loader):
+    model.eval()
+    torch.quantization.prepare(model, inplace=True)
+    torch.quantization.convert(model, inplace=True)
+    right = 0
+    for x, y in loader:
+        right += (model(x).argmax(1) == y).sum().item()
+    return right
+# ---
+import torch
+from torchvision.models import resnet18
+def count_small(loader):
+    model = resnet18()
+    small = torch.ao.quantization.quantize_dynamic(model, {torch.nn.Linear}, dtype=torch.qint8)
+    small.eval()
+    right = 0
+    for x, y in loader:
+        right += (small(x).argmax(1) == y).sum().item()
+    return right
+# ---
+import torch
+def load_model(path):
+    model = Net()
+    model.load_state_dict(torch.load(path, map_location="cpu"))
+    for parameter in model.parameters():
+        parameter.requires_grad = False
+    return model, None
+class Embedding:
+    def __init__(self, path):
+        self.model, self.names = load_model(path)
+def rank(kge, triples, size):
+    kge.model.eval()
+    ranks = []
+    for i in range(0, len(triples), size):
+        scores = kge.model(torch.LongTensor(triples[i:i + size]))
+        ranks.append(scores.argmax(1).tolist())
+    return ranks
+# ---
+import torch
+def make_val_step(model, loss_fn):
+    def step(x, y):
+        model.eval()
+        guess = model(x)
+        loss = loss_fn(guess, y)
+        return loss.item()
+    return step

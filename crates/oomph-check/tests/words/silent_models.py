@@ -102,3 +102,20 @@ class Averaged:
         self.ema_model.eval()
         with torch.no_grad():
             return [self.ema_model(x).argmax(1).cpu() for x in loader]
+# ---
+import torch
+from torch import nn
+
+class PixelHeads(nn.Module):
+    def __init__(self, dim, heads):
+        super().__init__()
+        self.heads, self.scale = heads, dim ** -0.5
+        self.qkv = nn.Linear(dim, dim * 3)
+
+    def forward(self, x):
+        B, N, C = x.shape
+        qkv = self.qkv(x).reshape(B, N, 3, self.heads, C // self.heads)
+        q, k, v = qkv.unbind(2)
+        attn = (q @ k.transpose(-2, -1)) * self.scale
+        attn = attn.softmax(dim=-1)
+        return (attn @ v).reshape(B, N, C)
