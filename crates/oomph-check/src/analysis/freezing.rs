@@ -217,6 +217,21 @@ pub(super) fn frozen_by(call: &ExprCall) -> Vec<&str> {
     receiver.into_iter().chain(handed_over(call)).filter_map(last_name).collect()
 }
 
+/// What a method leaves all parameters of a module with as `requires_grad`, where a loop of its own body sets it.
+pub(crate) fn switched_by(method: &StmtFunctionDef, module: &str) -> Option<bool> {
+    let sets = |stmt: &Stmt| match stmt {
+        Stmt::Assign(assign) => match &*assign.value {
+            Expr::BooleanLiteral(literal) => Some(literal.value),
+            _ => None,
+        },
+        _ => None,
+    };
+    method.body.iter().rev().find_map(|stmt| match stmt {
+        Stmt::For(node) if frozen_in(node) == Some(module) => node.body.iter().find_map(sets),
+        _ => None,
+    })
+}
+
 /// The module whose parameters a loop sets `requires_grad` of.
 pub(super) fn frozen_in(node: &StmtFor) -> Option<&str> {
     let Expr::Call(call) = &*node.iter else { return None };

@@ -87,6 +87,24 @@ impl<'a> Facts<'a> {
         })
     }
 
+    /// Whether the last method of the same object that was called before a forward pass, of those that set
+    /// `requires_grad` of all the module's parameters, took them out of training: `self.set_model_eval_mode()`.
+    #[must_use]
+    pub fn is_frozen_by_method(&self, forward: &Call<'a>) -> bool {
+        let Some(module) = self.holder_of(&forward.node.func).strip_prefix("self.") else { return false };
+        let before = self.log.calls.iter().filter(|call| {
+            let same = call.at.function == forward.at.function && call.node.end() <= forward.node.start();
+            same && matches!(call.receiver_expr(), Some(Expr::Name(name)) if name.id.as_str() == "self")
+        });
+        let switches = before.filter_map(|call| match call.callee {
+            Callee::Project(id) => {
+                Some((call.node.start(), freezing::switched_by(self.function_def(id).node, module)?))
+            }
+            _ => None,
+        });
+        switches.max_by_key(|(start, _)| *start).is_some_and(|(_, trains)| !trains)
+    }
+
     /// Whether a call takes all of what it is given out of training.
     pub(super) fn is_freezer(&self, call: &Call<'a>) -> bool {
         let by_name = freezing::switches_training(call.name, call.node) == Some(true);

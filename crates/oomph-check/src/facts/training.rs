@@ -146,6 +146,7 @@ impl<'a> Facts<'a> {
             self.fails_with_gradients(call)
                 || self.callee_decides(call)
                 || self.is_frozen_by_helper(call)
+                || self.is_frozen_by_method(call)
                 || self.is_parameter_for_frozen(call)
                 || self.runs_frozen_network(call)
         };

@@ -1,5 +1,5 @@
 //! What no run gets to: lines after a `return`, and lines after one that raises whenever it runs, because a name on it
-//! is bound nowhere, an attribute is never set, or a result has another length. An import of what is not there is no
+//! is bound nowhere, an attribute is never set, an option is not defined, or a result has another length. An import of what is not there is no
 //! proof: such files are mended in a minute, and what stands in them then runs.
 //!
 //! A finding there is about code that costs nothing: no rule has to ask, [`crate::project`] asks for all of them.
@@ -9,6 +9,7 @@ mod flow;
 mod imports;
 mod members;
 mod names;
+mod options;
 #[cfg(test)]
 mod tests;
 

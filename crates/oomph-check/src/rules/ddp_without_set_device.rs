@@ -16,8 +16,8 @@ pub(super) static RULE: Rule = Rule {
     fix: None,
     summary: "Processes use \"the GPU\" without having chosen one each.",
     why: "`.cuda()` and `device=\"cuda\"` mean the current device, which is GPU 0 in every process until \
-          `torch.cuda.set_device` says otherwise. So do barriers, pinned memory, `torch.cuda.empty_cache()` and other \
-          calls that name no device. All ranks put a context on it, and their tensors.",
+          `torch.cuda.set_device` says otherwise. So do barriers, `torch.cuda.empty_cache()` and other calls that \
+          name no device. All ranks put a context on it, and their tensors.",
     cost: "A CUDA context, about half a gigabyte, on GPU 0 for every other rank, and whatever they allocate there.",
     instead: "`torch.cuda.set_device(local_rank)` as the first line of each process, before anything touches CUDA.",
     when_not: "A launcher gives each process one GPU through `CUDA_VISIBLE_DEVICES`.",
@@ -242,16 +242,13 @@ fn is_for_one_process(facts: &Facts<'_>, call: &Call<'_>) -> bool {
     })
 }
 
-/// A call that opens a context on the current device though it puts nothing there: an emptied cache, pinned memory.
+/// A call that opens a context on the current device though it puts nothing there: an emptied cache. A loader's pinned
+/// memory is no such call: it takes the context that is there once the model has gone to its rank.
 fn asks_for_current(facts: &Facts<'_>, call: &Call<'_>) -> Option<TextRange> {
     const CURRENT: &[&str] =
         &["torch.cuda.empty_cache", "torch.cuda.synchronize", "torch.cuda.mem_get_info", "torch.cuda.Stream"];
     let by_name = facts.full_name(call).is_some_and(|name| CURRENT.contains(&name)) && call.node.arguments.is_empty();
-    // The thread that pins for workers chooses the current device; without workers whatever context is open serves.
-    let workers = call.keyword("num_workers").is_some_and(|count| whole_literal(count) != Some(0));
-    let pins = call.name == "DataLoader" && workers && call.keyword_is("pin_memory", true);
-    let pinned = pins.then(|| call.keyword("pin_memory"));
-    pinned.flatten().map(Ranged::range).or_else(|| by_name.then(|| call.range()))
+    by_name.then(|| call.range())
 }
 
 /// Whether a call uses the current device, whatever that is.

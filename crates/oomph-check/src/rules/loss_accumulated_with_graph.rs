@@ -8,6 +8,7 @@ use crate::finding::{Level, Safety};
 use crate::python::{Expr, Ranged, TextRange};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::uses::last_name;
 
 pub(super) static RULE: Rule = Rule {
     name: "loss-accumulated-with-graph",
@@ -385,7 +386,11 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         let message = format!("`{target}` keeps the graph of every {added} added to it: {kept}");
         let finding = report.add(store, message);
         finding
-            .level(if is_freed { Level::Warning } else { Level::Error })
+            .level(match (is_unproven_entry(facts, store.value_expr, store), is_freed) {
+                (true, _) => Level::Info,
+                (false, true) => Level::Warning,
+                (false, false) => Level::Error,
+            })
             .because_if(facts.forward_pass(&store.value, &store.at), "this forward pass makes the graph")
             .because(&turn.head, "once a batch, and the sum outlives it")
             .because_if(frees, "the backward pass frees activations, but not the nodes of the graph");
@@ -402,6 +407,29 @@ fn is_loss<'a>(facts: &Facts<'a>, store: &Store<'a>) -> bool {
         ["loss", "cost", "crit", "err", "objective", "nll", "elbo"].iter().any(|word| text.contains(word))
     };
     store.value.has(Flags::LOSS) || named(store.value_expr) || named(facts.keeper(store))
+}
+
+/// Whether what is added is an entry of what a criterion or a step returns, and nothing treats that entry as a tensor:
+/// beside the losses such a record holds counts and rates, which are plain numbers.
+fn is_unproven_entry<'a>(facts: &Facts<'a>, added: &Expr, store: &Store<'a>) -> bool {
+    let node = match added {
+        Expr::BinOp(node) => {
+            return is_unproven_entry(facts, &node.left, store) || is_unproven_entry(facts, &node.right, store);
+        }
+        Expr::Subscript(node) if node.slice.is_string_literal_expr() => node,
+        _ => return false,
+    };
+    let Expr::Name(record) = &*node.value else { return false };
+    let is_record = facts.binds_of(record.id.as_str()).any(|bind| {
+        let made = bind.value_expr.and_then(Expr::as_call_expr).and_then(|call| last_name(&call.func));
+        let made = made.unwrap_or_default().to_ascii_lowercase();
+        bind.at.function == store.at.function && ["crit", "loss", "step"].iter().any(|word| made.contains(word))
+    });
+    let text = facts.source.slice(added.range());
+    let is_tensor = || {
+        facts.calls().iter().any(|call| call.receiver_expr().is_some_and(|on| facts.source.slice(on.range()) == text))
+    };
+    is_record && !is_tensor()
 }
 
 /// Whether something is added: `h = layer(h)` goes on, but adds nothing.

@@ -300,3 +300,35 @@ def evaluate(model, loader):
     for x, y in loader:
         log.update(loss=criterion(model(x.cuda()), y.cuda()))
     return log
+# ---
+import torch
+def train(model, loader, criterion, optimizer):
+    model.train()
+    total = 0.0
+    for x, y in loader:
+        optimizer.zero_grad()
+        losses = criterion(model(x), y)
+        losses["main"].backward()
+        optimizer.step()
+        total += losses["main"] * x.size(0)  # <-
+    return total
+# ---
+import torch
+class Embeddings:
+    def __init__(self, model):
+        self.model = model
+    def set_model_eval_mode(self):
+        self.model.eval()
+        for parameter in self.model.parameters():
+            parameter.requires_grad = False
+    def set_model_train_mode(self):
+        self.model.train()
+        for parameter in self.model.parameters():
+            parameter.requires_grad = True
+    def measure(self, loader):
+        self.set_model_eval_mode()
+        self.set_model_train_mode()
+        first = 0
+        for x, y in loader:
+            first += torch.nn.functional.mse_loss(self.model(x), y)  # <-
+        print(first)

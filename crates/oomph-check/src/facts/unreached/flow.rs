@@ -10,7 +10,8 @@ use crate::analysis::value::ClassId;
 use crate::facts::Facts;
 use crate::python::ast::visitor::source_order::{SourceOrderVisitor, walk_stmt};
 use crate::python::ast::{
-    Comprehension, ExprCall, InterpolatedStringElement, StmtClassDef, StmtFunctionDef, StmtIf, StmtTry, StmtWith,
+    Comprehension, ExprAttribute, ExprCall, InterpolatedStringElement, StmtClassDef, StmtFunctionDef, StmtIf, StmtTry,
+    StmtWith,
 };
 use crate::python::{Expr, Ranged, Stmt, TextRange};
 use crate::source::Kind;
@@ -336,7 +337,7 @@ impl<'a> Flow<'_, 'a> {
             Expr::Name(_) => self.read(expr),
             Expr::Attribute(node) => {
                 let base = self.expr(&node.value);
-                base.or_else(|| if node.ctx.is_load() { self.members.never_set(self.own?, node) } else { None })
+                base.or_else(|| if node.ctx.is_load() { self.missing(node) } else { None })
             }
             Expr::BoolOp(node) => self.expr(node.values.first()?),
             Expr::Named(node) => self.expr(&node.value),
@@ -372,6 +373,13 @@ impl<'a> Flow<'_, 'a> {
         }
     }
 
+    /// An attribute that is read.
+    fn missing(&mut self, node: &'a ExprAttribute) -> Option<Cause> {
+        let unset = self.own.and_then(|own| self.members.never_set(own, node));
+        let of_file = |base: &Expr| base.as_name_expr().is_some_and(|name| self.names.is_of_file(name.id.as_str()));
+        unset.or_else(|| if of_file(&node.value) { self.facts.never_given(node) } else { None })
+    }
+
     fn first(&mut self, parts: impl IntoIterator<Item = &'a Expr>) -> Option<Cause> {
         parts.into_iter().find_map(|part| self.expr(part))
     }
@@ -388,8 +396,12 @@ impl<'a> Flow<'_, 'a> {
     fn call(&mut self, node: &'a ExprCall) -> Option<Cause> {
         let arguments = node.arguments.args.iter();
         let keywords = node.arguments.keywords.iter().map(|keyword| &keyword.value);
-        let parts = std::iter::once(&*node.func).chain(arguments).chain(keywords);
-        if let Some(cause) = self.first(parts) {
+        if let Some(cause) = self.expr(&node.func) {
+            return Some(cause);
+        }
+        if let Some(cause) = self.first(arguments.chain(keywords)) {
+            // What is called is not, either.
+            self.note(node.range(), &cause);
             return Some(cause);
         }
         let Expr::Name(name) = &*node.func else { return None };

@@ -98,6 +98,29 @@ fn an_attribute_that_nothing_sets_raises() {
 }
 
 #[test]
+fn an_option_that_no_argument_defines_raises() {
+    let program = |argument: &str, between: &str| {
+        format!(
+            "import argparse\nimport torch\nparser = argparse.ArgumentParser()\nparser.add_argument({argument})\n\
+             opt = parser.parse_args()\nopt.cuda = True\n{between}\n\ndef train(model, loader, optimizer, criterion):\n    \
+             total = 0\n    print(opt.dec_dir, opt.cuda)\n{LOOP}"
+        )
+    };
+    assert_eq!(told_in(&program("'--decoder_dir'", "print(opt)")), 0);
+    for (argument, between) in [
+        ("'--dec-dir', '-d'", ""),
+        ("'--decoder', dest='dec_dir'", ""),
+        ("name", ""),
+        ("'--decoder_dir'", "opt.dec_dir = '.'"),
+        ("'--decoder_dir'", "parser.set_defaults(dec_dir='.')"),
+        ("'--decoder_dir'", "vars(opt).update(dec_dir='.')"),
+        ("'--decoder_dir'", "opt = load()"),
+    ] {
+        assert_eq!(told_in(&program(argument, between)), 1, "{argument} {between}");
+    }
+}
+
+#[test]
 fn a_branch_behind_a_switch_set_off_is_not_told() {
     assert_eq!(told("    fast = False\n    if fast:\n        return 1\n"), 1);
     let branch = |switch: &str| {

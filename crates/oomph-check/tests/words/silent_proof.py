@@ -1,0 +1,86 @@
+import torch
+from torch.utils.data import DataLoader
+device = torch.device("cuda")
+def pad(batch):
+    images = [item["image"] for item in batch]
+    width = max(image.shape[-1] for image in images)
+    padded = []
+    for image in images:
+        c, h, w = image.shape
+        wide = torch.zeros(c, h, width, dtype=image.dtype, device=image.device)
+        wide[:, :, :w] = image
+        padded.append(wide)
+    return torch.stack(padded)
+def loader(dataset):
+    return DataLoader(dataset, batch_size=8, num_workers=4, collate_fn=pad)
+# ---
+import torch
+import torch.multiprocessing as mp
+from torch.distributed import init_process_group
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.data import DataLoader
+from torch.utils.data.distributed import DistributedSampler
+def worker(rank, world_size, dataset, model, optimizer, criterion):
+    init_process_group(backend="nccl", rank=rank, world_size=world_size)
+    loader = DataLoader(dataset, batch_size=8, num_workers=2, pin_memory=True, sampler=DistributedSampler(dataset))
+    model = DDP(model.to(rank), device_ids=[rank])
+    for x, y in loader:
+        optimizer.zero_grad()
+        loss = criterion(model(x.to(rank)), y.to(rank))
+        loss.backward()
+        optimizer.step()
+# ---
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+def wrap(build):
+    dist.init_process_group(backend="nccl", init_method="tcp://127.0.0.1:9999", world_size=1, rank=0)
+    model = build().cuda()
+    return DistributedDataParallel(model)
+# ---
+import torch
+def train(model, loader, criterion, optimizer):
+    model.train()
+    total, total_pattern, total_rate = 0.0, 0.0, 0.0
+    for x, y in loader:
+        optimizer.zero_grad()
+        losses = criterion(model(x), y)
+        losses["total"].backward()
+        optimizer.step()
+        total += losses["total"].item() * x.size(0)
+        total_pattern += losses["pattern_loss"] * x.size(0)
+        total_rate += losses["success_rate"] * x.size(0)
+    return total, total_pattern, total_rate
+# ---
+import torch
+from torch import optim
+class Base:
+    def set_model_eval_mode(self):
+        self.model.eval()
+        for parameter in self.model.parameters():
+            parameter.requires_grad = False
+    def set_model_train_mode(self):
+        self.model.train()
+        for parameter in self.model.parameters():
+            parameter.requires_grad = True
+class Embeddings(Base):
+    def __init__(self, model):
+        self.model = model
+    def fit(self, loader, rate):
+        self.set_model_eval_mode()
+        first = 0
+        for x, y in loader:
+            first += self.model.loss(self.model(x), y)
+        print(first)
+        self.set_model_train_mode()
+        optimizer = optim.Adam(self.model.parameters(), lr=rate)
+        for x, y in loader:
+            optimizer.zero_grad()
+            loss = self.model.loss(self.model(x), y)
+            loss.backward()
+            optimizer.step()
+        self.set_model_eval_mode()
+        last = 0
+        for x, y in loader:
+            last += self.model.loss(self.model(x), y)
+        print(f"{first - last:.3f}")
