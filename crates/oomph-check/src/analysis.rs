@@ -9,7 +9,7 @@ mod arguments;
 mod batches;
 mod binding;
 pub(crate) mod bindings;
-mod branches;
+pub(crate) mod branches;
 mod calls;
 mod ducks;
 mod effects;

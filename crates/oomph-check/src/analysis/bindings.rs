@@ -2,12 +2,12 @@
 
 use rustc_hash::FxHashSet;
 
+use super::branches::is_main_guard;
 use crate::python::ast::visitor::source_order::{
     SourceOrderVisitor, walk_except_handler, walk_expr, walk_pattern, walk_stmt,
 };
-use crate::python::ast::{Comprehension, ExceptHandler, Identifier, Parameters, Pattern, StmtIf, TypeParams};
+use crate::python::ast::{Comprehension, ExceptHandler, Identifier, Parameters, Pattern, TypeParams};
 use crate::python::{Expr, ExprCall, Stmt};
-use crate::uses::string_of;
 
 /// The names that the body of a file binds.
 #[derive(Debug, Default)]
@@ -22,7 +22,7 @@ pub(crate) struct Bindings {
 
 impl Bindings {
     pub(crate) fn of(body: &[Stmt]) -> Self {
-        let is_main = |stmt: &&Stmt| stmt.as_if_stmt().is_some_and(is_main_guard);
+        let is_main = |stmt: &&Stmt| stmt.as_if_stmt().is_some_and(|node| is_main_guard(&node.test));
         let (main, rest): (Vec<&Stmt>, Vec<&Stmt>) = body.iter().partition(is_main);
         let mut anywhere = Anywhere::default();
         let mut names = Binder::default();
@@ -39,18 +39,6 @@ impl Bindings {
         let owned = |names: FxHashSet<&str>| names.into_iter().map(Box::from).collect();
         Self { names: owned(names.names), under_main: owned(under_main.names), is_open: anywhere.is_open }
     }
-}
-
-/// `if __name__ == "__main__":`.
-pub(crate) fn is_main_guard(node: &StmtIf) -> bool {
-    let Expr::Compare(test) = &*node.test else { return false };
-    let sides = std::iter::once(&*test.left).chain(&test.comparators);
-    let (mut name, mut main) = (false, false);
-    for side in sides {
-        name |= side.as_name_expr().is_some_and(|found| found.id.as_str() == "__name__");
-        main |= string_of(side) == Some("__main__");
-    }
-    name && main
 }
 
 /// The names statements bind in the scope they stand in.

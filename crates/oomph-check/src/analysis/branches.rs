@@ -347,7 +347,8 @@ fn body_range(body: &[Stmt], otherwise: TextRange) -> TextRange {
     }
 }
 
-fn is_main_guard(test: &Expr) -> bool {
+/// `__name__ == "__main__"`.
+pub(crate) fn is_main_guard(test: &Expr) -> bool {
     let Expr::Compare(compare) = test else { return false };
     let is_literal = |expr: &Expr| matches!(expr, Expr::StringLiteral(literal) if literal.value.to_str() == "__main__");
     compare.ops.first() == Some(&CmpOp::Eq)

@@ -5,7 +5,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::members::Members;
 use super::names::Names;
 use super::{Cause, Part};
-use crate::analysis::bindings::{bound_by, bound_by_comprehension, bound_by_head, is_main_guard};
+use crate::analysis::bindings::{bound_by, bound_by_comprehension, bound_by_head};
+use crate::analysis::branches::is_main_guard;
 use crate::analysis::value::ClassId;
 use crate::facts::Facts;
 use crate::python::ast::visitor::source_order::{SourceOrderVisitor, walk_stmt};
@@ -220,7 +221,7 @@ impl<'a> Flow<'_, 'a> {
             }
         }
         let covers = node.elif_else_clauses.last().is_some_and(|clause| clause.test.is_none());
-        if !covers && taken.is_none() || is_main_guard(node) {
+        if !covers && taken.is_none() || is_main_guard(&node.test) {
             return End::Goes;
         }
         joined(&ends)
