@@ -23,6 +23,7 @@ mod given;
 pub(crate) mod guesses;
 pub(crate) mod known;
 mod links;
+mod loaders;
 mod lookup;
 mod methods;
 pub mod names;

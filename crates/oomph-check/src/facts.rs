@@ -6,6 +6,7 @@ mod evaluation;
 mod freezing;
 mod functions;
 mod keeping;
+mod origins;
 mod passes;
 mod places;
 mod reach;

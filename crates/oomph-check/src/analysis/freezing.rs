@@ -1,7 +1,7 @@
 //! Who takes parameters out of training: classes in their constructor, helpers by their name.
 
 use crate::python::ast::visitor::source_order::{SourceOrderVisitor, walk_body, walk_expr, walk_stmt};
-use crate::python::ast::{ExprCall, StmtFor, StmtFunctionDef};
+use crate::python::ast::{ExprCall, StmtAssign, StmtFor, StmtFunctionDef};
 use crate::python::{Expr, Stmt};
 use crate::uses::last_name;
 
@@ -163,9 +163,7 @@ pub(crate) fn freezes_given(function: &StmtFunctionDef) -> bool {
         fn visit_expr(&mut self, expr: &'n Expr) {
             if let Expr::Call(call) = expr {
                 let name = last_name(&call.func).unwrap_or_default();
-                let on_module =
-                    name == "requires_grad_" && matches!(call.arguments.args.first(), Some(arg) if !is_true(arg));
-                self.0 |= on_module || switches_training(name, call) == Some(true);
+                self.0 |= switches_off(call) || switches_training(name, call) == Some(true);
             }
             walk_expr(self, expr);
         }
@@ -175,27 +173,29 @@ pub(crate) fn freezes_given(function: &StmtFunctionDef) -> bool {
     search.0
 }
 
-/// The functions whose result a constructor puts into an attribute: `load` of `self.model, self.names = load(path)`.
-pub(crate) fn loaders_of<'a>(init: &'a StmtFunctionDef, attribute: &str) -> Vec<&'a str> {
-    struct Search<'n, 'w>(&'w str, Vec<&'n str>);
-    impl<'n> SourceOrderVisitor<'n> for Search<'n, '_> {
+/// The attributes a constructor puts results of functions into, each with the function: `model` and `names`, both with
+/// `load`, of `self.model, self.names = load(path)`.
+pub(super) fn loads_of(init: &StmtFunctionDef) -> Vec<(&str, &str)> {
+    struct Search<'n>(Vec<(&'n str, &'n str)>);
+    impl<'n> SourceOrderVisitor<'n> for Search<'n> {
         fn visit_stmt(&mut self, stmt: &'n Stmt) {
             if let Stmt::Assign(assign) = stmt
                 && let Expr::Call(call) = &*assign.value
+                && let Some(loader) = last_name(&call.func)
             {
-                let is_it = |target: &Expr| is_of_self(Some(target)) && last_name(target) == Some(self.0);
-                let binds = assign.targets.iter().any(|target| match target {
-                    Expr::Tuple(parts) => parts.elts.iter().any(is_it),
-                    other => is_it(other),
+                let targets = assign.targets.iter().flat_map(|target| match target {
+                    Expr::Tuple(parts) => parts.elts.iter().collect(),
+                    other => vec![other],
                 });
-                self.1.extend(last_name(&call.func).filter(|_| binds));
+                let own = targets.filter(|target| is_of_self(Some(target)));
+                self.0.extend(own.filter_map(last_name).map(|attribute| (attribute, loader)));
             }
             walk_stmt(self, stmt);
         }
     }
-    let mut search = Search(attribute, Vec::new());
+    let mut search = Search(Vec::new());
     walk_body(&mut search, &init.body);
-    search.1
+    search.0
 }
 
 fn is_true(expr: &Expr) -> bool {
@@ -206,7 +206,9 @@ fn is_true(expr: &Expr) -> bool {
 /// `teacher.requires_grad_(False)`.
 pub(super) fn frozen_by(call: &ExprCall) -> Vec<&str> {
     let Some(name) = last_name(&call.func) else { return Vec::new() };
-    let by_name = name.contains("freeze") || name.contains("requires_grad");
+    // `x.requires_grad_()` asks for gradients.
+    let asks = name == "requires_grad_" && !switches_off(call);
+    let by_name = !asks && (name.contains("freeze") || name.contains("requires_grad"));
     if !by_name && switches_training(name, call) != Some(true) {
         return Vec::new();
     }
@@ -227,18 +229,39 @@ pub(crate) fn switched_by(method: &StmtFunctionDef, module: &str) -> Option<bool
         _ => None,
     };
     method.body.iter().rev().find_map(|stmt| match stmt {
-        Stmt::For(node) if frozen_in(node) == Some(module) => node.body.iter().find_map(sets),
+        Stmt::For(node) if switched_in(node) == Some(module) => node.body.iter().find_map(sets),
         _ => None,
     })
 }
 
-/// The module whose parameters a loop sets `requires_grad` of.
+/// The module whose parameters a loop takes out of training, or may.
 pub(super) fn frozen_in(node: &StmtFor) -> Option<&str> {
+    let may_freeze = node.body.iter().any(|stmt| match stmt {
+        Stmt::Assign(assign) => sets_requires_grad(assign) && !is_true(&assign.value),
+        Stmt::Expr(node) => matches!(&*node.value, Expr::Call(call) if switches_off(call)),
+        _ => false,
+    });
+    switched_in(node).filter(|_| may_freeze)
+}
+
+fn sets_requires_grad(assign: &StmtAssign) -> bool {
+    assign.targets.first().and_then(last_name) == Some("requires_grad")
+}
+
+/// `parameter.requires_grad_(False)`, or with what may be that.
+fn switches_off(call: &ExprCall) -> bool {
+    let keywords = call.arguments.keywords.iter().map(|keyword| &keyword.value);
+    let mut given = call.arguments.args.iter().chain(keywords);
+    last_name(&call.func) == Some("requires_grad_") && given.next().is_some_and(|value| !is_true(value))
+}
+
+/// The module whose parameters a loop sets `requires_grad` of.
+fn switched_in(node: &StmtFor) -> Option<&str> {
     let Expr::Call(call) = &*node.iter else { return None };
     let Expr::Attribute(method) = &*call.func else { return None };
     let over = matches!(method.attr.as_str(), "parameters" | "named_parameters");
     let sets = node.body.iter().any(|stmt| match stmt {
-        Stmt::Assign(assign) => assign.targets.first().and_then(last_name) == Some("requires_grad"),
+        Stmt::Assign(assign) => sets_requires_grad(assign),
         Stmt::Expr(node) => {
             matches!(&*node.value, Expr::Call(call) if last_name(&call.func) == Some("requires_grad_"))
         }

@@ -7,6 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::events::{GradMode, StoreKind};
 use super::forks::Fork;
 use super::freezing::Freezing;
+use super::loaders::Loads;
 use super::outline::Outline;
 use super::spreading::Pass;
 use super::value::{ClassId, Flags, FunctionId, Kind, Value};
@@ -257,6 +258,8 @@ pub struct Tables<'a> {
     by_last: FxHashMap<String, Vec<u32>>,
     /// The project's files that each file imports, found when first asked for.
     pub(super) imported: OnceLock<Vec<Vec<u32>>>,
+    /// What constructors get from loaders that freeze, found when first asked for.
+    pub(super) loaded_frozen: OnceLock<Loads>,
 }
 
 /// Libraries that are never part of the project, even when their source is checked.
@@ -317,6 +320,7 @@ impl<'a> Tables<'a> {
             collates: FxHashSet::default(),
             by_last,
             imported: OnceLock::new(),
+            loaded_frozen: OnceLock::new(),
         };
         tables.link_classes();
         tables

@@ -1,15 +1,37 @@
 //! Models that were taken out of training: their forward passes record nothing.
 
+use rustc_hash::FxHashSet;
+
 use super::Facts;
-use crate::analysis::events::{Call, Callee};
+use crate::analysis::events::{At, Call, Callee};
 use crate::analysis::freezing;
-use crate::analysis::value::Flags;
-use crate::python::{Expr, Ranged, root_name};
+use crate::analysis::value::{Flags, Value};
+use crate::python::{Expr, Ranged, TextRange, root_name};
 
 impl<'a> Facts<'a> {
-    /// Whether a function's parameter is called what the file calls a module that is always made frozen.
+    /// Whether a forward pass records nothing, or may not: its network was taken out of training, or what is called
+    /// switches recording off itself. Every rule that says that a graph is recorded or kept asks this.
     #[must_use]
-    pub fn is_parameter_for_frozen(&self, forward: &Call<'a>) -> bool {
+    pub fn records_nothing(&self, forward: &Call<'a>) -> bool {
+        self.callee_decides(forward)
+            || self.is_frozen_by_helper(forward)
+            || self.is_frozen_by_method(forward)
+            || self.is_parameter_for_frozen(forward)
+            || self.runs_frozen_network(forward)
+            || self.is_quantized(forward)
+            || self.is_loaded_frozen(forward)
+            || self.is_unpickled(forward)
+    }
+
+    /// Whether a forward pass that a value comes from records nothing.
+    #[must_use]
+    pub fn comes_from_unrecorded(&self, value: &Value, at: &At) -> bool {
+        let passes: FxHashSet<TextRange> = self.forward_passes(value, at).collect();
+        self.calls().iter().any(|call| passes.contains(&call.node.range()) && self.records_nothing(call))
+    }
+
+    /// Whether a function's parameter is called what the file calls a module that is always made frozen.
+    fn is_parameter_for_frozen(&self, forward: &Call<'a>) -> bool {
         let (Some(root), Some(function)) = (root_name(&forward.node.func), self.function(&forward.at)) else {
             return false;
         };
@@ -20,11 +42,7 @@ impl<'a> Facts<'a> {
 
     /// Whether the file hands a module, or what it was taken from, to a helper that freezes it: `freeze(model)`, then
     /// `backbone = model.backbone`. Helpers in view are followed, others go by their name.
-    #[must_use]
-    pub fn is_frozen_by_helper(&self, forward: &Call<'a>) -> bool {
-        if self.is_quantized(forward) || self.is_loaded_frozen(forward) {
-            return true;
-        }
+    fn is_frozen_by_helper(&self, forward: &Call<'a>) -> bool {
         if self.freezers.is_empty() {
             return false;
         }
@@ -64,6 +82,23 @@ impl<'a> Facts<'a> {
         })
     }
 
+    /// Whether the model comes whole out of a file, in a program that freezes models: it may have been saved frozen.
+    fn is_unpickled(&self, forward: &Call<'a>) -> bool {
+        let loads = |expr: &Expr| self.written(expr).starts_with("torch.load(");
+        let on = match &*forward.node.func {
+            Expr::Attribute(method) if !matches!(&*method.value, Expr::Name(owner) if owner.id.as_str() == "self") => {
+                &*method.value
+            }
+            other => other,
+        };
+        let loaded = |expr: &Expr| {
+            let part = expr.as_subscript_expr().and_then(|part| root_name(&part.value));
+            loads(expr) || part.is_some_and(|whole| self.binds_of(whole).filter_map(|bind| bind.value_expr).any(loads))
+        };
+        let mut bound = self.binds_seen(on, &forward.at).into_iter().filter_map(|bind| bind.value_expr);
+        bound.any(loaded) && self.outlines_of_process().iter().any(|file| !file.frozen.is_empty())
+    }
+
     /// Whether what runs is kept by an object that got it from a loader of the project, and that loader takes all
     /// parameters out of training: `kge.model(x)` after `self.model = load_model(path)`.
     fn is_loaded_frozen(&self, forward: &Call<'a>) -> bool {
@@ -73,24 +108,17 @@ impl<'a> Facts<'a> {
         if !of_parameter || part.value.as_name_expr().is_some_and(|owner| owner.id.as_str() == "self") {
             return false;
         }
-        let outlines = self.outlines_of_process();
-        let freezes = |loader: &str| {
-            outlines.iter().any(|outline| {
-                let found = outline.top_functions.get(loader).map(|index| outline.functions[*index as usize].node);
-                found.is_some_and(freezing::freezes_given)
-            })
-        };
-        let mut classes = outlines.iter().flat_map(|outline| outline.classes.iter().map(move |class| (outline, class)));
-        classes.any(|(outline, class)| {
-            let init = class.methods.get("__init__").map(|index| outline.functions[*index as usize].node);
-            init.is_some_and(|init| freezing::loaders_of(init, part.attr.as_str()).into_iter().any(freezes))
-        })
+        let loads = self.tables.loaded_frozen(part.attr.as_str());
+        if loads.is_empty() {
+            return false;
+        }
+        let process = self.tables.files_of_process(self.file);
+        loads.iter().any(|load| process.contains(&load.holder) && process.contains(&load.loader))
     }
 
     /// Whether the last method of the same object that was called before a forward pass, of those that set
     /// `requires_grad` of all the module's parameters, took them out of training: `self.set_model_eval_mode()`.
-    #[must_use]
-    pub fn is_frozen_by_method(&self, forward: &Call<'a>) -> bool {
+    fn is_frozen_by_method(&self, forward: &Call<'a>) -> bool {
         let Some(module) = self.holder_of(&forward.node.func).strip_prefix("self.") else { return false };
         let before = self.log.calls.iter().filter(|call| {
             let same = call.at.function == forward.at.function && call.node.end() <= forward.node.start();

@@ -3,7 +3,7 @@
 use super::{Effect, Facts, Loop, Turn};
 use crate::analysis::events::{At, Bind, Call, Callee, LoopKind, Root, Store};
 use crate::analysis::value::{BlockId, Kind};
-use crate::python::{Expr, Ranged, TextRange};
+use crate::python::{Expr, Ranged, Stmt, TextRange};
 use crate::uses::last_name;
 
 impl<'a> Facts<'a> {
@@ -43,7 +43,44 @@ impl<'a> Facts<'a> {
             let mut on = call.receiver_expr().into_iter().chain(call.node.arguments.args.iter());
             on.any(|expr| self.mentions_word(store.value_expr.range(), self.source.slice(expr.range())))
         };
-        store.value.surely_holds_graph() || self.effects_of(Effect::Backward, store.at.function).any(by_name)
+        let sure =
+            store.value.surely_holds_graph() || self.effects_of(Effect::Backward, store.at.function).any(by_name);
+        sure && !self.is_no_tensor(store)
+    }
+
+    /// Whether the function does with what is kept what no tensor can: `image.save(path)` is of a picture. Of several
+    /// things kept together, those with a graph matter.
+    fn is_no_tensor(&self, store: &Store<'a>) -> bool {
+        let foreign = |expr: &Expr| matches!(expr, Expr::Name(name) if self.is_used_as_no_tensor(name.id.as_str(), store.at.function));
+        match (store.value_expr, &store.value.parts) {
+            (Expr::Tuple(tuple), Some(parts)) if tuple.len() == parts.len() => {
+                let mut kept = tuple.elts.iter().zip(parts.iter()).filter(|(_, part)| part.holds_graph()).peekable();
+                kept.peek().is_some() && kept.all(|(expr, _)| foreign(expr))
+            }
+            (expr, _) => foreign(expr),
+        }
+    }
+
+    /// Whether what a forward pass gives is used as no tensor can be: what looks like a network is a pipeline, which
+    /// switches recording off itself.
+    #[must_use]
+    pub fn gives_no_tensor(&self, forward: &Call<'a>) -> bool {
+        let statement = self.statement(forward.at.stmt).map(|statement| statement.node);
+        let Some(Stmt::Assign(assign)) = statement else { return false };
+        let whole = assign.value.range() == forward.node.range();
+        let used = |target: &Expr| matches!(target, Expr::Name(name) if self.is_used_as_no_tensor(name.id.as_str(), forward.at.function));
+        whole && assign.targets.iter().any(used)
+    }
+
+    /// Whether a function calls methods of a name that tensors lack: those of pictures and texts.
+    fn is_used_as_no_tensor(&self, name: &str, function: Option<u32>) -> bool {
+        const FOREIGN: &[&str] =
+            &["save", "convert", "paste", "strip", "lower", "upper", "startswith", "endswith", "replace", "encode"];
+        let on_it = |call: &Call<'a>| {
+            let on = call.receiver_expr().and_then(Expr::as_name_expr);
+            call.at.function == function && on.is_some_and(|on| on.id.as_str() == name)
+        };
+        FOREIGN.iter().any(|method| self.calls_named(method).any(on_it))
     }
 
     /// Whether what is kept is dropped with the step it belongs to: a few items, made in the turn of a loop around or

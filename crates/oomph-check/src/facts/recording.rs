@@ -53,8 +53,7 @@ impl<'a> Facts<'a> {
 
     /// Whether what is called may switch recording off itself: the function, the module's own `forward`, or a function of
     /// the project that is told to by an argument so named, as in `step(model, batch, eval=True)`.
-    #[must_use]
-    pub fn callee_decides(&self, call: &Call<'a>) -> bool {
+    pub(super) fn callee_decides(&self, call: &Call<'a>) -> bool {
         if let Callee::Project(id) = call.callee {
             return self.summary(id).is_some_and(|summary| summary.forwards && summary.forwards_off);
         }
@@ -73,8 +72,7 @@ impl<'a> Facts<'a> {
 
     /// Whether a function of another file runs networks that take themselves out of training when they are made, as far
     /// as the files it stands on tell: a metric such as LPIPS. What it gives has no graph then.
-    #[must_use]
-    pub fn runs_frozen_network(&self, call: &Call<'a>) -> bool {
+    pub(super) fn runs_frozen_network(&self, call: &Call<'a>) -> bool {
         let Callee::Project(id) = call.callee else { return false };
         let below = || self.tables().files_below(id.file).into_iter();
         !self.is_own(id) && below().any(|file| self.tables().outlines[file as usize].frozen.contains("self"))

@@ -142,14 +142,7 @@ impl<'a> Facts<'a> {
     #[must_use]
     pub fn may_have_no_graph(&self, value: &Value, at: &At) -> bool {
         let passes: FxHashSet<TextRange> = self.forward_passes(value, at).collect();
-        let off = |call: &Call<'a>| {
-            self.fails_with_gradients(call)
-                || self.callee_decides(call)
-                || self.is_frozen_by_helper(call)
-                || self.is_frozen_by_method(call)
-                || self.is_parameter_for_frozen(call)
-                || self.runs_frozen_network(call)
-        };
+        let off = |call: &Call<'a>| self.fails_with_gradients(call) || self.records_nothing(call);
         // Before torch 0.4 a helper of another file may have made the inputs `volatile`.
         let old = || self.outlines_of_process().iter().any(|outline| !outline.volatile.is_empty());
         // A framework that runs a loop of its subclass may do so under a mode of its own.

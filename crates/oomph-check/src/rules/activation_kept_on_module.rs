@@ -231,7 +231,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         if !always || store.value.has(Flags::LOSS) || store.value.has(Flags::SCALAR) {
             continue;
         }
-        if is_fed_detached(facts, store) {
+        if is_fed_detached(facts, store) || facts.comes_from_unrecorded(&store.value, &store.at) {
             continue;
         }
         if is_kept_anyway(facts, store) || is_given_out(facts, store, name) {

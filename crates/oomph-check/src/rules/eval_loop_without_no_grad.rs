@@ -276,6 +276,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
                     call,
                     "Every phase of this loop records gradients, and only one uses them: the other keeps activations",
                 )
+                .level(if is_handed_over(facts, call) { Level::Info } else { RULE.level })
                 .because(&phase, "the backward pass runs in this phase only")
                 .because(&batches.head(), "all phases run this loop, and nothing switches gradients off");
             continue;
@@ -283,11 +284,10 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         let Some(eval) = evaluation(facts, call) else { continue };
         if facts.needs_gradients(call, &batches)
             || facts.fails_with_gradients(call)
-            || facts.callee_decides(call)
             || facts.switches_in_loop(call, &batches)
             || facts.is_called_without_gradients(&call.at, true)
-            || facts.is_frozen_by_helper(call)
-            || facts.is_parameter_for_frozen(call)
+            || facts.records_nothing(call)
+            || facts.gives_no_tensor(call)
             || facts.differentiates_in_pass(call)
             || facts.is_explained_by_gradients(call)
         {
@@ -312,7 +312,8 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             ),
         };
         // A name says little, and what a helper runs may have nothing to train.
-        if matches!((&eval, call.callee), (Sign::Name, Callee::Project(_))) {
+        let unseen = || facts.is_out_of_view(call);
+        if matches!((&eval, call.callee), (Sign::Name, Callee::Project(_))) || unseen() {
             finding.level(Level::Info);
         }
         finding.safe_fix("Run the loop under `no_grad`", wrapped(facts, &batches));
@@ -350,6 +351,16 @@ fn evaluation<'f, 'a>(facts: &'f Facts<'a>, call: &Call<'a>) -> Option<Sign<'f, 
 fn may_be_called_off(facts: &Facts<'_>, call: &Call<'_>) -> bool {
     let unseen = call.at.function.is_some_and(|index| !facts.is_called(index));
     unseen && facts.calls().iter().any(|other| other.at.grad.is_off())
+}
+
+/// Whether nothing in view calls the function a pass is in by its name, in a project that switches recording off: a
+/// trainer that is given the function may do so around one phase. Where the function itself goes from phase to phase,
+/// it would have to.
+fn is_handed_over(facts: &Facts<'_>, call: &Call<'_>) -> bool {
+    let unseen = call.at.function.is_some_and(|index| !facts.is_called(index));
+    let mut functions = facts.tables().outlines.iter().flat_map(|outline| &outline.functions);
+    let own = |name: &str| facts.calls_named(name).any(|found| found.at.function == call.at.function);
+    unseen && !own("train") && !own("eval") && functions.any(|function| function.switches)
 }
 
 /// Whether the file imports torch or a library that brings it along, or runs with a file that does.

@@ -175,12 +175,10 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         let Some(eval) = eval.filter(|_| !is_self_test(facts, call) && !facts.fails_with_gradients(call)) else {
             continue;
         };
-        if facts.is_frozen_by_helper(call)
+        if facts.records_nothing(call)
             || facts.is_called_without_gradients(&call.at, true)
-            || is_unpickled(facts, call)
             || is_one_layer(facts, call)
             || is_another_since(facts, eval, call)
-            || facts.callee_decides(call)
             || facts.is_fed_volatile()
             || facts.differentiates_in_pass(call)
             || facts.is_explained_by_gradients(call)
@@ -191,7 +189,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         let module = facts.source.slice(call.node.func.range());
         report
             .add(call, format!("`{module}` is in evaluation mode, but this forward pass still keeps all its activations for a backward pass"))
-            .level(if is_made_step(facts, call) { Level::Info } else { RULE.level })
+            .level(if is_made_step(facts, call) || facts.is_out_of_view(call) { Level::Info } else { RULE.level })
             .because(eval, "`eval()` switches dropout and batch normalisation, not gradients")
             .because(call, "no `no_grad` or `inference_mode` is around");
     }
@@ -229,21 +227,6 @@ fn is_another_since(facts: &Facts<'_>, eval: &Call<'_>, call: &Call<'_>) -> bool
             same(&bind.at) && between && anew && bind.at.stmt != eval.at.stmt && bind.target.is_name_expr()
         })
     })
-}
-
-/// Whether the model comes whole out of a file, in a project that freezes models: it may have been saved frozen.
-fn is_unpickled(facts: &Facts<'_>, call: &Call<'_>) -> bool {
-    let Some(root) = root_name(&call.node.func) else { return false };
-    let loads = |expr: &Expr| facts.source.slice(expr.range()).starts_with("torch.load(");
-    let loaded = |expr: &Expr| {
-        let from = root_name(expr).filter(|name| *name != root);
-        loads(expr)
-            || from.is_some_and(|name| facts.binds_of(name).any(|bind| bind.value_expr.is_some_and(loads)))
-                && matches!(expr, Expr::Subscript(_))
-    };
-    let mut binds = facts.binds_of(root).filter_map(|bind| bind.value_expr);
-    let mut files = facts.outlines_of_process().into_iter();
-    binds.any(loaded) && files.any(|file| file.attribute_writes.contains_key("requires_grad"))
 }
 
 /// Whether the module is of a class in view that makes at most one layer with weights: what that saves lives anyway.

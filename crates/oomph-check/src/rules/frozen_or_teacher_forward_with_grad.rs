@@ -249,11 +249,12 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         let eval = evaluated(facts, module);
         let known_apart = || eval.is_some() && others_are_trained(facts, module) && !is_parameter(facts, call);
         let reference = is_reference_name(module) || is_called_reference(module);
-        if !reference && !known_apart() || facts.callee_decides(call) {
+        if !reference && !known_apart() || facts.records_nothing(call) {
             continue;
         }
         report
-            .add(call, format!("`{module}` runs with gradients recorded, though nothing trains it: its activations are kept for the backward pass"))
+            .add(call, format!("`{module}` runs with gradients recorded, though nothing trains it: its activations are kept through the backward pass"))
+            .level(if may_be_given_frozen(facts, call) { Level::Info } else { RULE.level })
             .because_if(eval, format!("`{module}` is switched to evaluation, which does not switch gradients off"))
             .because(&training, "what is trained here is another model: no optimizer has the parameters of this one")
             .unsafe_fix("Run it under `no_grad`", under_no_grad(facts, call));
@@ -364,6 +365,14 @@ fn is_parameter(facts: &Facts<'_>, call: &Call<'_>) -> bool {
     root != "self" && function.node.parameters.iter().any(|parameter| parameter.name().as_str() == root)
 }
 
+/// Whether the model is handed in by callers that are not in view, in a program that takes parameters out of training:
+/// they may have done so with this one.
+fn may_be_given_frozen(facts: &Facts<'_>, call: &Call<'_>) -> bool {
+    let unseen = || call.at.function.is_some_and(|index| !facts.is_called(index));
+    let freezes = || facts.outlines_of_process().iter().any(|file| file.attribute_writes.contains_key("requires_grad"));
+    is_parameter(facts, call) && unseen() && freezes()
+}
+
 /// Whether the file's optimizers are all given the parameters of other modules by name.
 fn others_are_trained(facts: &Facts<'_>, module: &str) -> bool {
     let mut optimizers =
@@ -373,8 +382,18 @@ fn others_are_trained(facts: &Facts<'_>, module: &str) -> bool {
         given.ends_with(".parameters()")
             && given.strip_suffix(".parameters()") != Some(module)
             && !given.contains("self.parameters")
+            && !is_part_of(facts, module, given)
     };
     optimizers.peek().is_some() && optimizers.all(named)
+}
+
+/// Whether what an optimizer has the parameters of was made with the module in it: `fit = Fit(start, model)`.
+fn is_part_of(facts: &Facts<'_>, module: &str, given: &str) -> bool {
+    let whole = given.split(['.', '(', '[']).next().unwrap_or(given);
+    facts.binds_of(whole).any(|bind| {
+        let made = bind.value_expr.and_then(Expr::as_call_expr);
+        made.is_some_and(|made| made.arguments.args.iter().any(|arg| facts.source.slice(arg.range()) == module))
+    })
 }
 
 fn module_text<'f>(facts: &'f Facts<'_>, call: &Call<'_>) -> Option<&'f str> {

@@ -255,7 +255,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             continue;
         }
         let wanted = || late.is_none() && may_be_wanted(facts, store);
-        if backward.is_none() && (wanted() || comes_from_frozen(facts, store)) {
+        if backward.is_none() && (wanted() || facts.comes_from_unrecorded(&store.value, &store.at)) {
             continue;
         }
         let later = |call: &Call<'_>| {
@@ -305,12 +305,6 @@ fn may_be_wanted<'a>(facts: &Facts<'a>, store: &Store<'a>) -> bool {
     own && !evaluated() && (facts.class_kind(&store.at).is_module() || facts.may_be_used_later(store))
         || comes_from_unknown_method(facts, store)
         || facts.may_have_no_graph(&store.value, &store.at)
-}
-
-/// Whether it comes from networks of other files that may have taken themselves out of training.
-fn comes_from_frozen(facts: &Facts<'_>, store: &Store<'_>) -> bool {
-    let passes: Vec<TextRange> = facts.forward_passes(&store.value, &store.at).collect();
-    facts.calls().iter().any(|call| passes.contains(&call.node.range()) && facts.runs_frozen_network(call))
 }
 
 /// Whether all passes it comes from are methods of objects not in view: `task.test_step(batch)` may detach what it gives.

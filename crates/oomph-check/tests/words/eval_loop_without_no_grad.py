@@ -269,3 +269,52 @@ def caption(model, loader, start):
     model.eval()
     for images, ids in loader:  # <-
         print(ids, greedy(model, images.cuda(), start, 30).tolist())
+# ---
+import torch
+from slidenets.zoo import pathology_encoder
+encoder = pathology_encoder("base").cuda()
+optimizer = torch.optim.Adam(encoder.parameters(), lr=0.001)
+def fit(loader, criterion):
+    encoder.train()
+    for x, y in loader:
+        optimizer.zero_grad()
+        criterion(encoder(x.cuda()), y.cuda()).backward()
+        optimizer.step()
+def score(loader):
+    encoder.eval()
+    right = 0
+    for x, y in loader:  # <-
+        right += (encoder(x.cuda()).argmax(1) == y.cuda()).sum().item()
+    return right
+# ---
+import torch
+import cardtools
+from torchvision.models import resnet18
+def score(loader):
+    net = cardtools.to_card(resnet18())
+    net.eval()
+    right = 0
+    for x, y in loader:  # <-
+        right += (net(x.cuda()).argmax(1) == y.cuda()).sum().item()
+    return right
+# ---
+import torch
+def one_epoch(model, loader, criterion, optimizer):
+    for x, y in loader:
+        loss = criterion(model(x.cuda()), y.cuda())  # <-
+        if model.training:
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+def run(model, loaders, criterion, optimizer):
+    model.train()
+    one_epoch(model, loaders[0], criterion, optimizer)
+    model.eval()
+    one_epoch(model, loaders[1], criterion, optimizer)
+# ---
+import torch
+from encoders import Encoder
+encoder = Encoder().cuda()
+encoder.eval()
+for patches, _ in loader:  # <-
+    print(encoder(patches.cuda()).argmax(1).tolist())

@@ -131,3 +131,18 @@ def train(net, loader):
         opt.zero_grad()
         loss.backward()
         opt.step()
+# ---
+import torch
+def distil(student, teacher, loader, optimizer, criterion):
+    for x, _ in loader:
+        optimizer.zero_grad()
+        wanted = teacher(x.cuda())  # <-
+        loss = criterion(student(x.cuda()), wanted)
+        loss.backward()
+        optimizer.step()
+def main(loader):
+    student, teacher = make_student().cuda(), make_teacher().cuda()
+    for parameter in student.embedding.parameters():
+        parameter.requires_grad = False
+    optimizer = torch.optim.SGD(student.parameters(), lr=0.1)
+    distil(student, teacher, loader, optimizer, torch.nn.MSELoss())

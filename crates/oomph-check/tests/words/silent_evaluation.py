@@ -406,3 +406,93 @@ def make_val_step(model, loss_fn):
         loss = loss_fn(guess, y)
         return loss.item()
     return step
+# ---
+import torch
+from slidenets.zoo import pathology_encoder
+def embed(loader):
+    encoder = pathology_encoder("base").cuda()
+    encoder.eval()
+    found = []
+    for patches, _ in loader:
+        found.append(encoder(patches.cuda()).mean(1).tolist())
+    return found
+# ---
+import torch
+from slidenets.zoo import pathology_encoder
+def count(encoder, loader):
+    encoder.eval()
+    right = 0
+    for patches, label in loader:
+        right += (encoder(patches.cuda()).argmax(1) == label).sum().item()
+    return right
+print(count(pathology_encoder("base").cuda(), loader))
+# ---
+import torch
+from slidenets.zoo import pathology_encoder
+class Viewer:
+    def __init__(self):
+        self.net, self.names = pathology_encoder("base")
+        self.net.eval()
+    def name_of(self, patch):
+        return self.names[self.net(patch.cuda()).argmax(1).item()]
+# ---
+import torch
+from torchvision.models import resnet18
+class Held:
+    def __init__(self):
+        self.net = resnet18().cuda()
+    def hold(self):
+        for parameter in self.net.parameters():
+            parameter.requires_grad = False
+    def score(self, loader):
+        self.hold()
+        self.net.eval()
+        right = 0
+        for x, y in loader:
+            right += (self.net(x.cuda()).argmax(1) == y.cuda()).sum().item()
+        return right
+# ---
+import torch
+def pictures(pipe, editor, loader):
+    kept = {}
+    editor.eval()
+    for step, (prompt, label) in enumerate(loader):
+        picture = editor(prompt)
+        picture.save(f"{step}.png")
+        kept[step] = (picture, label)
+    return len(kept)
+# ---
+import torch
+def one_epoch(model, loader, criterion, optimizer):
+    for x, y in loader:
+        loss = criterion(model(x.cuda()), y.cuda())
+        if model.training:
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+def run(model, one_epoch_of, loaders, criterion, optimizer):
+    model.train()
+    one_epoch_of(model, loaders[0], criterion, optimizer)
+    with torch.no_grad():
+        model.eval()
+        one_epoch_of(model, loaders[1], criterion, optimizer)
+# ---
+import torch
+def hold(net):
+    for parameter in net.body.parameters():
+        parameter.requires_grad = False
+def describe(loader, path):
+    saved = torch.load(path, map_location="cuda")
+    encoder = saved["encoder"]
+    encoder.eval()
+    for x, _ in loader:
+        print(encoder(x.cuda()).argmax(1).tolist())
+# ---
+import sys
+import torch
+sys.path.insert(0, "/software/slides")
+from encoders import get_encoder
+encoder = get_encoder("base.pth").cuda()
+encoder.eval()
+for patches, _ in loader:
+    print(encoder(patches.cuda()).argmax(1).tolist())
