@@ -36,5 +36,6 @@ mod stmts;
 pub mod tables;
 pub mod value;
 mod walk;
+pub mod writes;
 
 pub(crate) use run::analyse;

@@ -4,7 +4,7 @@
 use rustc_hash::FxHashSet;
 
 use crate::finding::{Finding, Level, Safety};
-use crate::python::SyntaxError;
+use crate::python::{SyntaxError, TextLen, TextRange, TextSize};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
 use crate::rules;
@@ -115,6 +115,32 @@ pub(crate) fn syntax_errors(source: &Source, choices: FileChoices, findings: &mu
             report.add(&first.range, format!("Not valid {of}: {}; {rest}", first.message));
         }
     });
+}
+
+/// The files and cells that no interpreter takes, each with what is wrong in it: nothing that stands there runs. What an
+/// older Python takes runs there, and lines for a notebook show that the file is run as one.
+pub(crate) fn never_compiled(source: &Source) -> Vec<(TextRange, SyntaxError)> {
+    let errors = source.syntax_errors();
+    let (mut found, mut seen) = (Vec::new(), FxHashSet::default());
+    for error in &errors {
+        let number = source.position(error.range.start()).cell;
+        if !seen.insert(number) || is_taken_by_notebook(source, number) {
+            continue;
+        }
+        let cell = source.cells.iter().find(|cell| Some(cell.number) == number);
+        let whole = cell.map_or(TextRange::new(TextSize::default(), source.text.text_len()), |cell| cell.range);
+        let mut own = errors.iter().filter(|error| whole.contains_range(error.range));
+        if !own.any(|error| older_python(source, error).is_some() || is_for_another_reader(source, error)) {
+            found.push((whole, error.clone()));
+        }
+    }
+    found
+}
+
+/// Whether a complaint is about a line for the shell or a notebook, or about tabs, which Python 2 counted otherwise.
+fn is_for_another_reader(source: &Source, error: &SyntaxError) -> bool {
+    let line = source.slice(source.line_range(source.line_of(error.range.start()))).trim_start();
+    line.starts_with(['!', '%']) || error.message.contains("indent") && source.text.contains('\t')
 }
 
 /// Whether a cell runs all the same: notebooks take more than Python does.

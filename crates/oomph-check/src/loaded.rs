@@ -4,8 +4,8 @@ use crate::analysis::events::{At, Bind, Call, Callee};
 use crate::analysis::outline::FunctionDef;
 use crate::analysis::value::Kind;
 use crate::facts::Facts;
-use crate::python::{Expr, ExprCall, Ranged, root_name};
-use crate::uses::Use;
+use crate::python::{Expr, ExprCall, Ranged, TextRange, root_name};
+use crate::uses::{Use, string_of};
 
 impl<'a> Facts<'a> {
     /// Whether what a call gives can be what a use reads: it comes after, or in a loop around both, not in another branch,
@@ -53,6 +53,23 @@ impl<'a> Facts<'a> {
         self.binds_of(model).any(|bind| reaches(bind) && taken_out(bind))
     }
 
+    /// Where an optimizer that was saved whole is taken out of what is loaded, to go on where its tensors land:
+    /// `self.optimizer = checkpoint["optimizer"]`.
+    #[must_use]
+    pub fn optimizer_taken_whole(&self, load: &Call<'a>) -> Option<TextRange> {
+        let name = self.bound_name(load)?;
+        let taken = self.binds().iter().find(|bind| {
+            let Some(Expr::Subscript(part)) = bind.value_expr else { return false };
+            let of_checkpoint = matches!(&*part.value, Expr::Name(from) if from.id.as_str() == name);
+            let key = string_of(&part.slice).unwrap_or_default().to_ascii_lowercase();
+            let optimizer = key.contains("optim") && !key.contains("state") && !key.contains("dict");
+            let target = self.written(bind.target);
+            let is_own = |call: &Call<'a>| call.receiver_expr().is_some_and(|expr| self.written(expr) == target);
+            bind.at.function == load.at.function && of_checkpoint && optimizer && self.calls_named("step").any(is_own)
+        });
+        taken.map(|bind| bind.target.range())
+    }
+
     /// Whether a call that trains may train this model: it is given it, by this name or another, or sees it.
     #[must_use]
     pub fn may_train(&self, training: &Call<'a>, model: &Expr) -> bool {
@@ -75,9 +92,14 @@ impl<'a> Facts<'a> {
         let words = self.written(&training.node.arguments).split(|c: char| !c.is_alphanumeric() && c != '_');
         let mut words = words.filter(|word| word.len() > 2 || *word == name);
         let made_of_model = self.binds_of(training.name).filter_map(|bind| bind.value_expr);
-        // A model of the file's body is seen by its functions, however deep.
+        // A model of the file's body is seen by its functions, however deep, where they have none of their own.
+        let binds = |function: &FunctionDef<'a>| {
+            let inside = |bind: &Bind<'a>| bind.at.function.is_some() && bind.target.is_name_expr();
+            self.binds_of(name).any(|bind| inside(bind) && function.node.range().contains_range(bind.target.range()))
+        };
         let sees = |function: &FunctionDef<'a>| {
-            !function.node.parameters.includes(name) && self.mentions_word(function.node.range(), name)
+            let own = function.node.parameters.includes(name);
+            !own && self.mentions_word(function.node.range(), name) && !binds(function)
         };
         let is_global = || match training.at.function {
             None => self.outline().functions.iter().any(sees),

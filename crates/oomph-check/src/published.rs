@@ -75,7 +75,11 @@ impl<'a> Facts<'a> {
     /// Whether a path, or what this file gives the name it is in, says so.
     fn path_tells(&self, path: &Expr, load: &Call<'a>) -> bool {
         let text = self.written(path).to_ascii_lowercase();
-        if has(&text, WORDS) || self.is_network(&text) {
+        let named = last_name(path).map(|name| self.given_at(name, &load.at)).unwrap_or_default();
+        let mut files =
+            named.into_iter().chain([path]).filter_map(|given| string_of(given).or_else(|| file_name(given)));
+        let known = files.clone().next();
+        if has(&text, WORDS) || self.is_network_in(&text, known) {
             return true;
         }
         let saved_too = || {
@@ -83,24 +87,36 @@ impl<'a> Facts<'a> {
             let same = |save: &Call<'a>| last_name(path).is_some_and(|name| self.mentions_word(save.range(), name));
             saves.any(same)
         };
-        let named = last_name(path).map(|name| self.given_at(name, &load.at)).unwrap_or_default();
-        let mut files =
-            named.into_iter().chain([path]).filter_map(|given| string_of(given).or_else(|| file_name(given)));
         files.any(|file| {
-            let file = file.to_ascii_lowercase();
-            let name = file.rsplit(['/', '\\']).next().unwrap_or(&file);
-            let network = || self.is_network(name) && !saved_too();
+            let lower = file.to_ascii_lowercase();
+            let name = lower.rsplit(['/', '\\']).next().unwrap_or(&lower);
+            let network = || self.is_network_in(name, Some(file)) && !saved_too();
             has_hash(name) || name.contains("-pre.") || network() || FILES.iter().any(|start| name.starts_with(start))
         })
     }
 
     /// Whether a text names a network that others have trained, and this file saves nothing of that name.
     fn is_network(&self, text: &str) -> bool {
-        let saved = |word: &str| {
-            let mut saves = self.calls_to("torch.save");
-            saves.any(|save| self.written(&save.node.arguments).to_ascii_lowercase().contains(word))
+        self.is_network_in(text, None)
+    }
+
+    /// The same of a file whose path is known: what is saved to other paths that are known is not it.
+    fn is_network_in(&self, text: &str, file: Option<&str>) -> bool {
+        let is_other = |save: &Call<'a>| {
+            let path = save.arg(1).or_else(|| save.keyword("f"));
+            let named = path.and_then(last_name).map(|name| self.given_at(name, &save.at)).unwrap_or_default();
+            let mut paths = named.into_iter().chain(path).filter_map(string_of).peekable();
+            file.is_some_and(|file| paths.peek().is_some() && paths.all(|path| path != file))
         };
-        NETWORKS.iter().any(|word| text.contains(word) && !saved(word))
+        let saved = |word: &str| {
+            let names = |save: &Call<'a>| self.written(&save.node.arguments).to_ascii_lowercase().contains(word);
+            self.calls_to("torch.save").any(|save| names(save) && !is_other(save))
+        };
+        let elsewhere = |file: &str| {
+            let mut all = self.tables().outlines.iter().flat_map(|outline| &outline.saved);
+            all.any(|saved| saved.whole.as_deref() == Some(file))
+        };
+        NETWORKS.iter().any(|word| text.contains(word) && !saved(word)) && !file.is_some_and(elsewhere)
     }
 
     /// Whether the program fetches the file: in the function that loads it, or anywhere under the same name.

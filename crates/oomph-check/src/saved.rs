@@ -4,6 +4,7 @@ use crate::analysis::events::{At, Bind, Call};
 use crate::analysis::outline::Outline;
 use crate::analysis::saving::{file_name, is_cpu};
 use crate::analysis::value::Device;
+use crate::analysis::writes::{Saved, is_told_apart};
 use crate::facts::{Effect, Facts};
 use crate::python::{Expr, ExprCall, Ranged, TextRange};
 use crate::uses::last_name;
@@ -95,12 +96,43 @@ impl<'a> Facts<'a> {
             || self.tables().outlines.iter().any(|other| other.saves_from_cpu && imports_from(own, other))
     }
 
-    /// Whether files of that name are saved in the project, always by code that brings weights to the CPU.
+    /// Whether the project saves this very file, by its name or by a path that is written alike, and always from the CPU.
     fn file_is_saved_from_cpu(&self, load: &Call<'a>) -> bool {
-        let Some(name) = load.arg(0).and_then(file_name) else { return false };
+        let Some(path) = load.arg(0).or_else(|| load.keyword("f")).map(|path| self.path_at(path, &load.at)) else {
+            return false;
+        };
+        let (name, text) = (file_name(path), self.source.slice(path.range()));
+        let same = |saved: &Saved| match name {
+            Some(name) => saved.file.as_deref() == Some(name),
+            None => is_told_apart(text) && saved.path.as_deref() == Some(text),
+        };
         let outlines = self.tables().outlines.iter();
-        let mut savers = outlines.filter(|other| other.saved_files.iter().any(|file| file == name)).peekable();
-        savers.peek().is_some() && savers.all(|other| other.saves_from_cpu)
+        let found = outlines.flat_map(|outline| outline.saved.iter().map(move |saved| (outline, saved)));
+        let mut found = found.filter(|(_, saved)| same(saved)).peekable();
+        found.peek().is_some() && found.all(|(outline, saved)| saved.on_cpu || outline.saves_from_cpu)
+    }
+
+    /// Whether the weights go into a part of a model, and all that saves such a part alone does so from the CPU.
+    #[must_use]
+    pub fn is_part_saved_from_cpu(&self, load: &Call<'a>, into: &ExprCall) -> bool {
+        let Expr::Attribute(method) = &*into.func else { return false };
+        let part = match &*method.value {
+            Expr::Subscript(item) => last_name(&item.value),
+            Expr::Attribute(part) => Some(part.attr.as_str()),
+            _ => None,
+        };
+        // `layers[i]` is read from what was saved of a `layer`.
+        let alike = |saved: &String, part: &str| saved.trim_end_matches('s') == part.trim_end_matches('s');
+        let written_out = load.arg(0).is_some_and(|path| file_name(self.path_at(path, &load.at)).is_some());
+        // `self.model` is no part but the whole, and another one in every file.
+        let is_part = |part: &str| {
+            let whole = ["model", "net", "module"].iter().any(|word| part.contains(word));
+            let same = |saved: &&Saved| saved.parts.iter().any(|saved| alike(saved, part));
+            let all = self.tables().outlines.iter().flat_map(|outline| &outline.saved);
+            let mut found = all.filter(same).peekable();
+            !whole && found.peek().is_some() && found.all(|saved| saved.on_cpu)
+        };
+        !written_out && part.is_some_and(is_part)
     }
 
     /// Whether the nearest files that save weights, in this folder or the first around it that has some, all bring them
@@ -257,6 +289,18 @@ impl<'a> Facts<'a> {
         match (binds.next().and_then(|bind| bind.value_expr), binds.next()) {
             (Some(expr), None) => self.source.slice(expr.range()),
             _ => self.source.slice(path.range()),
+        }
+    }
+
+    /// A path, seen through a name that is given one value only.
+    fn path_at<'e>(&self, path: &'e Expr, at: &At) -> &'e Expr
+    where
+        'a: 'e,
+    {
+        let Expr::Name(name) = path else { return path };
+        match self.given_at(name.id.as_str(), at)[..] {
+            [only] => only,
+            _ => path,
         }
     }
 }

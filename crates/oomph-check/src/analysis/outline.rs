@@ -8,6 +8,7 @@ use super::bindings::Bindings;
 use super::freezing::{self, Freezing};
 use super::recording;
 use super::saving::Saving;
+use super::writes::{Saved, Writes};
 use crate::python::ast::visitor::source_order::{SourceOrderVisitor, walk_expr, walk_stmt};
 use crate::python::ast::{ExprCall, StmtClassDef, StmtFunctionDef, StmtImportFrom};
 use crate::python::{Expr, Ranged, Stmt, root_name};
@@ -169,8 +170,8 @@ pub struct Outline<'a> {
     pub saves: bool,
     /// Whether it saves what looks like weights.
     pub saves_weights: bool,
-    /// The names of the files it saves, where they are written out.
-    pub saved_files: Vec<String>,
+    /// The files it saves.
+    pub saved: Vec<Saved>,
     /// Whether it brings weights to the CPU before it saves them.
     pub saves_from_cpu: bool,
     /// Whether it tells the program not to use the GPU, whatever the command line says: `args.no_cuda = True`.
@@ -208,13 +209,15 @@ impl<'a> Outline<'a> {
         let body = source.body();
         let (module, package) = module_name(&source.name);
         let outline = Self { module, body, package, is_whole: source.is_whole(), ..Self::default() };
-        let mut look = Look { outline, class: None, function: None, saving: Saving::default() };
+        let mut look =
+            Look { outline, class: None, function: None, saving: Saving::default(), writes: Writes::default() };
         for stmt in body {
             look.visit_stmt(stmt);
         }
         let mut outline = look.outline;
         (outline.saves, outline.saves_from_cpu) = (look.saving.saves(), look.saving.saves_from_cpu());
-        (outline.saves_weights, outline.saved_files) = (look.saving.saves() && look.saving.weights, look.saving.files);
+        (outline.saves_weights, outline.saved) =
+            (look.saving.saves() && look.saving.weights, look.writes.finish(source));
         outline.turns_gpu_off = body.iter().any(super::saving::turns_gpu_off);
         outline.imports_torch = outline.stands_on_torch();
         for index in 0..outline.classes.len() {
@@ -340,6 +343,7 @@ struct Look<'a> {
     class: Option<u32>,
     function: Option<u32>,
     saving: Saving,
+    writes: Writes,
 }
 
 impl<'a> Look<'a> {
@@ -426,6 +430,7 @@ impl<'a> Look<'a> {
     }
 
     fn call(&mut self, call: &'a ExprCall) {
+        self.writes.note_call(call, self.function);
         match &*call.func {
             Expr::Attribute(attribute) => {
                 self.saving.note_call(call, self.function);
@@ -522,6 +527,7 @@ fn is_settings_name(name: &str) -> bool {
 impl<'a> SourceOrderVisitor<'a> for Look<'a> {
     fn visit_stmt(&mut self, stmt: &'a Stmt) {
         self.saving.note_stmt(stmt, self.function);
+        self.writes.note_stmt(stmt, self.function);
         match stmt {
             Stmt::Import(_) | Stmt::ImportFrom(_) => self.import(stmt),
             Stmt::FunctionDef(node) => self.function(node),

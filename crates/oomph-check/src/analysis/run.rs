@@ -7,6 +7,7 @@ use super::outline::Outline;
 use super::tables::Tables;
 use super::walk::Walker;
 use crate::facts::Facts;
+use crate::python::Stmt;
 use crate::source::Source;
 
 /// Works out the facts of every file and hands each file's to `visit`, in parallel.
@@ -40,7 +41,8 @@ fn walker<'a, 't>(tables: &'t Tables<'a>, file: usize, sources: &'a [Source], re
     Walker::new(tables, file as u32, &sources[file], record)
 }
 
-/// Outlines of the files that have to do with torch, and of those they may import.
+/// Outlines of the files that have to do with torch, of those they may import, and of those that may import them: a
+/// script that only says `Trainer(model, steps=1).fit()` never names torch.
 fn outlines<'a>(sources: &'a [Source], relevant: &[bool]) -> Vec<Outline<'a>> {
     let files = sources.par_iter().zip(relevant);
     let mut outlines: Vec<Option<Outline<'a>>> =
@@ -53,8 +55,10 @@ fn outlines<'a>(sources: &'a [Source], relevant: &[bool]) -> Vec<Outline<'a>> {
         }
         imported.extend(outline.stars.iter().filter_map(|module| module.rsplit('.').next()));
     }
-    let missing: Vec<usize> =
-        (0..sources.len()).filter(|&file| !relevant[file] && imported.contains(stem(&sources[file].name))).collect();
+    let own = sources.iter().zip(relevant).filter(|(_, relevant)| **relevant).map(|(source, _)| stem(&source.name));
+    let own: FxHashSet<&str> = own.collect();
+    let is_tied = |source: &Source| imported.contains(stem(&source.name)) || imports_any(source, &own);
+    let missing: Vec<usize> = (0..sources.len()).filter(|&file| !relevant[file] && is_tied(&sources[file])).collect();
     let found: Vec<Outline<'a>> = missing.par_iter().map(|&file| Outline::of(&sources[file])).collect();
     for (file, outline) in missing.into_iter().zip(found) {
         outlines[file] = Some(outline);
@@ -62,8 +66,56 @@ fn outlines<'a>(sources: &'a [Source], relevant: &[bool]) -> Vec<Outline<'a>> {
     outlines.into_iter().map(Option::unwrap_or_default).collect()
 }
 
+/// Whether the body of a file imports one of these modules, by the last part of its name.
+fn imports_any(source: &Source, modules: &FxHashSet<&str>) -> bool {
+    let is_one = |name: &str| name.rsplit('.').next().is_some_and(|last| modules.contains(last));
+    source.body().iter().any(|stmt| match stmt {
+        Stmt::Import(import) => import.names.iter().any(|alias| is_one(alias.name.as_str())),
+        Stmt::ImportFrom(import) => {
+            let from = import.module.as_ref().is_some_and(|module| is_one(module.as_str()));
+            from || import.names.iter().any(|alias| modules.contains(alias.name.as_str()))
+        }
+        _ => false,
+    })
+}
+
 fn stem(path: &str) -> &str {
     let path = path.strip_suffix(".py").unwrap_or(path);
     let path = path.strip_suffix("/__init__").unwrap_or(path);
     path.rsplit(['/', '\\']).next().unwrap_or(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Project, RuleSet, Selection, Source, check};
+
+    #[test]
+    fn a_script_that_never_names_torch_says_what_it_starts_with() {
+        let trainer = "import torch
+
+
+class Trainer:
+    def __init__(self, loader, every: int = 1):
+        self.loader = loader
+        self.every = every
+        self.net = torch.nn.Linear(8, 8)
+        self.optimizer = torch.optim.Adam(self.net.parameters())
+
+    def fit(self):
+        for step, x in enumerate(self.loader, start=1):
+            (self.net(x).sum() / self.every).backward()
+            if step % self.every == 0:
+                self.optimizer.step()
+                self.optimizer.zero_grad()
+";
+        let told = |every: u32| {
+            let start =
+                format!("from data import loader\nfrom trainer import Trainer\n\nTrainer(loader, every={every})\n");
+            let sources = [("trainer.py", trainer.to_owned()), ("start.py", start)];
+            let sources = sources.map(|(name, text)| Source::parse(name, text));
+            let found = check(&Project::new(sources.into()), &Selection::same(RuleSet::defaults()));
+            found[0].iter().filter(|finding| finding.rule == "last-micro-batches-not-stepped").count()
+        };
+        assert_eq!((told(1), told(4)), (0, 1));
+    }
 }

@@ -8,8 +8,6 @@ use crate::python::{Expr, Stmt};
 /// What is saved and what is brought to the CPU, by function; `None` is the file's own body.
 #[derive(Debug, Default)]
 pub(super) struct Saving {
-    /// The names of files that are saved, where they are written out.
-    pub(super) files: Vec<String>,
     /// Whether anything is saved that looks like weights: somebody asks for a `state_dict`, or a model is saved whole.
     pub(super) weights: bool,
     saved: FxHashSet<Option<u32>>,
@@ -45,7 +43,6 @@ impl Saving {
                 if let Some(what) = call.arguments.find_argument_value("obj", 0) {
                     self.note_saved(what, function);
                 }
-                self.files.extend(call.arguments.args.get(1).and_then(file_name).map(str::to_owned));
             }
             // `model.cpu().state_dict()`
             ("state_dict", receiver) => {

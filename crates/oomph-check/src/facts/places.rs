@@ -279,7 +279,11 @@ impl<'a> Facts<'a> {
         let mut defaults = self.defaults.get(name).into_iter().flatten();
         // `steps = args.steps` hands the setting on; a computed value is another one.
         let bound = self.binds_of(name).filter_map(|bind| bind.value_expr);
-        let bound = bound.filter(|value| last_name(value) != Some(name));
+        let hands_on = |value: &Expr| match value {
+            Expr::Subscript(node) => string_of(&node.slice) == Some(name),
+            other => last_name(other) == Some(name),
+        };
+        let bound = bound.filter(|value| !hands_on(value));
         let mut values = options.chain(bound).peekable();
         let same = |value: &Expr| is_number(value, number);
         let known = values.peek().is_some() || self.is_always_given(name, same);

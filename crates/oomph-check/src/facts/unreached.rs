@@ -1,6 +1,7 @@
 //! What no run gets to: lines after a `return`, and lines after one that raises whenever it runs, because a name on it
-//! is bound nowhere, an attribute is never set, an option is not defined, or a result has another length. An import of what is not there is no
-//! proof: such files are mended in a minute, and what stands in them then runs.
+//! is bound nowhere, an attribute is never set, an option is not defined, or a result has another length; and files that no
+//! interpreter takes. An import of what is not there is no proof: such files are mended in a minute, and what stands in
+//! them then runs.
 //!
 //! A finding there is about code that costs nothing: no rule has to ask, [`crate::project`] asks for all of them.
 
@@ -14,7 +15,8 @@ mod options;
 mod tests;
 
 use super::Facts;
-use crate::python::{Ranged, TextRange};
+use crate::file_rules::never_compiled;
+use crate::python::{Ranged, SyntaxError, TextRange};
 
 /// Why a line is never reached.
 #[derive(Debug, Clone)]
@@ -55,7 +57,11 @@ impl Facts<'_> {
     #[must_use]
     pub fn unreached(&self) -> Unreached {
         if !self.source.is_whole() {
-            return Unreached::default();
+            let broken = |(range, error): (TextRange, SyntaxError)| {
+                let cause = Cause { range: error.range, text: "the syntax is wrong, so nothing here runs".to_owned() };
+                Part { range, cause, runs_once: false }
+            };
+            return Unreached { parts: never_compiled(self.source).into_iter().map(broken).collect() };
         }
         Unreached { parts: flow::parts(self) }
     }

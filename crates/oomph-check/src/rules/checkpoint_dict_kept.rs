@@ -145,21 +145,6 @@ def train(loader):
     silent_on: &[
         "\
 import torch
-
-def main(args, model, optimizer, loader):
-    model.cuda()
-    if args.test:
-        checkpoint = torch.load('last.pt')
-        model.load_state_dict(checkpoint['model'])
-        evaluate(model, loader)
-        return
-    for x in loader:
-        model(x.cuda()).sum().backward()
-        optimizer.step()
-        optimizer.zero_grad()
-",
-        "\
-import torch
 from nets import build
 
 def main(args, optimizer, loader):
@@ -444,6 +429,8 @@ fn is_taken_out(load: &Use<'_>) -> bool {
 fn goes_to_gpu<'a>(facts: &Facts<'a>, call: &Call<'a>) -> bool {
     match call.keyword("map_location").or_else(|| call.arg(1)) {
         Some(Expr::Lambda(lambda)) => facts.written(&*lambda.body).contains("cuda"),
+        // `{"cuda:0": "cpu"}` says where to go, last.
+        Some(Expr::Dict(places)) => places.items.iter().any(|place| facts.is_gpu(&place.value)),
         Some(Expr::FString(text)) => facts.written(text).contains("cuda"),
         Some(place) => string_of(place).is_none_or(|text| text.starts_with("cuda")) && facts.is_gpu(place),
         None => !call.has_star() && facts.calls().iter().any(|other| facts.moves_to_gpu(other)),

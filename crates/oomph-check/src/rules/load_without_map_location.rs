@@ -380,6 +380,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             if facts.is_borrowed(load)
                 || is_engine(facts, call, load)
                 || facts.is_for_model_on_cpu(call, load)
+                || facts.is_part_saved_from_cpu(call, load)
                 || facts.rests_on_cpu(call, load)
             {
                 continue;
@@ -389,11 +390,13 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
                 continue;
             }
             let moves_data = gpu.is_some() && only_data_moves(facts) && facts.is_never_moved(call, load);
+            let whole = facts.optimizer_taken_whole(call);
             let finding = report.add(call, message);
             finding
-                .level(if moves_data { Level::Info } else { Level::Warning })
+                .level(if moves_data || whole.is_some() { Level::Info } else { Level::Warning })
                 .because(&call.node.arguments, "no `map_location`")
                 .because(load, if copies_only { "the tensors are only copied into parameters" } else { COPIED })
+                .because_if(whole, "an optimizer that was saved whole goes on where it lands")
                 .because_if(of_program, "this program uses the GPU");
             let edits = facts.add_argument(call, "map_location=\"cpu\"");
             if copies_only {

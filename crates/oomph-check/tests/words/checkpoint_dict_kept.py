@@ -154,3 +154,30 @@ class Server:
         self.saved = saved
     def stamp(self):
         return self.saved["stamp"]
+# ---
+import torch
+import torch.nn as nn
+
+def main(model, optimizer, loader, rank):
+    model = nn.parallel.DistributedDataParallel(model.cuda(), device_ids=[rank])
+    state = torch.load("last.pt", map_location={"cuda:0": f"cuda:{rank}"})  # <-
+    model.load_state_dict(state["model"])
+    for x in loader:
+        optimizer.zero_grad()
+        model(x.cuda()).sum().backward()
+        optimizer.step()
+# ---
+import torch
+
+model = Net().cuda()
+saved = torch.load("lstm.pt", map_location="cuda")  # <-
+model.load_state_dict(saved["net"])
+
+def pre_train(optimizer, steps):
+    for step in range(steps):
+        optimizer.zero_grad()
+        model(step).sum().backward()
+        optimizer.step()
+
+for seed in range(15):
+    pre_train(prepare(), 100)

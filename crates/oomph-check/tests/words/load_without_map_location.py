@@ -205,3 +205,31 @@ def segment(path, own, loader):
     net.load_state_dict(torch.load(path))
     own.load_state_dict(torch.load(path))  # <-
     return net.cuda(), own.cuda()
+# ---
+import torch
+
+class Trainer:
+    def __init__(self, net):
+        self.net = net.cuda()
+        self.optimizer = torch.optim.Adam(self.net.parameters())
+
+    def resume(self, path):
+        saved = torch.load(path)  # <-
+        self.optimizer.load_state_dict(saved["optimizer"])
+        self.net.load_state_dict(saved["model"])
+
+    def step(self, x):
+        self.optimizer.zero_grad()
+        self.net(x).sum().backward()
+        self.optimizer.step()
+# ---
+import torch
+
+class Compressor:
+    def __init__(self, model):
+        vgg_path = "models/small/vgg_r31.pth"
+        self.model = model.cuda()
+        self.model.encoder.load_state_dict(torch.load(vgg_path))  # <-
+
+    def save(self):
+        torch.save(self.model.encoder.state_dict(), "models/small/vgg_r31.pth")

@@ -119,3 +119,81 @@ class PixelHeads(nn.Module):
         attn = (q @ k.transpose(-2, -1)) * self.scale
         attn = attn.softmax(dim=-1)
         return (attn @ v).reshape(B, N, C)
+# ---
+import torch
+
+def main(args, model, optimizer, loader):
+    model.cuda()
+    if args.test:
+        checkpoint = torch.load('last.pt', map_location='cuda')
+        model.load_state_dict(checkpoint['model'])
+        evaluate(model, loader)
+        return
+    for x in loader:
+        model(x.cuda()).sum().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+# ---
+import torch
+import torch.nn as nn
+
+def main(model, optimizer, loader, rank):
+    model = nn.parallel.DistributedDataParallel(model.cuda(), device_ids=[rank])
+    state = torch.load("last.pt", map_location={"cuda:0": "cpu"})
+    model.load_state_dict(state["model"])
+    for x in loader:
+        optimizer.zero_grad()
+        model(x.cuda()).sum().backward()
+        optimizer.step()
+# ---
+import torch
+
+model = Net().cuda()
+saved = torch.load("lstm.pt", map_location="cuda")
+model.load_state_dict(saved["net"])
+show(model)
+
+def build():
+    model = Other()
+    return model.cuda()
+
+def pre_train(first, second, optimizer, steps):
+    for step in range(steps):
+        optimizer.zero_grad()
+        (first(step) + second(step)).sum().backward()
+        optimizer.step()
+
+first, second, optimizer = prepare()
+for seed in range(15):
+    pre_train(first, second, optimizer, 100)
+# ---
+import torch
+
+class Trainer:
+    def __init__(self, net):
+        self.net = net.cuda()
+        self.optimizer = torch.optim.Adam(self.net.parameters())
+
+    def save(self, path):
+        torch.save({"model": self.net.state_dict(), "optimizer": self.optimizer}, path)
+
+    def resume(self, path):
+        saved = torch.load(path)
+        self.optimizer = saved["optimizer"]
+        self.net.load_state_dict(saved["model"])
+
+    def step(self, x):
+        self.optimizer.zero_grad()
+        self.net(x).sum().backward()
+        self.optimizer.step()
+# ---
+import torch
+
+class Compressor:
+    def __init__(self, model):
+        vgg_path = "models/plain/vgg_r31.pth"
+        self.model = model.cuda()
+        self.model.encoder.load_state_dict(torch.load(vgg_path))
+
+    def save(self):
+        torch.save(self.model.encoder.state_dict(), "models/small/vgg_r31.pth")

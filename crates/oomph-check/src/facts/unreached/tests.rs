@@ -141,3 +141,16 @@ fn an_excerpt_leaves_its_actors_out() {
     let excerpt = format!("import torch\n\n\ndef train():\n    total = 0\n    model.train()\n{LOOP}");
     assert_eq!(told_in(&excerpt), 1);
 }
+
+#[test]
+fn a_file_that_no_interpreter_takes_runs_nothing() {
+    let program = |line: &str| {
+        told_in(&format!(
+            "import torch\n{line}\n\ndef train(model, loader, optimizer, criterion):\n    total = 0\n{LOOP}"
+        ))
+    };
+    assert_eq!(program("names = ['a' 1]"), 0);
+    for runs in ["print 'Python 2'", "!nvidia-smi", "x = x.cuda(async=True)", ""] {
+        assert_eq!(program(runs), 1, "{runs}");
+    }
+}
