@@ -236,6 +236,11 @@ impl<'a> Walker<'a, '_> {
 
     /// A forward pass.
     pub(super) fn forward(&mut self, module: &Value, given: &Given<'a>) -> Outcome {
+        // `psnr_model(a.numpy(), b.numpy())`: a name promised a module, but no module takes arrays.
+        let arrays = !given.args.is_empty() && given.args.iter().all(|arg| arg.kind == Kind::Array);
+        if arrays && module.has(Flags::GUESSED) && module.class.is_none() {
+            return Outcome::other(Value::unknown());
+        }
         let forward = module.class.and_then(|class| self.tables.method(class, "forward"));
         if let Some(forward) = forward {
             self.note_call(forward, Some(module), given);
@@ -249,8 +254,10 @@ impl<'a> Walker<'a, '_> {
             || module.maker.is_some_and(|maker| known::has_no_parameters(self.names.text(maker)))
             || module.class.is_some_and(|class| self.tables.has_no_parameters(class));
         if passes_on {
-            if let Some(summary) = summary.filter(|summary| summary.returns.kind == Kind::Tuple) {
-                // A loss and what it was made of: each has a graph of its own, or none.
+            let is_count = |result: &Value| result.kind == Kind::Tensor && result.graph == Graph::No;
+            let tells = |summary: &Summary| summary.returns.kind == Kind::Tuple || is_count(&summary.returns);
+            if let Some(summary) = summary.filter(|summary| tells(summary)) {
+                // A loss and what it was made of: each has a graph of its own, or none; a metric counts, and has none.
                 let arguments = self.by_parameter(forward, Some(module), given);
                 let value = self.instantiate(&summary.returns, &arguments, Sources::default());
                 return outcome(value, Sources::default());

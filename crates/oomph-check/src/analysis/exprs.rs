@@ -189,6 +189,11 @@ impl<'a> Walker<'a, '_> {
         if left.kind == Kind::Str {
             return Value::of(Kind::Str);
         }
+        // Bits have no graph.
+        if matches!(node.op, Operator::BitAnd | Operator::BitOr | Operator::BitXor) {
+            let tensor = left.kind == Kind::Tensor || right.kind == Kind::Tensor;
+            return if tensor { Value::data() } else { Value::unknown() };
+        }
         self.arithmetic(&left, &right, node.range())
     }
 

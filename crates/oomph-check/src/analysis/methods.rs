@@ -361,8 +361,10 @@ impl<'a> Walker<'a, '_> {
                 self.f.summary.moves_to_cuda |= given.device() == Device::Cuda;
                 Value { device: given.device(), ..receiver.clone() }.flagged(Flags::MOVED)
             }
-            "cpu" | "float" | "half" | "long" | "contiguous" | "view" | "reshape" | "squeeze" | "unsqueeze"
-            | "mean" | "sum" | "clone" | "permute" | "transpose" | "flatten" => receiver.clone(),
+            // Whole numbers have no graph, whatever they were made of.
+            "long" | "int" | "bool" | "byte" => Value::data(),
+            "cpu" | "float" | "half" | "contiguous" | "view" | "reshape" | "squeeze" | "unsqueeze" | "mean" | "sum"
+            | "clone" | "permute" | "transpose" | "flatten" => receiver.clone(),
             "items" => pairs(receiver.element()),
             "values" => Value::holder(Kind::Iterator, receiver.element()),
             // Nothing but a module has an `eval` without arguments that gives itself back.

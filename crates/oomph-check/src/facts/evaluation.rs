@@ -121,7 +121,9 @@ impl<'a> Facts<'a> {
     #[must_use]
     pub fn is_called_without_gradients(&self, at: &At, always: bool) -> bool {
         let name = self.function_name(at);
-        let mut calls = self.calls_named(name).filter(|call| call.at.function != at.function).peekable();
+        let names = std::iter::once(name).chain(self.other_names_of(name));
+        let calls = names.flat_map(|name| self.calls_named(name));
+        let mut calls = calls.filter(|call| call.at.function != at.function).peekable();
         if name.is_empty() || calls.peek().is_none() {
             return false;
         }
@@ -132,6 +134,21 @@ impl<'a> Facts<'a> {
         };
         let off = |call: &Call<'a>| call.at.grad.is_off() || is_later(call);
         if always { calls.all(off) } else { calls.any(|call| call.at.grad.is_off()) }
+    }
+
+    /// Other names that the file gives a function: `evaluate = eval_f1 if counted else eval_accuracy`.
+    fn other_names_of<'f>(&'f self, name: &'f str) -> impl Iterator<Item = &'a str> + 'f {
+        let is_it = move |expr: &Expr| matches!(expr, Expr::Name(node) if node.id.as_str() == name);
+        self.binds().iter().filter_map(move |bind| {
+            let given = match bind.value_expr? {
+                Expr::If(either) => is_it(&either.body) || is_it(&either.orelse),
+                other => is_it(other),
+            };
+            match bind.target {
+                Expr::Name(other) if given && other.id.as_str() != name => Some(other.id.as_str()),
+                _ => None,
+            }
+        })
     }
 
     /// What `x.to(device).eval()` is called on, and what its result is bound to, as written.
@@ -210,7 +227,9 @@ pub(crate) fn says_evaluation(name: &str) -> bool {
     // `test_dataloader` is a test of a loader; `test`, `test_epoch` and `run_test` are evaluation.
     let tests = name == "test" || name.ends_with("_test") || name.starts_with("test_") && name.contains("epoch");
     let named = tests || words.iter().any(|word| name.contains(word)) || name.split('_').any(whole_words);
-    named && !name.contains("train")
+    // `score_matching_loss` is what a model is trained by.
+    let trains = name.contains("train") || name.ends_with("loss") || name.ends_with("objective");
+    named && !trains
 }
 
 /// Whether a function of this name may run a model without training it: evaluation, or something like it.

@@ -59,7 +59,21 @@ impl<'a> Facts<'a> {
     /// The innermost loop around a point that runs once a batch: over a loader, or one that steps an optimizer itself.
     #[must_use]
     pub fn batch_loop(&self, at: &At) -> Option<Loop<'a>> {
-        self.loops(at).find(|found| self.is_per_batch(found))
+        self.loops(at).find(|found| self.is_per_batch(found)).filter(|found| !self.is_on_one_turn(at, found))
+    }
+
+    /// Whether a point is reached on one turn of a loop only: `for step, batch in enumerate(loader): if step == 0: ...`.
+    fn is_on_one_turn(&self, at: &At, turns: &Loop<'a>) -> bool {
+        let BlockKind::Loop(_, crate::python::Stmt::For(node)) = turns.node else { return false };
+        let counts =
+            |expr: &Expr| matches!(expr, Expr::Name(name) if self.target_binds(&node.target, name.id.as_str()));
+        let mut tests = self.blocks_around(at).take_while(|(id, _)| *id != turns.block);
+        tests.any(|(_, block)| {
+            let BlockKind::If(Some(Expr::Compare(test))) = block.kind else { return false };
+            let [left, right] = [&*test.left, &test.comparators[0]];
+            let one = |name: &Expr, number: &Expr| counts(name) && number.is_number_literal_expr();
+            matches!(&*test.ops, [crate::python::ast::CmpOp::Eq]) && (one(left, right) || one(right, left))
+        })
     }
 
     /// The same, if no other loop is between it and the point.

@@ -301,10 +301,14 @@ fn kept_by_name<'a>(facts: &Facts<'a>, report: &mut Report, call: &Call<'a>, nam
     if gone || rebound {
         return;
     }
+    // A second model may take its weights from the same file.
+    let before = |found: &&Use<'_>| !same_body || found.name.start() < training.start();
+    let loads = uses.iter().chain(&parts).filter(|found| goes_into_model(facts, found));
+    let last_load = loads.filter(before).max_by_key(|found| found.name.start()).unwrap_or(load);
     let finding =
         report.add(call, format!("`{name}` keeps its own copy of the weights on the GPU while the model trains"));
     finding
-        .because(load.name, "its tensors are copied into the model here and not needed again")
+        .because(last_load.name, "its tensors are copied into the model here and not needed again")
         .because(training, "training runs with the copy still alive");
     let last = last_statement(facts, call, &uses).filter(|_| !read_later && parts.is_empty() && same_body);
     if let Some(last) = last {

@@ -219,7 +219,8 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
     }
     for call in facts.calls() {
         let Some(scores) = softmax_of(facts, call) else { continue };
-        if call.at.function.is_none() {
+        // Under `inference_mode` nothing is kept for backward.
+        if call.at.function.is_none() || call.at.grad.is_off() {
             continue;
         }
         let Some(product) = product_of(facts, call, scores, 6) else { continue };

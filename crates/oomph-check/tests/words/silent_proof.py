@@ -84,3 +84,109 @@ class Embeddings(Base):
         for x, y in loader:
             last += self.model.loss(self.model(x), y)
         print(f"{first - last:.3f}")
+# ---
+import torch
+from skimage.metrics import peak_signal_noise_ratio
+
+def train(net, psnr_model, loader, optimizer, criterion):
+    ratios = []
+    for low, high in loader:
+        optimizer.zero_grad()
+        made = net(low.cuda())
+        criterion(made, high.cuda()).backward()
+        optimizer.step()
+        ratio = psnr_model(high[0].cpu().numpy(), made[0].detach().cpu().numpy())
+        ratios.append(ratio)
+        del ratio
+    return sum(ratios) / len(ratios)
+
+def start(net, loader, optimizer, criterion):
+    return train(net, peak_signal_noise_ratio, loader, optimizer, criterion)
+# ---
+import torch
+def train(model, loader, optimizer, criterion):
+    shown = []
+    for epoch in range(20):
+        for step, (x, y) in enumerate(loader):
+            out = model(x.cuda())
+            if step == 0:
+                shown.append(out[0])
+            optimizer.zero_grad()
+            criterion(out, y.cuda()).backward()
+            optimizer.step()
+    return shown
+# ---
+import torch
+def denoising_score_loss(model, x):
+    noise = torch.randn_like(x)
+    return ((model(x + noise) + noise) ** 2).mean()
+
+def summed_score_loss(model, x, n=20):
+    loss = denoising_score_loss(model, x)
+    for _ in range(1, n):
+        loss += denoising_score_loss(model, x)
+    return loss / n
+# ---
+import torch
+from torch import nn
+
+class Counts(nn.Module):
+    def forward(self, scores, labels):
+        right = (scores > 0) & labels.bool()
+        return torch.stack([right.sum(), labels.bool().sum()])
+
+class Runner:
+    def __init__(self, model):
+        self.model = model.cuda()
+        self.counts = Counts()
+
+    def test_step(self, batch):
+        record = {}
+        record["counts"] = self.counts(scores=self.model(batch[0].cuda()), labels=batch[1].cuda())
+        return record
+
+    def run(self, loader):
+        found = []
+        for batch in loader:
+            found.append(self.test_step(batch))
+        return found
+# ---
+import torch
+def eval_f1(args, model, loader):
+    pairs = 0
+    for x, y in loader:
+        pairs += (model(x.cuda()).argmax(1) == y.cuda()).sum().item()
+    return pairs
+
+def eval_accuracy(args, model, loader):
+    right = 0
+    for x, y in loader:
+        right += (model(x.cuda()).argmax(1) == y.cuda()).sum().item()
+    return right
+
+def train(args, model, loader, dev, optimizer, criterion):
+    for x, y in loader:
+        optimizer.zero_grad()
+        criterion(model(x.cuda()), y.cuda()).backward()
+        optimizer.step()
+    model.eval()
+    with torch.no_grad():
+        if args.dataset == "wiki":
+            evaluate = eval_accuracy
+        else:
+            evaluate = eval_f1
+        return evaluate(args, model, dev)
+# ---
+import torch
+from torch import nn
+
+class Attention(nn.Module):
+    def __init__(self, dim):
+        super().__init__()
+        self.q, self.k, self.v = nn.Linear(dim, dim), nn.Linear(dim, dim), nn.Linear(dim, dim)
+
+    @torch.inference_mode()
+    def forward(self, x):
+        q, k, v = self.q(x), self.k(x), self.v(x)
+        weights = torch.softmax(q @ k.transpose(-2, -1), dim=-1)
+        return weights @ v

@@ -374,3 +374,16 @@ def train(args, images):
         opt.step()
         curve.append(-10 * torch.log10(error))  # <-
     return curve
+# ---
+import torch
+def train(model, loader, optimizer, criterion):
+    shown = []
+    for epoch in range(20):
+        for step, (x, y) in enumerate(loader):
+            out = model(x.cuda())
+            if step % 2 == 0:
+                shown.append(out[0])  # <-
+            optimizer.zero_grad()
+            criterion(out, y.cuda()).backward()
+            optimizer.step()
+    return shown
