@@ -95,8 +95,10 @@ impl<'a> Facts<'a> {
             let part = expr.as_subscript_expr().and_then(|part| root_name(&part.value));
             loads(expr) || part.is_some_and(|whole| self.binds_of(whole).filter_map(|bind| bind.value_expr).any(loads))
         };
+        // `parameter.requires_grad_(False)` alone is of some parameters.
+        let is_module = |name: &&str| name.len() > 1 && !name.starts_with("param");
         let mut bound = self.binds_seen(on, &forward.at).into_iter().filter_map(|bind| bind.value_expr);
-        bound.any(loaded) && self.outlines_of_process().iter().any(|file| !file.frozen.is_empty())
+        bound.any(loaded) && self.outlines_of_process().iter().any(|file| file.frozen.iter().any(is_module))
     }
 
     /// Whether what runs is kept by an object that got it from a loader of the project, and that loader takes all

@@ -318,3 +318,13 @@ encoder = Encoder().cuda()
 encoder.eval()
 for patches, _ in loader:  # <-
     print(encoder(patches.cuda()).argmax(1).tolist())
+# ---
+import torch
+def hold_first_layers(backbone):
+    for name, parameter in backbone.named_parameters():
+        if name.startswith("layer1"):
+            parameter.requires_grad_(False)
+model = torch.load("detector.pth").to("cuda")
+model.eval()
+for x, _ in loader:  # <-
+    print(model(x.cuda())[0]["boxes"].tolist())
