@@ -173,6 +173,42 @@ pub(crate) fn freezes_given(function: &StmtFunctionDef) -> bool {
     search.0
 }
 
+/// Whether a function of the project sets `requires_grad` of parameters, in a loop over them, to a flag of its own that
+/// a call gives as `False`: `check_frozen(net, change=True, after=False)`.
+pub(crate) fn freezes_by_flag(function: &StmtFunctionDef, call: &ExprCall) -> bool {
+    struct Search<'n>(Vec<&'n str>);
+    impl<'n> SourceOrderVisitor<'n> for Search<'n> {
+        fn visit_stmt(&mut self, stmt: &'n Stmt) {
+            match stmt {
+                Stmt::Assign(assign) if sets_requires_grad(assign) => self.0.extend(last_name(&assign.value)),
+                _ => walk_stmt(self, stmt),
+            }
+        }
+        fn visit_expr(&mut self, expr: &'n Expr) {
+            if let Expr::Call(call) = expr
+                && last_name(&call.func) == Some("requires_grad_")
+            {
+                self.0.extend(call.arguments.args.first().and_then(last_name));
+            }
+            walk_expr(self, expr);
+        }
+    }
+    let is_off = |value: &Expr| matches!(value, Expr::BooleanLiteral(literal) if !literal.value);
+    let keywords = call.arguments.keywords.iter().map(|keyword| &keyword.value);
+    if !call.arguments.args.iter().chain(keywords).any(is_off) {
+        return false;
+    }
+    let mut flags = Search(Vec::new());
+    for stmt in function.body.iter().filter(|stmt| stmt.is_for_stmt()) {
+        flags.visit_stmt(stmt);
+    }
+    flags.0.into_iter().any(|flag| {
+        let place = function.parameters.iter_non_variadic_params().position(|found| found.name().as_str() == flag);
+        let by_name = || call.arguments.find_keyword(flag).map(|keyword| &keyword.value);
+        place.and_then(|place| call.arguments.args.get(place).or_else(by_name)).is_some_and(is_off)
+    })
+}
+
 /// The attributes a constructor puts results of functions into, each with the function: `model` and `names`, both with
 /// `load`, of `self.model, self.names = load(path)`.
 pub(super) fn loads_of(init: &StmtFunctionDef) -> Vec<(&str, &str)> {

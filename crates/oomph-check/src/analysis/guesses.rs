@@ -57,6 +57,8 @@ fn is_actor_name(lower: &str) -> bool {
 pub(crate) fn is_helper_name(name: &str) -> bool {
     const WORDS: &[&str] = &[
         "transform",
+        "attack",
+        "adversary",
         "aug",
         "norm",
         "process",

@@ -64,6 +64,15 @@ impl<'a> Facts<'a> {
         })
     }
 
+    /// Whether the file hands what has this name to a helper that freezes it.
+    #[must_use]
+    pub fn is_given_to_freezer(&self, name: &str) -> bool {
+        self.freezers.iter().map(|index| &self.log.calls[*index as usize]).any(|call| {
+            let mut given = freezing::handed_over(call.node).chain(call.receiver_expr());
+            given.any(|expr| self.holder_of(expr) == name)
+        })
+    }
+
     /// Whether what runs was converted to whole numbers before: packed weights take no gradient, and nothing is recorded.
     fn is_quantized(&self, forward: &Call<'a>) -> bool {
         let run = self.written(&*forward.node.func);
@@ -138,14 +147,10 @@ impl<'a> Facts<'a> {
     /// Whether a call takes all of what it is given out of training.
     pub(super) fn is_freezer(&self, call: &Call<'a>) -> bool {
         let by_name = freezing::switches_training(call.name, call.node) == Some(true);
-        by_name
-            && match call.callee {
-                Callee::Project(id) => {
-                    let function = self.function_def(id).node;
-                    call.receiver.is_some() || freezing::freezes_given(function)
-                }
-                _ => true,
-            }
+        let Callee::Project(id) = call.callee else { return by_name };
+        let function = self.function_def(id).node;
+        by_name && (call.receiver.is_some() || freezing::freezes_given(function))
+            || freezing::freezes_by_flag(function, call.node)
     }
 
     /// What holds a module, as written: `model` of `model.backbone.encode`, `self.net` of `self.net.head`.

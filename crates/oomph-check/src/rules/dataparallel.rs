@@ -357,7 +357,10 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         }
         let model = if model.contains('\n') || model.len() > 40 { "model" } else { model };
         // A model that wraps itself is called both ways: `self(x)` is not the wrapper.
-        let depends = is_single_unless_told(facts, call) || only_loads(facts, call) || model == "self";
+        let depends = is_single_unless_told(facts, call)
+            || only_loads(facts, call)
+            || model == "self"
+            || is_left_frozen(facts, call);
         report
             .add(
                 call,
@@ -367,6 +370,17 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             .because(call, "`DataParallel` gathers everything on its first device")
             .because(training, "the model is trained");
     }
+}
+
+/// Whether the file takes the model out of training, and gives its parameters to no optimizer.
+fn is_left_frozen(facts: &Facts<'_>, wrapping: &Call<'_>) -> bool {
+    let wrapped = wrapping.arg(0).and_then(last_name).unwrap_or_default();
+    let is_frozen = |name: &str| facts.outline().frozen.contains(name) || facts.is_given_to_freezer(name);
+    let optimized = |name: &str| {
+        let mut makers = facts.calls().iter().filter(|call| call.result.kind == Kind::Optimizer);
+        makers.any(|call| facts.mentions_word(call.node.arguments.range, name))
+    };
+    [wrapped, bound_to(facts, wrapping)].into_iter().any(|name| is_frozen(name) && !optimized(name))
 }
 
 /// Whether what is wrapped is no model to train: an optimizer, a scheduler, a loss, or a list that cannot be called.
@@ -490,7 +504,7 @@ fn is_single_unless_told(facts: &Facts<'_>, call: &Call<'_>) -> bool {
         _ => false,
     });
     let pinned = !asks && shown.peek().is_some() && shown.all(shows_one);
-    name.is_some_and(|name| facts.defaults_of(name).any(one)) || pinned
+    name.is_some_and(|name| facts.defaults_of(name).any(one) || facts.option_defaults(name).any(one)) || pinned
 }
 
 /// The option that names the cards: `gpu` of `args.gpu`, `str(args.gpu)`.

@@ -142,3 +142,22 @@ def fit(net, loader, optimizer, n_gpus):
         optimizer.zero_grad()
         net(x).sum().backward()
         optimizer.step()
+# ---
+import torch
+from torch import nn, optim
+
+def check_frozen(net, change=False, after=None):
+    for param in net.parameters():
+        if change:
+            param.requires_grad = after
+
+def main(target, generator, loader):
+    check_frozen(target, change=True, after=False)
+    check_frozen(generator, change=True, after=True)
+    optimizer = optim.Adam(generator.parameters())
+    generator = nn.DataParallel(generator).cuda()  # <-
+    target = target.cuda()
+    for x in loader:
+        optimizer.zero_grad()
+        target(generator(x.cuda())).mean().backward()
+        optimizer.step()

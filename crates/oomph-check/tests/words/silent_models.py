@@ -197,3 +197,65 @@ class Compressor:
 
     def save(self):
         torch.save(self.model.encoder.state_dict(), "models/small/vgg_r31.pth")
+# ---
+import torch
+from torch import nn
+
+class Attention(nn.Module):
+    def __init__(self, dim):
+        super().__init__()
+        self.q, self.k, self.v = nn.Linear(dim, dim), nn.Linear(dim, dim), nn.Linear(dim, dim)
+
+    def forward(self, x):
+        weights = torch.softmax(self.q(x) @ self.k(x).transpose(-2, -1), dim=-1)
+        return weights @ self.v(x)
+
+class Generator(nn.Module):
+    def __init__(self, dim, depth):
+        super().__init__()
+        self.layers = nn.ModuleList()
+        for _ in range(depth):
+            self.layers.append(Attention(dim))
+
+    @torch.inference_mode()
+    def forward(self, x):
+        for layer in self.layers:
+            x = layer(x)
+        return x
+# ---
+import torch
+from torch import nn, optim
+
+def check_frozen(net, change=False, after=None):
+    for child in net.children():
+        for param in child.parameters():
+            if change:
+                param.requires_grad = after
+
+def main(target, generator, loader):
+    check_frozen(target, change=True, after=False)
+    check_frozen(generator, change=True, after=True)
+    optimizer = optim.Adam(generator.parameters())
+    target = nn.DataParallel(target).cuda()
+    generator = generator.cuda()
+    for x in loader:
+        optimizer.zero_grad()
+        target(generator(x.cuda())).mean().backward()
+        optimizer.step()
+# ---
+import torch
+
+def set_grad(model, wanted):
+    for param in model.parameters():
+        param.requires_grad_(wanted)
+
+def test_sketches(model, loader):
+    right = 0
+    for x, y in loader:
+        right += (model(x.cuda()).argmax(1) == y.cuda()).sum().item()
+    return right
+
+def main(model, loader):
+    model.eval()
+    set_grad(model, False)
+    return test_sketches(model, loader)
