@@ -1,6 +1,6 @@
 //! Functions passed to others: hooks, pack functions, schedules, as lambdas or by name.
 
-use crate::analysis::events::{Bind, BlockKind, Call, Store};
+use crate::analysis::events::{Bind, BlockKind, Call, Callee, Return, Store};
 use crate::analysis::value::{BlockId, FunctionId, Kind, Value};
 use crate::facts::Facts;
 use crate::python::ast::Parameters;
@@ -38,8 +38,22 @@ impl<'a> Facts<'a> {
             inner.parameters.drain(..bound.min(inner.parameters.len()));
             return Some(inner);
         }
-        let Kind::Function(id) = value.kind else { return None };
-        self.callback_of(id, matches!(expr, Expr::Attribute(_)))
+        // An object that can be called: `register_forward_hook(Probe())`.
+        if let Kind::Instance(class) = value.kind {
+            return self.callback_of(self.tables().method(class, "__call__")?, true);
+        }
+        if let Kind::Function(id) = value.kind {
+            return self.callback_of(id, matches!(expr, Expr::Attribute(_)));
+        }
+        self.made_callback(expr)
+    }
+
+    /// The lambda that a function of this file makes and returns: `register_forward_hook(make_hook(name))`.
+    fn made_callback(&self, expr: &'a Expr) -> Option<Callback<'a>> {
+        let Callee::Project(id) = self.call_at(expr)?.callee else { return None };
+        let own = |found: &&Return<'a>| found.at.function == Some(id.index) && self.is_own(id);
+        let mut made = self.returns().iter().filter(own).map(|found| found.expr);
+        made.find(|found| found.is_lambda_expr()).and_then(|lambda| self.callback(lambda, &Value::unknown()))
     }
 
     fn callback_of(&self, id: FunctionId, is_bound: bool) -> Option<Callback<'a>> {

@@ -12,6 +12,7 @@ mod places;
 mod reach;
 mod recording;
 mod training;
+mod turns;
 mod unreached;
 
 pub(crate) use evaluation::may_only_run;
@@ -118,6 +119,8 @@ pub struct Facts<'a> {
     by_full_name: FxHashMap<Sym, Vec<u32>>,
     binds_by_name: FxHashMap<&'a str, Vec<u32>>,
     defaults: FxHashMap<&'a str, Vec<&'a Expr>>,
+    /// Functions of the file by the names of their parameters.
+    takers: FxHashMap<&'a str, Vec<u32>>,
     effects: Vec<(Effect, u32)>,
     collates: Vec<FunctionId>,
     hooks: Vec<FunctionId>,
@@ -139,6 +142,7 @@ impl<'a> Facts<'a> {
             by_full_name: FxHashMap::default(),
             binds_by_name: FxHashMap::default(),
             defaults: FxHashMap::default(),
+            takers: FxHashMap::default(),
             effects: Vec::new(),
             collates: Vec::new(),
             hooks: Vec::new(),
@@ -170,8 +174,9 @@ impl<'a> Facts<'a> {
             }
             self.collates.extend(call.keyword_value("collate_fn").and_then(|value| self.called_later(call, value)));
         }
-        for function in &self.tables.outlines[self.file as usize].functions {
+        for (index, function) in self.tables.outlines[self.file as usize].functions.iter().enumerate() {
             for parameter in function.node.parameters.iter_non_variadic_params() {
+                self.takers.entry(parameter.name().as_str()).or_default().push(index as u32);
                 if let Some(default) = parameter.default.as_deref() {
                     self.defaults.entry(parameter.name().as_str()).or_default().push(default);
                 }

@@ -46,7 +46,8 @@ impl<'a> Facts<'a> {
             bind.at.function == at.function && bind.target.start() < into.start() && !apart
         };
         let taken_out = |bind: &Bind<'a>| {
-            let text = bind.value_expr.map_or("", |value| self.written(value));
+            // `checkpoint["class"](**checkpoint["settings"])` makes a model of its own.
+            let text = bind.value_expr.filter(|value| !calls_item(value)).map_or("", |value| self.written(value));
             let rest = text.strip_prefix(checkpoint);
             rest.is_some_and(|rest| rest.starts_with('[') || rest.starts_with(".get(") || rest.starts_with(".pop("))
         };
@@ -142,5 +143,14 @@ impl<'a> Facts<'a> {
         self.calls_named("eval").filter(same).any(between)
             && !self.calls_named("train").any(|call| same(&call))
             && !self.calls().iter().any(optimizes)
+    }
+}
+
+/// Whether an expression calls an item of something, whatever is done with what it gives.
+fn calls_item(expr: &Expr) -> bool {
+    let Expr::Call(call) = expr else { return false };
+    match &*call.func {
+        Expr::Attribute(method) => calls_item(&method.value),
+        func => func.is_subscript_expr(),
     }
 }

@@ -5,7 +5,7 @@ use crate::analysis::value::{BlockId, Kind};
 use crate::facts::{Facts, Loop};
 use crate::python::ast::ExceptHandlerExceptHandler;
 use crate::python::{Expr, Ranged, Stmt, TextRange, TextSize};
-use crate::uses::uses_in;
+use crate::uses::{last_name, uses_in};
 
 impl<'a> Facts<'a> {
     /// Whether the code looks before it leaps: under a test of versions or of what exists, or after an import failed.
@@ -126,6 +126,25 @@ impl<'a> Facts<'a> {
             BlockKind::Else(_) | BlockKind::Handler(_) | BlockKind::Case => Some(None),
             _ => None,
         })
+    }
+
+    /// The `topk` that an index of labels comes from, where its neighbours times the classes are a hundred thousand
+    /// numbers for each sample and more: `labels[similarity.topk(200).indices]` over a thousand classes.
+    #[must_use]
+    pub fn neighbours_spread(&self, index: &'a Expr, classes: &'a Expr, at: &At) -> Option<TextRange> {
+        const MANY: u64 = 100_000;
+        let Expr::Subscript(labels) = index else { return None };
+        let picked = last_name(&labels.slice)?;
+        let own = |call: &&Call<'a>| call.at.function == at.function && call.at.order < at.order;
+        let bound = |call: &&Call<'a>| {
+            let stmt = self.statement(call.at.stmt).and_then(|found| found.node.as_assign_stmt());
+            stmt.is_some_and(|stmt| stmt.targets.iter().any(|target| self.target_binds(target, picked)))
+        };
+        let top = self.calls_named("topk").filter(own).find(bound)?;
+        let count = top.keyword("k").or_else(|| top.arg(if self.full_name(top).is_some() { 1 } else { 0 }))?;
+        let fewest = |expr: &'a Expr| self.numbers_given(expr, at).into_iter().min();
+        let numbers = fewest(count)?.checked_mul(fewest(classes)?)?;
+        (numbers >= MANY).then(|| top.range())
     }
 
     /// The body of a loop.

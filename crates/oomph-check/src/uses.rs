@@ -82,6 +82,36 @@ pub fn uses_in<'a>(body: &'a [Stmt], name: &str) -> Vec<Use<'a>> {
     finder.found
 }
 
+/// Every read of a name, or of an attribute of that name, with the expressions around it, innermost first.
+#[must_use]
+pub fn reads_of<'a>(body: &'a [Stmt], name: &str) -> Vec<(TextRange, Vec<&'a Expr>)> {
+    struct Reads<'a, 'n> {
+        name: &'n str,
+        exprs: Vec<&'a Expr>,
+        found: Vec<(TextRange, Vec<&'a Expr>)>,
+    }
+    impl<'a> SourceOrderVisitor<'a> for Reads<'a, '_> {
+        fn visit_expr(&mut self, expr: &'a Expr) {
+            let read = match expr {
+                Expr::Name(node) => node.ctx.is_load(),
+                Expr::Attribute(node) => node.ctx.is_load(),
+                _ => false,
+            };
+            if read && last_name(expr) == Some(self.name) {
+                self.found.push((expr.range(), self.exprs.iter().rev().copied().collect()));
+            }
+            self.exprs.push(expr);
+            walk_expr(self, expr);
+            self.exprs.pop();
+        }
+    }
+    let mut reads = Reads { name, exprs: Vec::new(), found: Vec::new() };
+    for stmt in body {
+        reads.visit_stmt(stmt);
+    }
+    reads.found
+}
+
 /// Names bound to parts of what a name holds: `state` of `state = checkpoint["model"]`.
 #[must_use]
 pub fn parts_of<'a>(body: &'a [Stmt], name: &str) -> Vec<&'a str> {
@@ -222,9 +252,10 @@ impl<'a> Facts<'a> {
             |text: &str| text.contains("cuda") && !text.contains(".parameters(") || text.contains("get_device(");
         match device {
             Expr::StringLiteral(node) => node.value.to_str().starts_with("cuda"),
-            Expr::Name(_) | Expr::Attribute(_) => {
-                last_name(device).is_some_and(|name| self.given_to(name).any(|expr| names_gpu(self.written(expr))))
-            }
+            Expr::Name(_) | Expr::Attribute(_) => last_name(device).is_some_and(|name| {
+                let given = self.given_to(name).chain(self.arguments_for(name, None));
+                given.into_iter().any(|expr| names_gpu(self.written(expr)))
+            }),
             _ => names_gpu(self.written(device)),
         }
     }

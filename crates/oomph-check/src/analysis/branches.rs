@@ -9,6 +9,29 @@ use super::walk::{LoopFrame, Walker, is_name};
 use crate::python::ast::{CmpOp, ExceptHandler, StmtFor, StmtIf, StmtMatch, StmtTry, StmtWhile, StmtWith};
 use crate::python::{Expr, Ranged, Stmt, TextRange};
 
+/// When a loop may be left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ends {
+    /// Before its first turn, or after any.
+    Anytime,
+    /// After one turn at least: a network has layers.
+    AfterTurn,
+    /// By `break` alone.
+    ByBreak,
+}
+
+/// Whether a loop goes over the layers of a network: `self.blocks`, `enumerate(self.blocks)`.
+fn goes_over_layers(iterated: &Value) -> bool {
+    let is_layer = |part: &Value| part.is_module();
+    let parts = iterated.parts.as_deref().unwrap_or_default();
+    iterated.is_module()
+        || iterated.kind == Kind::Iterator
+            && parts.iter().any(|part| {
+                is_layer(part)
+                    || part.kind == Kind::Tuple && part.parts.as_deref().unwrap_or_default().iter().any(is_layer)
+            })
+}
+
 impl<'a> Walker<'a, '_> {
     pub(super) fn if_statement(&mut self, node: &'a StmtIf) {
         self.eval(&node.test);
@@ -100,7 +123,8 @@ impl<'a> Walker<'a, '_> {
         let element = iterate(&iterated);
         self.freeze_in_loop(node, &iterated);
         let block = BlockKind::Loop(kind, stmt);
-        self.walk_loop(block, node.range(), false, &node.body, |walker| {
+        let ends = if goes_over_layers(&iterated) { Ends::AfterTurn } else { Ends::Anytime };
+        self.walk_loop(block, node.range(), ends, &node.body, |walker| {
             walker.assign(&node.target, element.clone(), None, node.target.range());
         });
         self.loop_else(&node.orelse);
@@ -133,7 +157,8 @@ impl<'a> Walker<'a, '_> {
             _ => LoopKind::While,
         };
         let block = BlockKind::Loop(kind, stmt);
-        self.walk_loop(block, node.range(), forever, &node.body, |walker| {
+        let ends = if forever { Ends::ByBreak } else { Ends::Anytime };
+        self.walk_loop(block, node.range(), ends, &node.body, |walker| {
             walker.eval(&node.test);
         });
         self.loop_else(&node.orelse);
@@ -151,7 +176,7 @@ impl<'a> Walker<'a, '_> {
         &mut self,
         kind: BlockKind<'a>,
         range: TextRange,
-        forever: bool,
+        leaves: Ends,
         body: &'a [Stmt],
         head: impl Fn(&mut Self),
     ) {
@@ -161,6 +186,9 @@ impl<'a> Walker<'a, '_> {
         ends.push(self.f.env.since(self.f.env.mark()));
         self.dry = was_dry;
         if was_dry {
+            if leaves == Ends::AfterTurn && ends.len() > 1 {
+                ends.pop();
+            }
             ends.extend(breaks);
             self.f.live = true;
             self.f.grad = grad;
@@ -170,8 +198,10 @@ impl<'a> Walker<'a, '_> {
         self.f.env.join(&ends);
         self.f.grad = grad;
         let (ends, mut breaks) = self.loop_round(kind, range, body, &head);
-        if !forever {
+        if leaves != Ends::ByBreak {
             breaks.extend(ends);
+        }
+        if leaves == Ends::Anytime || leaves == Ends::AfterTurn && breaks.is_empty() {
             breaks.push(self.f.env.since(self.f.env.mark()));
         }
         self.f.live = !breaks.is_empty();

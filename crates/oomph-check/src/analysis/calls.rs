@@ -30,7 +30,7 @@ impl<'a> Walker<'a, '_> {
         self.note_collate(&given);
         self.switch_training(&given, outcome.callee);
         outcome.value.made_at = node.range();
-        if outcome.value.born == super::value::BlockId::ELSEWHERE {
+        if outcome.value.born == super::value::BlockId::ELSEWHERE && name != "setdefault" {
             outcome.value.born = self.f.block;
         }
         if self.recording() {

@@ -308,12 +308,14 @@ impl<'a> Walker<'a, '_> {
             "values" => Value::holder(Kind::Iterator, receiver.element()),
             "keys" => Value::holder(Kind::Iterator, Value::of(Kind::Str)),
             "copy" => self.born_here(receiver.clone(), given.node.range()),
+            // What is put there lives as long as the dict, whichever turn has made it.
             "setdefault" if receiver.parts.is_none() => {
                 let value = given.args.get(1).cloned().unwrap_or_else(Value::unknown);
                 self.grow(target, receiver, &value);
-                value
+                Value { born: receiver.born, ..value }
             }
-            "pop" | "popleft" | "get" | "setdefault" | "popitem" | "__next__" => receiver.element(),
+            "setdefault" => Value { born: receiver.born, ..receiver.element() },
+            "pop" | "popleft" | "get" | "popitem" | "__next__" => receiver.element(),
             "index" | "count" => Value::of(Kind::Number),
             _ => Value::unknown(),
         }

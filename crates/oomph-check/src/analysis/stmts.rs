@@ -208,6 +208,7 @@ impl<'a> Walker<'a, '_> {
         value_expr: &'a Expr,
         range: TextRange,
     ) {
+        let target = lasting_part(target);
         let root = self.root(target);
         self.note_kept(kind, root, value);
         if self.recording() {
@@ -215,6 +216,17 @@ impl<'a> Walker<'a, '_> {
             let (holder, value) = (self.seen(holder), self.seen(value));
             self.log.stores.push(Store { kind, range, target, root, holder, value, value_expr, via: None, at });
         }
+    }
+}
+
+/// What goes on being there of a holder: the dict of `logs.setdefault(name, [])`.
+fn lasting_part(target: &Expr) -> &Expr {
+    match target {
+        Expr::Call(call) => match &*call.func {
+            Expr::Attribute(method) if method.attr.as_str() == "setdefault" => &method.value,
+            _ => target,
+        },
+        _ => target,
     }
 }
 

@@ -349,6 +349,10 @@ impl<'a> Facts<'a> {
         let own = last_name(expr).map(|name| self.given_at(name, at)).unwrap_or_default();
         let (mut found, mut seen) = (Vec::new(), vec![self.written(expr)]);
         let mut next: Vec<&'a Expr> = if whole_number(expr).is_some() { vec![expr] } else { own };
+        let name = last_name(expr);
+        next.extend(
+            name.into_iter().flat_map(|name| self.arguments_for(name, Some(at)).into_iter().chain(self.imported(name))),
+        );
         while let Some(expr) = next.pop() {
             if let Some(number) = whole_number(expr) {
                 found.push(number);
@@ -357,10 +361,54 @@ impl<'a> Facts<'a> {
             let text = self.written(expr);
             if let Some(name) = last_name(expr).filter(|_| !seen.contains(&text) && seen.len() < 6) {
                 seen.push(text);
-                next.extend(self.given_to(name));
+                next.extend(self.given_to(name).chain(self.arguments_for(name, None)).chain(self.imported(name)));
             }
         }
         found
+    }
+
+    /// What calls in this file give a parameter of this name: of the function at a point, or of any.
+    #[must_use]
+    pub fn arguments_for(&self, name: &str, at: Option<&At>) -> Vec<&'a Expr> {
+        let takers = self.takers.get(name).into_iter().flatten().copied();
+        let takers = takers.filter(|index| at.is_none_or(|at| at.function == Some(*index)));
+        let calls = takers.flat_map(|index| {
+            let function = &self.outline().functions[index as usize];
+            let class = function.class.map(|class| self.outline().classes[class as usize].node.name.as_str());
+            let called = function.node.name.as_str();
+            let called = class.filter(|_| called == "__init__").unwrap_or(called);
+            let is_it = move |call: &&Call<'a>| match call.callee {
+                Callee::Project(id) => self.is_own(id) && id.index == index,
+                _ => false,
+            };
+            self.calls_named(called).filter(is_it)
+        });
+        calls.filter_map(|call| self.argument_of(call, name)).collect()
+    }
+
+    /// What another file of the project binds a name to that this one imports: `from settings import VOCABULARY`.
+    fn imported(&self, name: &str) -> Option<&'a Expr> {
+        let (module, original) = self.outline().imports.get(name)?.rsplit_once('.')?;
+        let file = self.tables.find_module(module, self.file)?;
+        self.tables.outlines[file as usize].body.iter().find_map(|stmt| match stmt {
+            crate::python::Stmt::Assign(assign) => {
+                let is_it = |target: &Expr| matches!(target, Expr::Name(found) if found.id.as_str() == original);
+                assign.targets.iter().any(is_it).then_some(&*assign.value)
+            }
+            _ => None,
+        })
+    }
+
+    /// What a call of a function of this project gives a parameter.
+    #[must_use]
+    pub fn argument_of(&self, call: &Call<'a>, name: &str) -> Option<&'a Expr> {
+        let Callee::Project(id) = call.callee else { return None };
+        let function = self.function_def(id);
+        let mut parameters = function.node.parameters.iter_non_variadic_params();
+        let index = parameters.position(|parameter| parameter.name().as_str() == name)?;
+        // A method's first is the object itself, also where a call of the class makes that.
+        let bound = usize::from(function.is_bound());
+        call.keyword(name).or_else(|| call.arg(index.checked_sub(bound)?))
     }
 
     /// Whether a name or attribute is bound anew within a block, by another statement than `except`.

@@ -1,6 +1,6 @@
 //! `activation-kept-on-module`: `forward` leaves an activation on `self` that nothing reads.
 
-use crate::analysis::events::{Bind, BlockKind, Root, Store, StoreKind};
+use crate::analysis::events::{At, Bind, BlockKind, Call, Root, Store, StoreKind};
 use crate::analysis::value::{ClassId, Flags};
 use crate::facts::{Facts, FunctionKind};
 use crate::finding::{Level, Safety};
@@ -216,8 +216,9 @@ class Disparity(nn.Module):
 fn check(facts: &Facts<'_>, report: &mut Report) {
     for store in facts.stores() {
         let Root::SelfAttribute(name) = store.root else { continue };
-        if store.kind != StoreKind::Attribute
-            || facts.kind_at(&store.at) != FunctionKind::Forward
+        let fixed_item = || store.kind == StoreKind::Item && has_literal_key(facts, store);
+        if store.kind != StoreKind::Attribute && !fixed_item()
+            || !runs_in_forward(facts, &store.at)
             || !store.value.keeps_graph()
         {
             continue;
@@ -244,9 +245,28 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             .add(store, format!("`self.{name}` keeps an activation with its graph until the next forward pass, and nothing else reads it"))
             .level(if is_mask_beside(facts, store) { Level::Info } else { RULE.level })
             .because_if(facts.forward_pass(&store.value, &store.at), "this makes the graph it hangs on")
-            .because(store.target, format!("the project reads `{name}` nowhere outside this `forward`"))
+            .because(store.target, format!("the project reads `{name}` nowhere outside this method"))
             .unsafe_fix("Detach what is kept", detached(facts, store));
     }
+}
+
+/// Whether a point is in a model's `forward`, or in a method that this calls on every pass.
+fn runs_in_forward(facts: &Facts<'_>, at: &At) -> bool {
+    let is_forward = |at: &At| facts.kind_at(at) == FunctionKind::Forward;
+    let by_forward = || {
+        let class = facts.class_at(at);
+        let own = |call: &Call<'_>| is_forward(&call.at) && facts.class_at(&call.at) == class;
+        let always = |call: &Call<'_>| facts.is_unconditional_in(&call.at, facts.function_block(&call.at));
+        let mut calls = facts.callers_of(at).peekable();
+        calls.peek().is_some() && calls.all(|call| own(call) && always(call))
+    };
+    is_forward(at) || facts.class_kind(at).is_module() && facts.kind_at(at) == FunctionKind::Plain && by_forward()
+}
+
+/// Whether an item is put under the same key on every pass: `self.cache["hidden"] = h`.
+fn has_literal_key(facts: &Facts<'_>, store: &Store<'_>) -> bool {
+    let Some(Stmt::Assign(assign)) = facts.statement(store.at.stmt).map(|found| found.node) else { return false };
+    assign.targets.iter().filter_map(Expr::as_subscript_expr).any(|target| target.slice.is_string_literal_expr())
 }
 
 /// Whether a pass it comes from takes nothing but detached tensors: without parameters of its own it makes no graph.
@@ -342,7 +362,9 @@ fn is_read_by_computed_name(facts: &Facts<'_>, store: &Store<'_>) -> bool {
 /// Whether this `forward` reads what the last one left: a recurrent state must be kept.
 fn is_state(facts: &Facts<'_>, store: &Store<'_>, name: &str) -> bool {
     let Some(function) = facts.function(&store.at) else { return true };
-    attribute_reads(&function.node.body, name, store.range.end()) > 0
+    // `self.cache["x"] = h` reads `self.cache` itself.
+    let until = if store.kind == StoreKind::Item { store.range.start() } else { store.range.end() };
+    attribute_reads(&function.node.body, name, until) > 0
 }
 
 /// Whether the attribute is deleted or overwritten in the same function.

@@ -1,7 +1,7 @@
 //! `cat-in-loop`: a tensor grows by concatenation, copied whole each time.
 
-use crate::analysis::events::{BlockKind, Call, LoopKind};
-use crate::analysis::value::BlockId;
+use crate::analysis::events::{BlockKind, Call, Callee, LoopKind};
+use crate::analysis::value::{BlockId, Device, Value};
 use crate::facts::{Effect, Facts, FunctionKind, Loop};
 use crate::finding::Level;
 use crate::python::{Expr, Ranged, Stmt, count_reads, count_reads_in};
@@ -70,8 +70,15 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             }
             _ => false,
         };
-        let Some(turns) = facts.loops(&call.at).find(many) else { continue };
-        if facts.kind_at(&call.at) == FunctionKind::Forward || is_rebound(facts, call, target, turns.block) {
+        if facts.kind_at(&call.at) == FunctionKind::Forward {
+            continue;
+        }
+        let items = || facts.model_loop(&call.at).filter(|turns| grows_on_gpu(facts, call, target, turns));
+        let Some(turns) = facts.loops(&call.at).find(many).or_else(items) else {
+            grows_by_call(facts, report, call, target);
+            continue;
+        };
+        if is_rebound(facts, call, target, turns.block) {
             continue;
         }
         // Read only by the concatenation itself and by a first test: nothing needs it whole on every turn.
@@ -82,12 +89,56 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             }
         }
         let text = facts.source.slice(target.range());
-        let each = if turns.kind == LoopKind::Steps { "step" } else { "batch" };
+        let each = match turns.kind {
+            LoopKind::Steps => "step",
+            LoopKind::Loader | LoopKind::Chunks => "batch",
+            _ => "turn",
+        };
         report
             .add(call, format!("`{text}` is copied whole on every {each}, with the old copy still alive"))
             .because(&turns.head(), format!("once a {each}"))
             .because(call, format!("`{text}` goes in and comes out, and nothing else in the loop reads it"));
     }
+}
+
+/// Whether a loop over items, outside of any network, adds something on the GPU on each of its turns.
+fn grows_on_gpu(facts: &Facts<'_>, call: &Call<'_>, target: &Expr, turns: &Loop<'_>) -> bool {
+    let text = facts.source.slice(target.range());
+    // `if bank is None: bank = first`, `else: bank = torch.cat(...)`.
+    let first = |test: &Expr| facts.mentions_word(test.range(), text);
+    let always =
+        facts.blocks_around(&call.at).take_while(|(id, _)| *id != turns.block).all(|(_, block)| match block.kind {
+            BlockKind::If(Some(test)) | BlockKind::Else(test) => first(test),
+            kind => kind.is_unconditional(),
+        });
+    let in_main_memory = |value: &Value| value.device == Device::Cpu;
+    let items = call.args.first().and_then(|items| items.parts.clone());
+    let moved = facts.written(call).contains("cpu") || items.is_some_and(|items| items.iter().any(in_main_memory));
+    let on_gpu = |pass: &Call<'_>| {
+        let runs = pass.callee == Callee::Module && pass.result.device == Device::Cuda;
+        runs && facts.is_inside(pass.at.block, turns.block)
+    };
+    always
+        && !moved
+        && facts.calls().iter().any(on_gpu)
+        && !facts.class_kind(&call.at).is_module()
+        && !adds_number(facts, call, target)
+}
+
+/// A method that adds to a tensor of its object, called once a batch: `bank.add(features)`.
+fn grows_by_call(facts: &Facts<'_>, report: &mut Report, call: &Call<'_>, target: &Expr) {
+    let own = matches!(target, Expr::Attribute(node) if matches!(&*node.value, Expr::Name(name) if name.id.as_str() == "self"));
+    let block = facts.function_block(&call.at);
+    let number = adds_number(facts, call, target);
+    if !own || number || facts.loops(&call.at).next().is_some() || is_rebound(facts, call, target, block) {
+        return;
+    }
+    let Some(function) = facts.function(&call.at).filter(|_| facts.is_called_per_batch(&call.at)) else { return };
+    let text = facts.source.slice(target.range());
+    report
+        .add(call, format!("`{text}` is copied whole on every batch, with the old copy still alive"))
+        .because(&function.node.name, "called once a batch")
+        .because(call, format!("`{text}` goes in and comes out"));
 }
 
 /// What is bound to a concatenation of itself and more.

@@ -87,7 +87,7 @@ def forward(self, x):
 
 fn check(facts: &Facts<'_>, report: &mut Report) {
     for call in facts.calls_to("torch.utils.checkpoint.checkpoint") {
-        let (Some(model), Some(value)) = (call.arg(0), call.args.first()) else { continue };
+        let Some((model, value)) = network_run(facts, call) else { continue };
         let named = matches!(model, Expr::Name(_) | Expr::Attribute(_))
             && matches!(last_name(model), Some("model" | "net" | "network" | "full_model"));
         let looped = facts
@@ -99,11 +99,12 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
                 other.at.function == call.at.function
                     && other.callee == Callee::Module
                     && other.node.func.as_ref() != model
+                    && !call.range().contains_range(other.range())
             });
-        if looped || matches!(value.kind, Kind::Function(_)) {
+        if looped {
             continue;
         }
-        let but_head = !named && is_all_but_head(facts, call, value);
+        let but_head = is_all_but_head(facts, call, model, value);
         if !but_head && (!named || beside) {
             continue;
         }
@@ -116,6 +117,24 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
     }
 }
 
+/// The network that a checkpoint runs: itself, or all that a lambda or function of this file does.
+fn network_run<'f, 'a>(facts: &'f Facts<'a>, call: &'f Call<'a>) -> Option<(&'a Expr, &'f Value)> {
+    let (given, value) = (call.arg(0)?, call.args.first()?);
+    let within = |other: &&Call<'a>| match (given, value.kind) {
+        (Expr::Lambda(lambda), _) => lambda.range().contains_range(other.range()),
+        (_, Kind::Function(id)) => facts.is_own(id) && other.at.function == Some(id.index),
+        _ => false,
+    };
+    if !given.is_lambda_expr() && !matches!(value.kind, Kind::Function(_)) {
+        return Some((given, value));
+    }
+    let mut runs = facts.calls().iter().filter(within).filter(|other| other.callee == Callee::Module);
+    let (only, more) = (runs.next()?, runs.next());
+    // The layers of a network go by its other methods.
+    let whole = matches!(&*only.node.func, Expr::Name(_) | Expr::Attribute(_));
+    (whole && more.is_none() && facts.loops(&only.at).next().is_none()).then_some((&*only.node.func, value))
+}
+
 /// Whether what it gives goes back in the same function, after no other pass: several checkpoints before one backward do
 /// save memory.
 fn is_the_only_pass(facts: &Facts<'_>, call: &Call<'_>, model: &Expr) -> bool {
@@ -124,39 +143,95 @@ fn is_the_only_pass(facts: &Facts<'_>, call: &Call<'_>, model: &Expr) -> bool {
     let is_pass = |other: &&Call<'_>| {
         let again = other.node.func.as_ref() == model || facts.written(&*other.node.func) == facts.written(model);
         let checkpointed = facts.full_name(other).is_some_and(|name| name.starts_with("torch.utils.checkpoint."));
-        other.node.range() != call.node.range() && (again || checkpointed)
+        !call.range().contains_range(other.range()) && (again || checkpointed)
     };
     goes_back && !facts.calls().iter().filter(own).any(|other| is_pass(&other))
 }
 
+/// Names of networks that have all the layers of a model but its head.
+const NETWORKS: &[&str] = &[
+    "backbone",
+    "encoder",
+    "vit",
+    "bert",
+    "roberta",
+    "body",
+    "trunk",
+    "model",
+    "net",
+    "network",
+    "base",
+    "base_model",
+    "transformer",
+    "resnet",
+    "unet",
+    "llm",
+    "lm",
+    "gpt",
+    "wav2vec",
+    "swin",
+];
+
+/// Layers of a head.
+const HEAD: &[&str] = &[
+    "torch.nn.Linear",
+    "torch.nn.Dropout",
+    "torch.nn.LayerNorm",
+    "torch.nn.Identity",
+    "torch.nn.ReLU",
+    "torch.nn.GELU",
+    "torch.nn.Tanh",
+    "torch.nn.Softmax",
+    "torch.nn.Flatten",
+    "torch.nn.BatchNorm1d",
+    "torch.nn.AdaptiveAvgPool2d",
+];
+
 /// Whether a model's `forward` checkpoints a network of many layers as one, and has only layers of a head beside it.
-fn is_all_but_head(facts: &Facts<'_>, call: &Call<'_>, value: &Value) -> bool {
-    const HEAD: &[&str] = &["torch.nn.Linear", "torch.nn.Dropout", "torch.nn.LayerNorm", "torch.nn.Identity"];
+fn is_all_but_head(facts: &Facts<'_>, call: &Call<'_>, model: &Expr, value: &Value) -> bool {
     let Some(class) = facts.class_at(&call.at) else { return false };
     if facts.kind_at(&call.at) != FunctionKind::Forward || !is_whole_model(facts, class) {
         return false;
     }
     let runs = |index: u32| {
-        let own = |other: &&Call<'_>| other.at.function == Some(index);
+        let own = |other: &&Call<'_>| other.at.function == Some(index) && !call.range().contains_range(other.range());
         facts.calls().iter().filter(own).filter(|other| other.callee == Callee::Module).collect::<Vec<_>>()
     };
-    // The network has parts of its own to checkpoint, and does not checkpoint them already.
-    let inner = value.class.and_then(|class| facts.tables().method(class, "forward")).filter(|id| facts.is_own(*id));
-    let Some(inner) = inner.filter(|_| call.node.arguments.args.len() > 1) else { return false };
-    let layers = runs(inner.index);
-    let layered = layers.len() > 2 || layers.iter().any(|layer| facts.loops(&layer.at).next().is_some());
     let is_head = |other: &&Call<'_>| {
         let Expr::Attribute(layer) = &*other.node.func else { return false };
         let made = facts.tables().attribute(class, layer.attr.as_str());
         made.and_then(|made| facts.name_of(made)).is_some_and(|name| HEAD.contains(&name))
     };
     let checkpoints = facts.calls_named("checkpoint").count();
-    layered && checkpoints == 1 && call.at.function.is_some_and(|index| runs(index).iter().all(is_head))
+    let given = call.node.arguments.args.len() > 1;
+    given
+        && checkpoints == 1
+        && is_layered(facts, model, value, &runs)
+        && call.at.function.is_some_and(|index| runs(index).iter().all(is_head))
 }
 
-/// Whether a module is made by the program itself and by no other module: it is no part of a larger one.
+/// Whether a network has many layers that could be checkpointed one by one: by its own `forward`, or by its name where
+/// somebody else wrote it.
+fn is_layered<'f, 'a: 'f>(
+    facts: &'f Facts<'a>,
+    model: &Expr,
+    value: &Value,
+    runs: &impl Fn(u32) -> Vec<&'f Call<'a>>,
+) -> bool {
+    if let Some(class) = value.class {
+        let inner = facts.tables().method(class, "forward").filter(|id| facts.is_own(*id));
+        return inner.is_some_and(|inner| {
+            let layers = runs(inner.index);
+            layers.len() > 2 || layers.iter().any(|layer| facts.loops(&layer.at).next().is_some())
+        });
+    }
+    let layer = facts.name_of(value).is_some_and(|name| name.starts_with("torch.nn."));
+    let own = matches!(model, Expr::Attribute(node) if matches!(&*node.value, Expr::Name(name) if name.id.as_str() == "self"));
+    own && !layer && last_name(model).is_some_and(|name| NETWORKS.contains(&name.trim_start_matches('_')))
+}
+
+/// Whether no module in view makes this one: it is no part of a larger one.
 fn is_whole_model(facts: &Facts<'_>, class: ClassId) -> bool {
     let name = facts.outline().classes[class.index as usize].node.name.as_str();
-    let mut made = facts.calls_named(name).peekable();
-    made.peek().is_some() && made.all(|call| facts.class_at(&call.at).is_none())
+    facts.calls_named(name).all(|call| facts.class_at(&call.at).is_none())
 }

@@ -1,6 +1,6 @@
 //! `deepcopy-of-model-on-gpu`: the best weights so far are kept as a second model on the GPU.
 
-use crate::analysis::events::{BlockKind, Call, LoopKind, StoreKind};
+use crate::analysis::events::{BlockKind, Call, LoopKind, Store, StoreKind};
 use crate::analysis::value::{Device, Kind};
 use crate::facts::{Effect, Facts, FunctionKind, Loop};
 use crate::finding::{Edit, Level, Safety};
@@ -347,13 +347,25 @@ fn clones(facts: &Facts<'_>, outer: &Expr) -> bool {
 /// The list that collects a copy on every turn of a loop that trains.
 fn gathered<'a>(facts: &Facts<'a>, copied: &Copied<'_, 'a>, turns: &Loop<'a>) -> Option<&'a Expr> {
     let store = facts.stores().iter().find(|store| {
-        store.kind == StoreKind::Append && store.value_expr.range() == copied.whole && store.via.is_none()
+        let adds = match store.kind {
+            StoreKind::Append => true,
+            // Another key on every turn: `snapshots[epoch] = deepcopy(...)`.
+            StoreKind::Item => key_of(facts, store).is_some_and(|key| facts.varies_in(key, turns.block)),
+            _ => false,
+        };
+        adds && store.value_expr.range() == copied.whole && store.via.is_none()
     })?;
     let trains = facts.effects_in(Effect::Step, turns.block).next().is_some();
     // A list that a round around the loop makes anew is dropped with that round: `FedAvg` collects its clients so.
     let lasts = facts.loops(&copied.call.at).all(|around| facts.outlives(&store.holder, &around));
     let stays = lasts && !facts.is_emptied_in(store.target, turns.block, store.at.stmt);
     (trains && stays).then_some(store.target)
+}
+
+/// The key of an item that is put into a dict or list.
+fn key_of<'a>(facts: &Facts<'a>, store: &Store<'a>) -> Option<&'a Expr> {
+    let assign = facts.statement(store.at.stmt)?.node.as_assign_stmt()?;
+    assign.targets.iter().find_map(Expr::as_subscript_expr).map(|item| &*item.slice)
 }
 
 /// A copy of the weights in an attribute of a helper that training calls: early stopping, the best model so far.
@@ -456,8 +468,8 @@ fn only_kept<'a>(facts: &Facts<'a>, copied: &Copied<'_, 'a>, turns: &Loop<'a>) -
             let index = values.elts.iter().position(|value| value.range() == copied.whole)?;
             targets.elts.get(index)?
         }
-        // `best = {"loss": loss, "state": deepcopy(...)}`.
-        (target, Expr::Dict(record)) if record.items.iter().any(|item| item.value.range() == copied.whole) => target,
+        // `best = {"loss": loss, "state": deepcopy(...)}`, `best = (loss, deepcopy(...))`.
+        (target, record) if is_part_of(record, copied.whole) => target,
         _ => return None,
     };
     let name = match target {
@@ -469,7 +481,7 @@ fn only_kept<'a>(facts: &Facts<'a>, copied: &Copied<'_, 'a>, turns: &Loop<'a>) -
     let body = facts.body_of(turns);
     let used = match target {
         // Weights read back on every turn are part of the algorithm; after an epoch they are the best so far.
-        Expr::Name(_) if assign.value.is_dict_expr() => false,
+        Expr::Name(_) if is_part_of(&assign.value, copied.whole) && !assign.targets[0].is_tuple_expr() => false,
         Expr::Name(_) => count_reads(body, name) > usize::from(copied.is_state && turns.kind == LoopKind::Epochs),
         // A network that runs is there to run: an average of the weights, a target.
         _ => !copied.is_state && !is_named_best(name) && facts.calls_named(name).next().is_some(),
@@ -480,6 +492,20 @@ fn only_kept<'a>(facts: &Facts<'a>, copied: &Copied<'_, 'a>, turns: &Loop<'a>) -
     });
     let conditional = !facts.is_unconditional_in(at, turns.block);
     (!used && conditional && !dropped).then_some(target)
+}
+
+/// Whether a dict, tuple or list has the copy among its values.
+fn is_part_of(record: &Expr, copy: TextRange) -> bool {
+    match record {
+        Expr::Dict(dict) => dict.items.iter().any(|item| item.value.range() == copy),
+        Expr::Tuple(tuple) => tuple.elts.iter().any(|item| item.range() == copy),
+        Expr::List(list) => list.elts.iter().any(|item| item.range() == copy),
+        Expr::Call(call) => {
+            last_name(&call.func) == Some("dict")
+                && call.arguments.keywords.iter().any(|keyword| keyword.value.range() == copy)
+        }
+        _ => false,
+    }
 }
 
 /// Where the file moves a module to the GPU, or to a device that may be one.

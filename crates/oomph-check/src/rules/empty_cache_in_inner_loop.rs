@@ -172,7 +172,13 @@ for batch in train_loader:
 fn check(facts: &Facts<'_>, report: &mut Report) {
     for call in facts.calls_to("torch.cuda.empty_cache") {
         let batches = facts.batch_loop(&call.at).or_else(|| chunk_loop(facts, call));
+        // A network's own method goes over parts of one pass.
+        let of_network = facts.class_kind(&call.at).is_module();
+        let items = || facts.model_loop(&call.at).filter(|turns| !of_network && !goes_over_models(facts, turns));
+        let of_items = batches.is_none();
+        let batches = batches.or_else(items);
         let (outer, place, text) = match (&batches, facts.function(&call.at)) {
+            (Some(items), _) if of_items => (items.block, items.head(), "this loop runs the model on every turn"),
             (Some(batches), _) => (batches.block, batches.head(), "this loop runs once a batch"),
             (None, Some(function)) if facts.is_called_per_batch(&call.at) || facts.runs_per_batch(&call.at) => {
                 (facts.function_block(&call.at), function.node.name.range(), "this function is called once a batch")
@@ -192,8 +198,9 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         if facts.statement(call.at.stmt).is_some_and(|found| makes_room(found.suite, found.index)) {
             continue;
         }
+        let often = if of_items && batches.is_some() { "once a pass" } else { "once a batch" };
         report
-            .add(call, "`empty_cache()` runs once a batch: it frees no tensor and makes the next ones slower")
+            .add(call, format!("`empty_cache()` runs {often}: it frees no tensor and makes the next ones slower"))
             .because(&place, text)
             .unsafe_fix("Remove the call", facts.delete_statement(call.at.stmt));
     }
@@ -223,6 +230,38 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
                 .because(&place, "this runs once a batch");
         }
     }
+}
+
+/// Whether a loop goes over whole models, data sets or experiments, by its names: what each leaves behind is to go.
+fn goes_over_models(facts: &Facts<'_>, turns: &Loop<'_>) -> bool {
+    const WHOLE: &[&str] = &[
+        "model",
+        "net",
+        "config",
+        "cfg",
+        "dataset",
+        "experiment",
+        "trial",
+        "seed",
+        "fold",
+        "checkpoint",
+        "ckpt",
+        "task",
+        "method",
+        "scene",
+        "run",
+        "layer",
+        "block",
+        "size",
+        "setting",
+    ];
+    let BlockKind::Loop(_, Stmt::For(node)) = turns.node else { return false };
+    let (target, iter) = (facts.written(&*node.target), facts.written(&*node.iter));
+    let words = target.split(|c: char| !c.is_alphabetic()).chain(iter.split(|c: char| !c.is_alphabetic()));
+    words.into_iter().any(|word| {
+        let word = word.to_ascii_lowercase();
+        WHOLE.iter().any(|whole| word == *whole || word.strip_suffix('s') == Some(*whole))
+    })
 }
 
 /// Whether a function does nothing but clean up: it forwards nothing, steps nothing, and is not long.

@@ -4,10 +4,10 @@ use crate::analysis::events::Call;
 use crate::facts::{Facts, FunctionKind};
 use crate::finding::Level;
 use crate::python::ast::ExprSubscript;
-use crate::python::{Expr, Ranged, Stmt, count_reads_in};
+use crate::python::{Expr, Ranged, Stmt, TextRange, count_reads_in};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
-use crate::uses::{last_name, whole_number};
+use crate::uses::{last_name, reads_of, whole_number};
 
 pub(super) static RULE: Rule = Rule {
     name: "eye-index-or-dense-mask",
@@ -98,6 +98,9 @@ class Attention(nn.Module):
     check,
 };
 
+/// Fewer rows than this are no matter.
+const MANY: u64 = 4096;
+
 fn check(facts: &Facts<'_>, report: &mut Report) {
     indexed_eye(facts, report);
     for call in ["tril", "triu"].iter().flat_map(|name| facts.calls_named(name)) {
@@ -125,18 +128,23 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
 
 /// `torch.eye(n)[index]` with a large `n`: a table of n x n to pick rows of zeros from.
 fn indexed_eye(facts: &Facts<'_>, report: &mut Report) {
-    for call in facts.calls_to("torch.eye") {
-        let Some(size) = call.arg(0) else { continue };
-        let large = |value: &Expr| whole_number(value).is_some_and(|number| number >= 4096);
-        let many = large(size)
-            || last_name(size)
-                .is_some_and(|name| name == "vocab_size" || facts.given_at(name, &call.at).into_iter().any(large));
-        let around = facts.around(call);
-        let picked = around.iter().find(|outer| !matches!(outer, Expr::Attribute(_) | Expr::Call(_)));
-        let Some(Expr::Subscript(picked)) = picked else { continue };
-        if !picked.value.range().contains_range(call.node.range()) {
+    for call in ["torch.eye", "numpy.eye", "numpy.identity"].into_iter().flat_map(|name| facts.calls_to(name)) {
+        let (Some(size), Some(index)) = (call.arg(0), picks_rows(facts, call)) else { continue };
+        let text = facts.written(size);
+        if is_many(facts, call, size) {
+            report
+                .add(call, format!("A table of {text} x {text} numbers is made to pick rows of zeros from"))
+                .because(&index, "each index takes one row");
             continue;
         }
+        if let Some(found) = facts.neighbours_spread(index, size, &call.at) {
+            report
+                .add(call, format!("Every neighbour becomes a row of {text} numbers, and nearly all of them are zero"))
+                .because(&found, "that many indices for every sample");
+            continue;
+        }
+        let around = facts.around(call);
+        let picked = around.iter().find_map(|outer| outer.as_subscript_expr());
         let some = |value: &Expr| whole_number(value).is_some_and(|number| number >= 64);
         let classes = || {
             some(size)
@@ -144,24 +152,64 @@ fn indexed_eye(facts: &Facts<'_>, report: &mut Report) {
                     facts.given_at(name, &call.at).into_iter().all(some) && facts.given_to(name).next().is_some()
                 })
         };
-        if !many && classes() && picks_for_pixels(facts, call, picked) {
-            let (size, index) = (facts.written(size), facts.written(&*picked.slice));
+        if picked.is_some_and(|picked| picks_for_pixels(facts, call, picked)) && classes() {
+            let index = facts.written(index);
             report
                 .add(
                     call,
                     format!(
-                        "Every element of `{index}` becomes a row of {size} numbers: {size} times the memory and more"
+                        "Every element of `{index}` becomes a row of {text} numbers: {text} times the memory and more"
                     ),
                 )
-                .because(&picked.slice.range(), "one index for each pixel, voxel or token");
-        }
-        if many {
-            let size = facts.written(size);
-            report
-                .add(call, format!("A table of {size} x {size} numbers is made to pick rows of zeros from"))
-                .because(&picked.slice.range(), "each index takes one row");
+                .because(&index_range(picked), "one index for each pixel, voxel or token");
         }
     }
+}
+
+fn index_range(picked: Option<&ExprSubscript>) -> TextRange {
+    picked.map_or_else(TextRange::default, |picked| picked.slice.range())
+}
+
+/// Whether the size is that of a vocabulary: a large number, or a name that is given one.
+fn is_many(facts: &Facts<'_>, call: &Call<'_>, size: &Expr) -> bool {
+    let large = |value: &Expr| whole_number(value).is_some_and(|number| number >= MANY);
+    let numbers = facts.numbers_given(size, &call.at);
+    let handed_on = !numbers.is_empty() && numbers.iter().all(|number| *number >= MANY);
+    // A lesson's vocabulary is counted from a few sentences.
+    let counted = |name: &str| facts.given_to(name).any(|given| facts.written(given).contains("len("));
+    let named =
+        |name: &str| name == "vocab_size" && !counted(name) || facts.given_at(name, &call.at).into_iter().any(large);
+    large(size) || handed_on || last_name(size).is_some_and(named)
+}
+
+/// What picks rows of the table: `eye[index]`, `eye.index_select(0, index)`, in place or by the name it is given.
+fn picks_rows<'a>(facts: &Facts<'a>, call: &Call<'a>) -> Option<&'a Expr> {
+    let pick = |table: TextRange, outer: &'a Expr| match outer {
+        Expr::Subscript(node) if node.value.range().contains_range(table) => Some(&*node.slice),
+        Expr::Call(node) => match &*node.func {
+            Expr::Attribute(method)
+                if method.attr.as_str() == "index_select" && method.range().contains_range(table) =>
+            {
+                node.arguments.args.get(1)
+            }
+            _ => None,
+        },
+        _ => None,
+    };
+    let in_place = facts.around(call).into_iter().find_map(|outer| pick(call.node.range(), outer));
+    in_place.or_else(|| {
+        let statement = facts.statement(call.at.stmt)?.node.as_assign_stmt()?;
+        let ([target], true) =
+            (statement.targets.as_slice(), statement.value.range().contains_range(call.node.range()))
+        else {
+            return None;
+        };
+        let name = last_name(target)?;
+        let body = if target.is_attribute_expr() { facts.source.body() } else { facts.body_around(&call.at) };
+        reads_of(body, name)
+            .into_iter()
+            .find_map(|(table, around)| around.into_iter().find_map(|outer| pick(table, outer)))
+    })
 }
 
 /// Whether the index has three dimensions or more, by what is done with the rows: `.permute(0, 3, 1, 2)`, `.flatten(0, 2)`.

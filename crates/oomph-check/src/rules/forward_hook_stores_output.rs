@@ -152,9 +152,11 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
                 continue;
             }
             let target = facts.source.slice(store.target.range());
+            let text = facts.written(store.value_expr);
+            let text = if text.len() > 40 || text.contains('\n') { name } else { text };
             let finding = report.add(
                 store,
-                format!("The hook appends `{name}` to `{target}` on every forward pass, and nothing empties it"),
+                format!("The hook appends `{text}` to `{target}` on every forward pass, and nothing empties it"),
             );
             finding.because(call, "the hook is registered here");
             finding.because(&run, "forward passes run once a batch");
@@ -190,16 +192,23 @@ fn appended<'e>(store: &Store<'e>, passed: &[&str]) -> Option<&'e str> {
             Expr::Name(name) => return passed.contains(&name.id.as_str()).then_some(name.id.as_str()),
             Expr::Subscript(node) => &node.value,
             Expr::Call(call) => match &*call.func {
-                Expr::Attribute(method)
-                    if matches!(method.attr.as_str(), "detach" | "clone" | "view" | "flatten" | "squeeze") =>
-                {
+                Expr::Attribute(method) if stays_large(method.attr.as_str(), call.arguments.is_empty()) => {
                     &method.value
                 }
                 _ => return None,
             },
+            Expr::BinOp(node) if node.right.is_number_literal_expr() => &node.left,
             _ => return None,
         };
     }
+}
+
+/// Whether a method of a tensor gives another one, no number and no copy in main memory.
+fn stays_large(method: &str, plain: bool) -> bool {
+    const SMALL: &[&str] = &["mean", "sum", "max", "min", "norm", "std", "var", "any", "all", "amax", "amin"];
+    const LEAVES: &[&str] =
+        &["cpu", "numpy", "item", "tolist", "to", "size", "numel", "dim", "argmax", "argmin", "type", "get", "keys"];
+    !LEAVES.contains(&method) && !(plain && SMALL.contains(&method))
 }
 
 /// Whether the list is cleared, popped from, deleted or made anew a second time anywhere in the file.
@@ -222,14 +231,10 @@ fn is_emptied_somewhere(facts: &Facts<'_>, store: &Store<'_>) -> bool {
         || facts.binds_of(name).count() > 1
 }
 
-/// The list, or the dict of lists, that a store goes into: `acts` of `acts[name].append` and `acts.setdefault(name, [])`.
+/// The list, or the dict of lists, that a store goes into: `acts` of `acts[name].append`.
 fn holder_of<'a>(store: &Store<'a>) -> &'a Expr {
     match store.target {
         Expr::Subscript(item) => &item.value,
-        Expr::Call(call) => match &*call.func {
-            Expr::Attribute(method) if method.attr.as_str() == "setdefault" => &method.value,
-            _ => store.target,
-        },
         other => other,
     }
 }

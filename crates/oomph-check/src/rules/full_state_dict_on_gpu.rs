@@ -97,24 +97,51 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             .because(gather, "the state dict is made here");
     }
     for call in facts.calls_named("FullStateDictConfig") {
-        if call.keyword("offload_to_cpu").is_none() && call.args.is_empty() && !call.has_star() && saves(facts) {
+        let off = call.keyword("offload_to_cpu").is_none() && call.args.is_empty();
+        let refused = call.keyword_is("offload_to_cpu", false);
+        if !off && !refused || call.has_star() || !saves(facts) {
+            continue;
+        }
+        let place = if call.keyword_is("rank0_only", true) { "the GPU of rank 0" } else { "every GPU" };
+        let why = if refused { "and `offload_to_cpu` is off" } else { "`offload_to_cpu` is off unless asked for" };
+        let finding = report.add(call, format!("The whole model is gathered on {place}: {why}"));
+        finding
+            .because(&call.node.arguments, if refused { "as it says here" } else { "`offload_to_cpu` is not given" });
+        if off {
+            finding.unsafe_fix("Offload while gathering", facts.add_argument(call, "offload_to_cpu=True"));
+        }
+    }
+    for call in facts.calls_named("summon_full_params") {
+        let offloads = call.keyword("offload_to_cpu").is_some() || call.has_star();
+        let Some(gather) = gathered_within(facts, call).filter(|_| !offloads) else { continue };
+        report
+            .add(call, "The whole model is gathered on every GPU: there is no word of offloading it")
+            .because(gather, "the state dict is made here");
+    }
+    for call in facts.calls_named("set_state_dict_type") {
+        let kind = call.keyword("state_dict_type").or_else(|| call.arg(1)).map_or("", |kind| facts.written(kind));
+        let configured = call.args.len() > 2 || call.keyword("state_dict_config").is_some() || call.has_star();
+        let after = |found: &&Call<'_>| found.at.function == call.at.function && found.at.order > call.at.order;
+        let Some(gather) = facts.calls_named("state_dict").find(after) else { continue };
+        if !configured && kind.ends_with("FULL_STATE_DICT") {
             report
-                .add(call, "The whole model is gathered on every GPU: `offload_to_cpu` is off unless asked for")
-                .because(&call.node.arguments, "`offload_to_cpu` is not given")
-                .unsafe_fix("Offload while gathering", facts.add_argument(call, "offload_to_cpu=True"));
+                .add(call, "The whole model is gathered on every GPU: there is no word of offloading it")
+                .because(gather, "the state dict is made here");
         }
     }
     for call in facts.calls_named("StateDictOptions") {
         let loads = facts.around(call).iter().any(|expr| facts.written(*expr).starts_with("set_"));
         let bound_for_load =
             facts.calls().iter().any(|other| other.name.starts_with("set_") && other.name.ends_with("state_dict"));
-        let on_gpu =
-            call.keyword_is("full_state_dict", true) && call.keyword("cpu_offload").is_none() && !call.has_star();
+        let on_gpu = call.keyword_is("full_state_dict", true)
+            && !call.has_star()
+            && (call.keyword("cpu_offload").is_none() || call.keyword_is("cpu_offload", false));
         if on_gpu && !loads && !bound_for_load {
-            report
-                .add(call, "The whole model is gathered on every GPU: `cpu_offload` is off unless asked for")
-                .because(&call.node.arguments, "`full_state_dict=True` without `cpu_offload=True`")
-                .unsafe_fix("Offload while gathering", facts.add_argument(call, "cpu_offload=True"));
+            let finding = report.add(call, "The whole model is gathered on every GPU: `cpu_offload` is off");
+            finding.because(&call.node.arguments, "`full_state_dict=True` without `cpu_offload=True`");
+            if call.keyword("cpu_offload").is_none() {
+                finding.unsafe_fix("Offload while gathering", facts.add_argument(call, "cpu_offload=True"));
+            }
         }
     }
 }

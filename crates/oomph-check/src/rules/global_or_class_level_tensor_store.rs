@@ -1,10 +1,10 @@
 //! `global-or-class-level-tensor-store`: tensors collected where nothing ever dies.
 
-use crate::analysis::events::{Bind, BlockKind, LoopKind, Root, Store, StoreKind};
+use crate::analysis::events::{At, Bind, BlockKind, LoopKind, Root, Store, StoreKind};
 use crate::analysis::value::{Device, Flags, Kind, Value};
 use crate::facts::{Facts, FunctionKind, Loop};
 use crate::finding::Level;
-use crate::python::{Expr, Ranged, Stmt, TextRange, count_reads_in};
+use crate::python::{Expr, Ranged, Stmt, TextRange, count_reads_in, root_name};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
 
@@ -141,7 +141,12 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
 /// The name of a module-level or class-level holder that a function adds to, and where it is made.
 fn lasting_holder<'a>(facts: &Facts<'a>, store: &Store<'a>) -> Option<(&'a str, TextRange)> {
     store.at.function?;
-    let name = match (store.root, store.target) {
+    // `HISTORY[name].append(v)` adds to one of the lists that the dict holds.
+    let target = match store.target {
+        Expr::Subscript(item) if store.kind != StoreKind::Item => &*item.value,
+        target => target,
+    };
+    let name = match (store.root, target) {
         (Root::Outer(name), Expr::Name(_)) => name,
         // A list in the class's body is one for all instances.
         (Root::SelfAttribute(name), Expr::Attribute(_)) if is_of_class(facts, name) => name,
@@ -231,19 +236,34 @@ fn repeated(facts: &Facts<'_>, store: &Store<'_>) -> Option<(TextRange, &'static
     }
 }
 
-/// The loop over data of a caller in this file that gives the function another item on every turn: frames, files.
+/// The loop of a caller in this file that gives the function another item on every turn: frames, files, jobs of a queue.
 fn called_per_item<'a>(facts: &Facts<'a>, store: &Store<'a>) -> Option<Loop<'a>> {
     // The same key again replaces what is there.
     if store.kind == StoreKind::Item && !has_given_key(facts, store) {
         return None;
     }
-    facts.callers_of(&store.at).find_map(|call| {
-        let turns = facts.loops(&call.at).next().filter(|turns| turns.kind == LoopKind::Items)?;
-        let BlockKind::Loop(_, Stmt::For(node)) = turns.node else { return None };
-        let few = matches!(&*node.iter, Expr::List(_) | Expr::Tuple(_) | Expr::Dict(_));
-        let another = !call.node.arguments.args.is_empty()
-            && call.node.arguments.args.iter().all(|arg| facts.varies_in(arg, turns.block));
-        (!few && another && facts.loops(&call.at).count() == 1).then_some(turns)
+    looped_caller(facts, &store.at, 3)
+}
+
+fn looped_caller<'a>(facts: &Facts<'a>, at: &At, hops: u32) -> Option<Loop<'a>> {
+    let hops = hops.checked_sub(1)?;
+    facts.callers_of(at).find_map(|call| {
+        let args = &call.node.arguments.args;
+        let Some(turns) = facts.loops(&call.at).next() else {
+            // What it was given itself it hands on: `def safely(self, page): return self.detect(page)`.
+            let parameters = facts.function(&call.at).map(|function| &function.node.parameters)?;
+            let given = |arg: &Expr| root_name(arg).is_some_and(|name| parameters.includes(name));
+            return (!args.is_empty() && args.iter().all(given)).then(|| looped_caller(facts, &call.at, hops))?;
+        };
+        let goes_on = match turns.node {
+            BlockKind::Loop(LoopKind::Items, Stmt::For(node)) => {
+                !matches!(&*node.iter, Expr::List(_) | Expr::Tuple(_) | Expr::Dict(_))
+            }
+            BlockKind::Loop(LoopKind::Forever | LoopKind::While | LoopKind::Loader, _) => true,
+            _ => false,
+        };
+        let another = !args.is_empty() && args.iter().all(|arg| facts.varies_in(arg, turns.block));
+        (goes_on && another && facts.loops(&call.at).count() == 1).then_some(turns)
     })
 }
 

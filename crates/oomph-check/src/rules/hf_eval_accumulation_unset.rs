@@ -78,14 +78,22 @@ const LARGE_HEADS: &[&str] = &[
     "ForSeq2SeqLM",
 ];
 
+const ARGUMENTS: &[&str] =
+    &["transformers.TrainingArguments", "transformers.Seq2SeqTrainingArguments", "trl.SFTConfig"];
+
+const TRAINERS: &[&str] = &["transformers.Trainer", "transformers.Seq2SeqTrainer", "trl.SFTTrainer"];
+
 fn check(facts: &Facts<'_>, report: &mut Report) {
     if facts.is_test_file() {
         return;
     }
     let says = |ways: &[&str]| ways.iter().any(|way| facts.source.text.contains(way));
     let evaluates = says(&[".evaluate(", ".predict("]);
-    let arguments = facts.calls_to("transformers.TrainingArguments").find(|call| {
-        let told = ["eval_accumulation_steps", "prediction_loss_only"].iter().any(|name| call.keyword(name).is_some());
+    let arguments = ARGUMENTS.iter().flat_map(|name| facts.calls_to(name)).find(|call| {
+        // What is generated are token ids, no scores.
+        let told = ["eval_accumulation_steps", "prediction_loss_only", "predict_with_generate"]
+            .iter()
+            .any(|name| call.keyword(name).is_some());
         let set_later = facts.source.text.contains(".eval_accumulation_steps");
         !told && !call.has_star() && !set_later
     });
@@ -97,7 +105,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
     };
     let Some(arguments) = arguments.filter(|_| evaluates || says(&["eval_dataset"])) else { return };
     let surely = evaluates || on_schedule(&arguments);
-    for call in facts.calls_to("transformers.Trainer") {
+    for call in TRAINERS.iter().flat_map(|name| facts.calls_to(name)) {
         let reduced = call.keyword("preprocess_logits_for_metrics").is_some() || call.has_star();
         if call.keyword("compute_metrics").is_none() || reduced {
             continue;

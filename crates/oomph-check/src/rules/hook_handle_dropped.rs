@@ -4,7 +4,7 @@ use crate::analysis::events::{At, BlockKind, Call, Callee, LoopKind};
 use crate::analysis::value::{BlockId, Kind};
 use crate::facts::{Facts, FunctionKind, Loop};
 use crate::finding::Level;
-use crate::python::{Expr, Ranged, Stmt, TextRange, root_name};
+use crate::python::{Expr, Ranged, Stmt, TextRange, count_reads_in, root_name};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
 use crate::uses::whole_number;
@@ -301,7 +301,14 @@ fn is_run_here(facts: &Facts<'_>, call: &Call<'_>) -> bool {
         &["extract", "feature", "embed", "predict", "encode", "infer", "saliency", "cam", "heatmap", "activation"];
     let name = facts.function_name(&call.at).to_ascii_lowercase();
     let again = name == "__call__" || AGAIN.iter().any(|word| name.contains(word));
-    let kept = call.receiver_expr().and_then(root_name) == Some("self");
+    let walked = facts.loops(&call.at).filter_map(|turns| match turns.node {
+        BlockKind::Loop(_, Stmt::For(node)) => match &*node.iter {
+            Expr::Call(made) => root_name(&made.func),
+            iter => root_name(iter),
+        },
+        _ => None,
+    });
+    let kept = call.receiver_expr().and_then(root_name).into_iter().chain(walked).any(|root| root == "self");
     let runs = |other: &Call<'_>| {
         other.at.function == call.at.function && other.at.order > call.at.order && other.callee == Callee::Module
     };
@@ -337,8 +344,23 @@ fn goes_on_and_on(facts: &Facts<'_>, turns: &Loop<'_>) -> bool {
         BlockKind::Loop(LoopKind::Parameters, _) => false,
         BlockKind::Loop(_, Stmt::For(node)) => !is_short(&node.iter) && !goes_over_parts(facts, &node.iter),
         BlockKind::Loop(LoopKind::Forever, _) => true,
+        BlockKind::Comprehension(_, whole) => {
+            comprehended(whole).is_some_and(|iter| !is_short(iter) && !goes_over_parts(facts, iter))
+        }
         _ => false,
     }
+}
+
+/// What a comprehension goes over first.
+fn comprehended(whole: &Expr) -> Option<&Expr> {
+    let generators = match whole {
+        Expr::ListComp(node) => &node.generators,
+        Expr::SetComp(node) => &node.generators,
+        Expr::DictComp(node) => &node.generators,
+        Expr::Generator(node) => &node.generators,
+        _ => return None,
+    };
+    generators.first().map(|first| &first.iter)
 }
 
 /// Whether a model runs after the hook is there, in the same function.
@@ -380,17 +402,35 @@ fn clears_hooks(facts: &Facts<'_>) -> bool {
     ["_forward_hooks", "_backward_hooks"].iter().any(|dict| facts.source.text.contains(dict))
 }
 
+/// Whether a block gets to a point every time it runs; a test may pick the layers that are hooked.
+fn is_reached(facts: &Facts<'_>, at: &At, outer: BlockId) -> bool {
+    let layers = facts.loops(at).take_while(|found| found.block != outer && !is_repeating(facts, found));
+    let names: Vec<&str> = layers.filter_map(|found| walked_names(facts, &found)).flatten().collect();
+    let picks = |test: &Expr| names.iter().any(|name| count_reads_in(test, name) > 0);
+    let mut blocks = facts.blocks_around(at).take_while(|(id, _)| *id != outer);
+    facts.is_unconditional_in(at, outer)
+        || blocks.all(|(_, block)| match block.kind {
+            BlockKind::If(Some(test)) => picks(test),
+            kind => kind.is_unconditional(),
+        })
+}
+
+/// The names that a loop over the parts of a network binds: `name, layer` of `for name, layer in net.named_modules()`.
+fn walked_names<'f>(facts: &'f Facts<'_>, turns: &Loop<'_>) -> Option<Vec<&'f str>> {
+    let BlockKind::Loop(_, Stmt::For(node)) = turns.node else { return None };
+    let walks = goes_over_parts(facts, &node.iter);
+    let words = facts.written(&*node.target).split(|c: char| !c.is_alphanumeric() && c != '_');
+    walks.then(|| words.filter(|word| word.len() > 1 || *word == "n" || *word == "m").collect())
+}
+
 /// Why the registration runs many times: a loop, a `forward`, or a function called once a batch.
 fn repeated<'a>(facts: &Facts<'a>, call: &Call<'a>) -> Option<(TextRange, &'static str)> {
     let repeats = |found: &Loop<'a>| is_repeating(facts, found) || hooks_in_loop(facts, call, found);
     if let Some(turns) = facts.loops(&call.at).find(repeats) {
-        return facts.is_unconditional_in(&call.at, turns.block).then(|| (turns.head(), "once a turn of this loop"));
+        return is_reached(facts, &call.at, turns.block).then(|| (turns.head(), "once a turn of this loop"));
     }
     let function = facts.function(&call.at)?;
-    let always = facts
-        .blocks_around(&call.at)
-        .all(|(_, block)| block.kind.is_unconditional() || matches!(block.kind, BlockKind::Function(_)));
-    if !always {
+    if !is_reached(facts, &call.at, facts.function_block(&call.at)) {
         return None;
     }
     if facts.kind_at(&call.at) == FunctionKind::Forward {
@@ -407,7 +447,12 @@ fn repeated<'a>(facts: &Facts<'a>, call: &Call<'a>) -> Option<(TextRange, &'stat
         Some(turns) if function.node.name.as_str() != "__init__" => {
             Some((turns.head(), "the function is called once a turn of this loop"))
         }
-        None if is_run_here(facts, call) => Some((function.node.name.range(), ONCE_A_CALL)),
+        // What can be called like a function is there to be called again.
+        None if is_run_here(facts, call) => {
+            let text =
+                if function.node.name.as_str() == "__call__" { "once a call of this object" } else { ONCE_A_CALL };
+            Some((function.node.name.range(), text))
+        }
         _ => None,
     }
 }

@@ -1,12 +1,14 @@
 //! `lightning-step-outputs-kept`: a list on a Lightning module grows for the whole run.
 
-use crate::analysis::events::{Store, StoreKind};
+use crate::analysis::events::{At, Store, StoreKind};
+use crate::analysis::tables::ClassKind;
 use crate::analysis::value::{Flags, Kind, Value};
 use crate::facts::{Facts, FunctionKind};
 use crate::finding::{Edit, Level, Safety};
 use crate::python::Expr;
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::uses::string_of;
 
 pub(super) static RULE: Rule = Rule {
     name: "lightning-step-outputs-kept",
@@ -140,16 +142,12 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         return;
     }
     for store in facts.stores() {
-        let step = facts.kind_at(&store.at);
-        if !matches!(step, FunctionKind::TrainingStep | FunctionKind::EvaluationStep) || !is_growing(store) {
+        if !is_growing(store) {
             continue;
         }
-        // Testing and predicting run once: their lists grow with no epoch.
-        if matches!(facts.function_name(&store.at), "test_step" | "predict_step") {
-            continue;
-        }
+        let Some(step) = step_of(facts, &store.at) else { continue };
         let Some(holder) = holder_name(store.target) else { continue };
-        let keeps = holds_output(&store.value) || keeps_returned(facts, store, step);
+        let keeps = holds_output(&store.value) || keeps_returned(facts, store, step) || keeps_given(facts, store);
         if !keeps || is_emptied(facts, holder) || has_project_base(facts, store) {
             continue;
         }
@@ -164,6 +162,47 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             .because(store.target, format!("nothing in this file empties or rebinds `self.{holder}`"))
             .unsafe_fix("Store a detached copy on the CPU", detached(store));
     }
+}
+
+/// The step of training or validation that a point runs in: the step's own method, one that only it calls, or what a
+/// callback does after it. Testing and predicting run once: their lists grow with no epoch.
+fn step_of(facts: &Facts<'_>, at: &At) -> Option<FunctionKind> {
+    let own = |at: &At| match (facts.kind_at(at), facts.function_name(at)) {
+        (_, "test_step" | "predict_step") => None,
+        (step @ (FunctionKind::TrainingStep | FunctionKind::EvaluationStep), _) => Some(step),
+        _ => None,
+    };
+    let by_step = || {
+        let mut steps = facts.callers_of(at).map(|call| own(&call.at));
+        let first = steps.next()??;
+        (facts.class_kind(at) == ClassKind::Lightning && steps.all(|step| step.is_some())).then_some(first)
+    };
+    own(at).or_else(by_step).or_else(|| after_step(facts, at))
+}
+
+/// The step after which a method of a callback runs.
+fn after_step(facts: &Facts<'_>, at: &At) -> Option<FunctionKind> {
+    let of_lightning = facts.outline().imports.values().any(|full| full.contains("lightning"));
+    match facts.function_name(at) {
+        _ if facts.class_kind(at) != ClassKind::Framework || !of_lightning => None,
+        "on_train_batch_end" => Some(FunctionKind::TrainingStep),
+        "on_validation_batch_end" => Some(FunctionKind::EvaluationStep),
+        _ => None,
+    }
+}
+
+/// Whether a callback keeps what it is given: all outputs of a step or the batch. The loss alone is one number.
+fn keeps_given(facts: &Facts<'_>, store: &Store<'_>) -> bool {
+    let mut kept = store.value_expr;
+    let mut key = None;
+    while let Expr::Subscript(item) = kept {
+        key = string_of(&item.slice);
+        kept = &item.value;
+    }
+    let given = matches!(kept, Expr::Name(name) if matches!(name.id.as_str(), "outputs" | "batch"));
+    given
+        && !key.is_some_and(|key| key.contains("loss") || key.contains("acc"))
+        && after_step(facts, &store.at).is_some()
 }
 
 fn is_growing(store: &Store<'_>) -> bool {

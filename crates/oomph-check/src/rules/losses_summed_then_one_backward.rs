@@ -124,11 +124,14 @@ for step in range(100):
 
 fn check(facts: &Facts<'_>, report: &mut Report) {
     for store in facts.stores() {
-        let sums = matches!(store.kind, StoreKind::AugAssign | StoreKind::Rebind | StoreKind::Append);
+        let sums = matches!(store.kind, StoreKind::AugAssign | StoreKind::Rebind | StoreKind::Append | StoreKind::Item);
         if !sums || !is_loss(facts, store) || facts.kind_at(&store.at) == FunctionKind::Forward {
             continue;
         }
         let Some(turns) = facts.loops(&store.at).next() else { continue };
+        if store.kind == StoreKind::Item && !has_new_key(facts, store, &turns) {
+            continue;
+        }
         let rebound = facts.is_rebound_in(store.target, turns.block, store.at.stmt);
         if rebound && backward_now_and_then(facts, store, &turns).is_none() {
             continue;
@@ -158,6 +161,13 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
     for backward in facts.effects(Effect::Backward) {
         check_comprehensions(facts, backward, &mut seen, report);
     }
+}
+
+/// Whether an item gets another key on every turn of a loop: `losses[name] = loss`.
+fn has_new_key(facts: &Facts<'_>, store: &Store<'_>, turns: &Loop<'_>) -> bool {
+    let Some(Stmt::Assign(assign)) = facts.statement(store.at.stmt).map(|found| found.node) else { return false };
+    let mut items = assign.targets.iter().filter_map(Expr::as_subscript_expr);
+    items.any(|item| facts.varies_in(&item.slice, turns.block))
 }
 
 /// Whether what is added is a loss: made by a criterion, one number, or called so.
@@ -204,11 +214,22 @@ fn backward_now_and_then<'f, 'a>(facts: &'f Facts<'a>, store: &Store<'_>, turns:
     let counted = facts.tests_within(&backward.at, turns.block).any(|test| {
         test.is_some_and(|test| {
             let text = facts.source.slice(test.range()).to_ascii_lowercase();
-            text.contains('%') || text.contains("accum") || text.contains(&format!("len({target})"))
+            text.contains('%')
+                || text.contains("accum")
+                || text.contains(&format!("len({})", target.to_ascii_lowercase()))
+                || is_counter(facts, test, turns)
         })
     });
     let mut on = backward.receiver_expr().into_iter().chain(&backward.node.arguments.args);
-    let on_it = on.any(|expr| facts.mentions_word(expr.range(), target));
+    // `loss = torch.stack(losses).mean()` right before.
+    let made_of_it = |expr: &Expr| match expr {
+        Expr::Name(name) => facts.binds_of(name.id.as_str()).any(|bind| {
+            let near = bind.at.function == backward.at.function && bind.at.block == backward.at.block;
+            near && bind.value_expr.is_some_and(|value| facts.mentions_word(value.range(), target))
+        }),
+        _ => false,
+    };
+    let on_it = on.any(|expr| facts.mentions_word(expr.range(), target) || made_of_it(expr));
     let back_to_zero = facts.binds().iter().any(|bind| {
         let zero = bind.value_expr.is_some_and(|value| match value {
             Expr::List(list) => list.elts.is_empty(),
@@ -228,6 +249,19 @@ fn backward_now_and_then<'f, 'a>(facts: &'f Facts<'a>, store: &Store<'_>, turns:
     });
     (!cuts_off && counted && on_it && back_to_zero && facts.is_unconditional_in(&store.at, turns.block))
         .then_some(backward)
+}
+
+/// Whether a test compares a number that the loop counts: `n == 8` with `n += 1`.
+fn is_counter(facts: &Facts<'_>, test: &Expr, turns: &Loop<'_>) -> bool {
+    let Expr::Compare(compare) = test else { return false };
+    let Expr::Name(name) = &*compare.left else { return false };
+    facts.statements_in(turns.block).any(|found| match found.node {
+        Stmt::AugAssign(node) => {
+            let counts = matches!(&*node.target, Expr::Name(target) if target.id == name.id);
+            counts && crate::uses::is_number(&node.value, 1)
+        }
+        _ => false,
+    })
 }
 
 /// Whether the module has a state that is set back before the loop: every pass in it goes on from the one before.

@@ -3,12 +3,12 @@
 use crate::analysis::events::{Call, Callee, Decorator};
 use crate::analysis::outline::FunctionDef;
 use crate::analysis::value::{Device, FunctionId, Kind, Value};
-use crate::facts::Facts;
+use crate::facts::{Facts, FunctionKind};
 use crate::finding::Level;
-use crate::python::{Expr, Ranged, TextRange, count_reads};
+use crate::python::{Expr, Ranged, TextRange, count_reads, count_reads_in};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
-use crate::uses::last_name;
+use crate::uses::{last_name, reads_of};
 
 pub(super) static RULE: Rule = Rule {
     name: "lru-cache-over-tensors",
@@ -136,6 +136,9 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
                 .because(&parameter, "a tensor, and part of the key");
             continue;
         }
+        if keeps_data(facts, report, decorator) {
+            continue;
+        }
         let Some(returned) = facts.summary(id).map(|summary| &summary.returns) else { continue };
         if !holds_tensor(returned) {
             continue;
@@ -152,10 +155,74 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
                     function.node.name.as_str()
                 ),
             )
-            .level(if is_unbounded(decorator) || is_square(facts, made) { Level::Warning } else { Level::Info })
+            .level(if is_unbounded(decorator) || is_square(facts, made) || is_spread(facts, decorator.function, made) {
+                Level::Warning
+            } else {
+                Level::Info
+            })
             .because(made, "the tensor's size comes from the key, so every new size is a new entry")
             .because(decorator.expr, "nothing takes entries out before there are very many");
     }
+}
+
+/// Ways to read a sample from a file.
+const READS: &[&str] = &[
+    "torch.load",
+    "torch.from_numpy",
+    "torchaudio.load",
+    "torchvision.io.read_image",
+    "torchvision.io.decode_image",
+    "torchvision.io.read_video",
+    "librosa.load",
+    "soundfile.read",
+    "numpy.load",
+];
+
+/// A cache without end of the samples of a dataset: every one of them stays in main memory, in every worker.
+fn keeps_data(facts: &Facts<'_>, report: &mut Report, decorator: &Decorator<'_>) -> bool {
+    let function = &facts.outline().functions[decorator.function as usize];
+    let mut parameters = function.node.parameters.iter_non_variadic_params();
+    let own = |call: &&Call<'_>| call.at.function == Some(decorator.function);
+    let key = parameters.find_map(|parameter| {
+        let name = parameter.name().as_str();
+        let read = |call: &&Call<'_>| {
+            let reads = facts.full_name(call).is_some_and(|full| READS.contains(&full));
+            reads && call.node.arguments.args.iter().any(|arg| count_reads_in(arg, name) > 0)
+        };
+        let read = facts.calls().iter().filter(own).find(read)?;
+        (name != "self" && name != "cls").then_some((name, read))
+    });
+    let Some((key, read)) = key.filter(|_| is_unbounded(decorator)) else { return false };
+    let id = FunctionId { file: facts.file_index(), index: decorator.function };
+    let is_it = |call: &Call<'_>| call.callee == Callee::Project(id);
+    let mut calls = facts.calls().iter().filter(|call| facts.kind_at(&call.at) == FunctionKind::GetItem);
+    let Some(item) = calls.find(|call| is_it(call)) else { return false };
+    let name = function.node.name.as_str();
+    report
+        .add(
+            decorator.expr,
+            format!("The cache of `{name}` keeps one sample for every `{key}` it is asked for: in time the whole dataset, in every worker"),
+        )
+        .because(read, "what is read is kept")
+        .because(item, "asked for once a sample")
+        .because(decorator.expr, "nothing takes entries out");
+    true
+}
+
+/// Whether a tensor of a size goes against itself, as a column and as a row: `i[:, None] - i[None, :]`.
+fn is_spread(facts: &Facts<'_>, function: u32, made: &Call<'_>) -> bool {
+    let Some(name) = facts.bound_name(made) else { return false };
+    let body = &facts.outline().functions[function as usize].node.body;
+    let turned = |expr: &Expr| {
+        let text = facts.written(expr);
+        text.starts_with(name) && (text.contains("None") || text.contains("unsqueeze(") || text.contains("view("))
+    };
+    let pairs = |expr: &&Expr| match expr {
+        Expr::BinOp(node) => turned(&node.left) && turned(&node.right),
+        Expr::Compare(node) => turned(&node.left) && node.comparators.iter().any(turned),
+        _ => false,
+    };
+    reads_of(body, name).iter().any(|(_, around)| around.iter().any(|expr| pairs(expr)))
 }
 
 /// A cache of what a model gave: one output for every key, `@cache def encode(self, prompt)`.

@@ -118,7 +118,9 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             continue;
         }
         let is_lesson = !cell.output.is_large() && is_fed_literals(facts, &shown.value);
-        if is_lesson || !is_worth_keeping_out(cell.output, value) || is_timed(facts.source.slice(cell.range)) {
+        let worth = is_worth_keeping_out(cell.output, value)
+            || matches!(cell.output, Output::Unknown) && is_pairwise(facts, &shown.value);
+        if is_lesson || !worth || is_timed(facts.source.slice(cell.range)) {
             continue;
         }
         if is_bound_by_magic(facts, &shown.value) || is_bound_in_timing(facts, &shown.value) {
@@ -142,6 +144,25 @@ fn is_worth_keeping_out(output: Output, value: &Value) -> bool {
         // A graph with nothing but a copy in it keeps no activations.
         Output::Value { on_gpu, has_graph, is_large } => on_gpu && (has_graph && value.keeps_graph() || is_large),
         Output::Unknown => value.keeps_graph(),
+    }
+}
+
+/// Whether every row of something goes against every other: `E @ E.T`, `torch.cdist(E, E)`.
+fn is_pairwise(facts: &Facts<'_>, shown: &Expr) -> bool {
+    let turned = |left: &Expr, right: &Expr| {
+        let (left, right) = (facts.written(left), facts.written(right));
+        [".T", ".t()", ".mT", ".transpose("]
+            .iter()
+            .any(|way| right.strip_prefix(left).is_some_and(|rest| rest.starts_with(way)))
+    };
+    match shown {
+        Expr::BinOp(node) => node.op.is_mat_mult() && turned(&node.left, &node.right),
+        Expr::Call(call) => match (last_name(&call.func), &*call.arguments.args) {
+            (Some("cdist"), [first, second, ..]) => facts.written(first) == facts.written(second),
+            (Some("matmul" | "mm"), [first, second]) => turned(first, second),
+            _ => false,
+        },
+        _ => false,
     }
 }
 

@@ -138,6 +138,11 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             report
                 .add(call, format!("`one_hot` makes an 8-byte number for every index and each of `{text}` classes"))
                 .because(classes, "that many classes");
+        } else if let Some(found) = call.arg(0).and_then(|index| facts.neighbours_spread(index, classes, &call.at)) {
+            report
+                .add(call, format!("`one_hot` makes an 8-byte number for every neighbour and each of `{text}` classes"))
+                .because(&found, "that many indices for every sample")
+                .because(classes, "that many classes");
         } else if let Some(map) = spread_map(facts, call, classes) {
             report
                 .add(call, format!("`one_hot` makes an 8-byte number for every point and each of `{text}` classes"))
@@ -159,7 +164,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             .because(classes, "that many classes");
     }
     for call in facts.calls_named("scatter_") {
-        let Some(classes) = zeros_spread_over(facts, call) else { continue };
+        let Some(classes) = table_spread_over(facts, call) else { continue };
         if !is_many(facts, call, classes) {
             continue;
         }
@@ -193,17 +198,33 @@ fn is_one_index(facts: &Facts<'_>, call: &Call<'_>, index: &Expr) -> bool {
     tensor && made.arg(0).is_some_and(scalar)
 }
 
-/// The last size of `torch.zeros(..., classes).scatter_(dim, index, 1)`.
-fn zeros_spread_over<'a>(facts: &Facts<'a>, call: &Call<'a>) -> Option<&'a Expr> {
+/// The last size of `torch.zeros(..., classes).scatter_(dim, index, 1)`, and of the same in two statements.
+fn table_spread_over<'a>(facts: &Facts<'a>, call: &Call<'a>) -> Option<&'a Expr> {
     let ones = call.keyword("value").or_else(|| call.arg(2))?;
-    let zeros = facts.call_at(call.receiver_expr()?).filter(|zeros| facts.full_name(zeros) == Some("torch.zeros"))?;
-    let sizes = match zeros.arg(0)? {
-        Expr::Tuple(sizes) => &sizes.elts[..],
-        Expr::List(sizes) => &sizes.elts[..],
-        _ => &zeros.node.arguments.args[..],
+    let made = facts.call_at(made_by(facts, call)?)?;
+    let full = facts.full_name(made)?;
+    let args = &made.node.arguments.args;
+    let sizes = match (full, made.arg(0)?) {
+        ("torch.zeros" | "torch.full", Expr::Tuple(sizes)) => &sizes.elts[..],
+        ("torch.zeros" | "torch.full", Expr::List(sizes)) => &sizes.elts[..],
+        ("torch.zeros", _) => &args[..],
+        _ => return None,
     };
-    let is_one = is_number(ones, 1) || facts.written(ones) == "1.";
-    sizes.last().filter(|_| is_one && sizes.len() > 1)
+    // `1 - smoothing` is what a label keeps of its one.
+    let is_one = is_number(ones, 1)
+        || facts.written(ones) == "1."
+        || matches!(ones, Expr::BinOp(node) if node.op.is_sub() && is_number(&node.left, 1));
+    let few = sizes.split_last().is_some_and(|(_, others)| others.iter().all(|size| whole_number(size) == Some(1)));
+    sizes.last().filter(|_| is_one && sizes.len() > 1 && !few)
+}
+
+/// The expression that makes what a method is called on: itself, or what its name was bound to last.
+fn made_by<'a>(facts: &Facts<'a>, call: &Call<'a>) -> Option<&'a Expr> {
+    let receiver = call.receiver_expr()?;
+    let Expr::Name(name) = receiver else { return Some(receiver) };
+    let own = facts.binds_of(name.id.as_str()).filter(|bind| bind.at.function == call.at.function);
+    let before = own.filter(|bind| bind.at.order < call.at.order);
+    before.last().and_then(|bind| bind.value_expr)
 }
 
 /// Whether it is a large number, the size of a language model's vocabulary, or a name that is given a large number.

@@ -172,7 +172,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
     for (id, block) in facts.blocks() {
         let BlockKind::Handler(handler) = block.kind else { continue };
         let kind = handler.type_.as_deref().map_or("", |kind| facts.source.slice(kind.range()));
-        let general = kind.is_empty() || kind == "RuntimeError" || kind == "Exception" || kind == "(RuntimeError,)";
+        let general = kind.is_empty() || kind.split(|c: char| !c.is_alphanumeric() && c != '.').any(is_general);
         // A handler that raises in any case only words its report by it.
         let leaves = facts.statements().iter().any(|statement| {
             let leaves = matches!(statement.node, Stmt::Return(_) | Stmt::Continue(_) | Stmt::Break(_));
@@ -193,6 +193,11 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             .add(&word, "Running out of memory is told by its words: catch `torch.OutOfMemoryError`")
             .because(&place, "this catches every error of its kind");
     }
+}
+
+/// Whether a class of errors has running out of memory among much else.
+fn is_general(class: &str) -> bool {
+    matches!(class, "RuntimeError" | "Exception" | "BaseException")
 }
 
 /// Whether more than running out of memory is meant: errors of other libraries, or the class too, with the words as a
@@ -259,6 +264,23 @@ fn is_oom_text(text: &str) -> bool {
     text.to_ascii_lowercase().contains("out of memory")
 }
 
+/// The strings of a list or tuple, written out or by its name.
+fn literals<'a>(facts: &Facts<'a>, expr: &'a Expr) -> Vec<&'a str> {
+    let items = match expr {
+        Expr::Tuple(tuple) => &tuple.elts[..],
+        Expr::List(list) => &list.elts[..],
+        Expr::Set(set) => &set.elts[..],
+        Expr::Name(name) => {
+            let mut given = facts.given_to(name.id.as_str());
+            let found = given.next().filter(|found| !found.is_name_expr() && given.next().is_none());
+            return found.map_or_else(Vec::new, |found| literals(facts, found));
+        }
+        _ => &[],
+    };
+    let texts: Vec<&str> = items.iter().filter_map(string_literal).collect();
+    if texts.len() == items.len() { texts } else { Vec::new() }
+}
+
 /// Whether a test looks for other words than those of running out of memory too.
 fn names_another_error(test: &Expr) -> bool {
     struct Others(bool);
@@ -287,9 +309,17 @@ fn words_tested(facts: &Facts<'_>, body: &[Stmt]) -> Vec<TextRange> {
                 return;
             }
             let found = match expr {
+                // `any(word in text for word in ("out of memory", ...))`.
+                Expr::Generator(node) => {
+                    let tests =
+                        matches!(&*node.elt, Expr::Compare(test) if matches!(test.ops.first(), Some(CmpOp::In)));
+                    let mut words = node.generators.iter().flat_map(|part| literals(self.0, &part.iter)).peekable();
+                    let short = |text: &str| text.to_ascii_lowercase().trim_start_matches("cuda ") == "oom";
+                    tests && words.peek().is_some() && words.all(|text| is_oom_text(text) || short(text))
+                }
                 Expr::Compare(test) => says(&test.left) && matches!(test.ops.first(), Some(CmpOp::In | CmpOp::NotIn)),
                 Expr::Call(call) => {
-                    let method = matches!(&*call.func, Expr::Attribute(method) if matches!(method.attr.as_str(), "startswith" | "find" | "__contains__"));
+                    let method = matches!(&*call.func, Expr::Attribute(method) if matches!(method.attr.as_str(), "startswith" | "find" | "__contains__" | "search" | "match"));
                     method && call.arguments.args.first().is_some_and(says)
                 }
                 _ => false,

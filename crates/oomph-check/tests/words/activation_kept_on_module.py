@@ -44,3 +44,80 @@ class Pyramid(nn.Module):
     def forward(self, x, y):
         self.middle = self.second(self.first(x))  # <-
         return F.cross_entropy(self.head(self.middle), y)
+# ---
+import torch
+from torch import nn
+class Net(nn.Module):
+    def __init__(self, d):
+        super().__init__()
+        self.layers = nn.ModuleList([nn.Linear(d, d) for _ in range(4)])
+        self.head = nn.Linear(d, 2)
+        self.last_hidden = None
+    def forward(self, x):
+        for l in self.layers:
+            x = torch.relu(l(x))
+        self.last_hidden = x  # <-
+        return self.head(x)
+def train(net, loader):
+    opt = torch.optim.SGD(net.parameters(), 0.1)
+    for x, y in loader:
+        loss = nn.functional.cross_entropy(net(x.cuda()), y.cuda())
+        opt.zero_grad(), loss.backward(), opt.step()
+# ---
+import torch
+from torch import nn
+from torch.utils.checkpoint import checkpoint
+class Net(nn.Module):
+    def __init__(self, d):
+        super().__init__()
+        self.a = nn.Sequential(nn.Linear(d, d), nn.ReLU())
+        self.b = nn.Linear(d, d)
+        self.cache = {}
+    def forward(self, x):
+        h = checkpoint(self.a, x, use_reentrant=False)
+        self.cache["h"] = h  # <-
+        return self.b(h)
+# ---
+import torch
+from torch import nn
+class Attn(nn.Module):
+    def __init__(self, d):
+        super().__init__()
+        self.qkv = nn.Linear(d, 3 * d)
+    def forward(self, x):
+        q, k, v = self.qkv(x).chunk(3, -1)
+        self.attn = (q @ k.transpose(-1, -2)).softmax(-1)  # <-
+        return self.attn @ v
+# ---
+import torch
+from torch import nn
+class AE(nn.Module):
+    def __init__(self, d):
+        super().__init__()
+        self.enc = nn.Linear(d, 8)
+        self.dec = nn.Linear(8, d)
+        self.z = None
+        self.history = []
+    def forward(self, x):
+        z = self.enc(x)
+        self.z, self.n = z, len(x)  # <-
+        return self.dec(z)
+# ---
+import torch
+from torch import nn
+class AE(nn.Module):
+    def __init__(self, d):
+        super().__init__()
+        self.enc = nn.Linear(d, 8)
+        self.dec = nn.Linear(8, d)
+        self.zs = []
+    def encode(self, x):
+        self.feats = self.enc(x)  # <-
+        return self.feats.relu()
+    def forward(self, x):
+        return self.dec(self.encode(x))
+def train(net, loader):
+    opt = torch.optim.SGD(net.parameters(), 0.1)
+    for x in loader:
+        loss = nn.functional.mse_loss(net(x.cuda()), x.cuda())
+        opt.zero_grad(), loss.backward(), opt.step()

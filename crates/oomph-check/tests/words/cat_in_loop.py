@@ -65,3 +65,59 @@ def main(policy, opt, collect, iters):
         update(policy, opt, data)
         rewards = torch.cat([rewards, data.flatten()])  # <-
     torch.save(rewards.cpu(), "rewards.pt")
+# ---
+import torch
+@torch.no_grad()
+def predict(model, loader):
+    preds = torch.tensor([], device="cuda")
+    for x in loader:
+        preds = torch.cat([preds, model(x.cuda())])  # <-
+    return preds
+# ---
+import torch
+@torch.no_grad()
+def film(G, keys, per):
+    G = G.cuda().eval()
+    reel = None
+    for a, b in zip(keys, keys[1:]):
+        for t in torch.linspace(0, 1, per):
+            img = G(torch.lerp(a, b, t).cuda()[None])
+            if reel is None:
+                reel = img
+            else:
+                reel = torch.cat((reel, img), 0)  # <-
+    return reel
+# ---
+import torch
+@torch.no_grad()
+def encode(model, files, read):
+    model = model.cuda().eval()
+    bank = torch.empty(0, 512, device="cuda")
+    for f in files:
+        v = model(read(f).cuda())
+        bank = torch.cat((bank, v))  # <-
+    return bank
+# ---
+import torch
+class Bank:
+    def __init__(self):
+        self.feats = None
+    def add(self, f):
+        self.feats = f if self.feats is None else torch.cat([self.feats, f])  # <-
+@torch.no_grad()
+def build(model, loader):
+    bank = Bank()
+    for x, _ in loader:
+        bank.add(model(x.cuda()))
+    return bank
+# ---
+import torch, numpy as np
+@torch.no_grad()
+def feats(model, loader):
+    allf = torch.zeros(0, 128).cuda()
+    lab = torch.zeros(0).cuda()
+    for x, y in loader:
+        f = model(x.cuda())
+        allf = torch.vstack((allf, f))  # <-
+        lab = torch.hstack((lab, y.cuda()))  # <-
+    return allf, lab

@@ -83,3 +83,73 @@ def main(net, loader, score):
         if score(engine) > top:
             top, best = score(engine), copy.deepcopy(engine.net.state_dict())  # <-
     torch.save(best, "best.pt")
+# ---
+import copy, torch
+class Run:
+    def __init__(self, model, loader):
+        self.model = model.to("cuda")
+        self.loader = loader
+        self.opt = torch.optim.Adam(self.model.parameters())
+        self.best = {"score": 0, "model": None}
+    def fit(self, n):
+        for ep in range(n):
+            for x, y in self.loader:
+                loss = self.model(x.cuda(), y.cuda())
+                self.opt.zero_grad(); loss.backward(); self.opt.step()
+            s = self.score()
+            if s > self.best["score"]:
+                self.best = dict(score=s, model=copy.deepcopy(self.model))  # <-
+    def score(self):
+        return 0.5
+# ---
+import torch
+from copy import deepcopy
+def fit(model, loader, val, n):
+    model.cuda()
+    opt = torch.optim.Adam(model.parameters())
+    top = []
+    best, best_state = 1e9, None
+    for ep in range(n):
+        for x, y in loader:
+            loss = model(x.cuda(), y.cuda())
+            opt.zero_grad(), loss.backward(), opt.step()
+        v = val(model)
+        if v < best:
+            best, best_state = v, deepcopy(model.state_dict())  # <-
+    model.load_state_dict(best_state)
+# ---
+import torch
+from copy import deepcopy
+def fit(model, loader, val, n):
+    model.cuda()
+    opt = torch.optim.Adam(model.parameters())
+    snaps = {}
+    for ep in range(n):
+        for x, y in loader:
+            loss = model(x.cuda(), y.cuda())
+            opt.zero_grad(), loss.backward(), opt.step()
+        snaps[ep] = deepcopy(model.state_dict())  # <-
+    return snaps
+# ---
+import torch, copy
+class EarlyStop:
+    def __init__(self, patience):
+        self.patience, self.best, self.snapshot, self.bad = patience, None, None, 0
+    def __call__(self, score, model):
+        if self.best is None or score > self.best:
+            self.best = score
+            self.snapshot = copy.deepcopy(model)  # <-
+            self.bad = 0
+        else:
+            self.bad += 1
+        return self.bad >= self.patience
+def fit(model, loader, val, n):
+    model = model.cuda()
+    opt = torch.optim.Adam(model.parameters())
+    stop = EarlyStop(5)
+    for ep in range(n):
+        for x, y in loader:
+            loss = model(x.cuda(), y.cuda())
+            opt.zero_grad(), loss.backward(), opt.step()
+        if stop(val(model), model):
+            break

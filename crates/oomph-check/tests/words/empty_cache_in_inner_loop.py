@@ -65,3 +65,60 @@ def measure(model, loader):
         with torch.no_grad():
             model(x.cuda())
         torch.cuda.empty_cache()  # <-
+# ---
+import torch
+from transformers import pipeline
+def caption(paths):
+    pipe = pipeline("image-to-text", device=0)
+    out = []
+    for p in paths:
+        out.append(pipe(p)[0]["generated_text"])
+        torch.cuda.empty_cache()  # <-
+    return out
+# ---
+import torch
+class Server:
+    def __init__(self, model, q):
+        self.model = model.cuda().eval()
+        self.q = q
+    def run(self):
+        while True:
+            job = self.q.get()
+            with torch.inference_mode():
+                job.reply(self.model(job.x.cuda()).cpu())
+            torch.cuda.empty_cache()  # <-
+# ---
+import gc, torch
+@torch.no_grad()
+def embed_all(model, tok, texts):
+    model = model.to("cuda").eval()
+    outs = []
+    for t in texts:
+        ids = tok(t, return_tensors="pt").to("cuda")
+        outs.append(model(**ids).last_hidden_state.mean(1).cpu())
+        del ids
+        gc.collect()
+        torch.cuda.empty_cache()  # <-
+    return torch.cat(outs)
+# ---
+import torch
+@torch.inference_mode()
+def tiles(net, image, size=512):
+    rows = []
+    net = net.cuda().eval()
+    for y in range(0, image.shape[-2], size):
+        row = []
+        for x in range(0, image.shape[-1], size):
+            row.append(net(image[..., y:y + size, x:x + size].cuda()).cpu())
+            torch.cuda.empty_cache()  # <-
+        rows.append(torch.cat(row, -1))
+    return torch.cat(rows, -2)
+# ---
+import torch
+from sentence_transformers import SentenceTransformer
+m = SentenceTransformer("all-mpnet-base-v2", device="cuda")
+def index(docs, store):
+    for doc in docs:
+        v = m.encode(doc.text, convert_to_tensor=True)
+        store.add(doc.id, v.cpu().numpy())
+        torch.cuda.empty_cache()  # <-

@@ -4,3 +4,21 @@ def rows(mask):
     return torch.eye(CLASSES, device="cuda")[mask].permute(0, 3, 1, 2)  # <-
 def label(y):
     return torch.eye(CLASSES, device="cuda")[y]
+# ---
+import torch
+def embed(tokens, vocab=32000):
+    return torch.eye(vocab, device=tokens.device).index_select(0, tokens)  # <-
+# ---
+import torch, numpy as np
+VOCAB = 30522
+def hot(ids):
+    return torch.from_numpy(np.eye(VOCAB, dtype=np.float32)[ids])  # <-
+# ---
+import torch
+class Enc(torch.nn.Module):
+    def __init__(self, vocab_size=28996):
+        super().__init__()
+        self.eye = torch.eye(vocab_size)  # <-
+        self.lin = torch.nn.Linear(vocab_size, 512)
+    def forward(self, ids):
+        return self.lin(self.eye.to(ids.device)[ids])

@@ -92,3 +92,73 @@ def embeddings(model, loader):
     with torch.no_grad():
         for x, y in loader:
             print(model(x.float()).argmax(1))
+# ---
+import torch
+from torch import nn
+class Stats:
+    def __init__(self):
+        self.samples = {}
+    def hook_for(self, name):
+        def fn(module, inputs, output):
+            self.samples.setdefault(name, []).append(output.abs())  # <-
+        return fn
+def fit(net, loader, opt):
+    s = Stats()
+    hs = [m.register_forward_hook(s.hook_for(n)) for n, m in net.named_modules() if isinstance(m, nn.Conv1d)]
+    for x, y in loader:
+        loss = (net(x.cuda()) - y.cuda()).abs().mean()
+        opt.zero_grad(), loss.backward(), opt.step()
+    for h in hs: h.remove()
+    return s.samples
+# ---
+import torch
+acts = []
+def keep(m, i, o):
+    acts.append(o * 2)  # <-
+def fit(net, loader, opt):
+    net.layer1.register_forward_hook(keep)
+    for x, y in loader:
+        loss = (net(x.cuda()) - y.cuda()).abs().mean()
+        opt.zero_grad(), loss.backward(), opt.step()
+# ---
+import torch
+from collections import defaultdict
+class Tap:
+    def __init__(self, net):
+        self.acts = defaultdict(list)
+        for n, m in net.named_children():
+            m.register_forward_hook(self.make(n))
+    def make(self, n):
+        return lambda m, i, o: self.acts[n].append(o)  # <-
+def fit(net, loader, opt):
+    net.cuda()
+    tap = Tap(net)
+    for x, y in loader:
+        loss = (net(x.cuda()) - y.cuda()).abs().mean()
+        opt.zero_grad(), loss.backward(), opt.step()
+# ---
+import torch
+from functools import partial
+def keep(store, name, module, inp, out):
+    store[name].append(out.mean(dim=1))  # <-
+def fit(net, loader, opt):
+    store = {n: [] for n, _ in net.named_children()}
+    for n, m in net.named_children():
+        m.register_forward_hook(partial(keep, store, n))
+    for x, y in loader:
+        loss = (net(x.cuda()) - y.cuda()).abs().mean()
+        opt.zero_grad(), loss.backward(), opt.step()
+    return store
+# ---
+import torch
+class Probe:
+    def __init__(self):
+        self.outs = []
+    def __call__(self, module, inputs, output):
+        self.outs.append(output[0])  # <-
+def fit(net, loader, opt):
+    p = Probe()
+    net.blocks[3].register_forward_hook(p)
+    for x, y in loader:
+        loss = (net(x.cuda()) - y.cuda()).abs().mean()
+        opt.zero_grad(), loss.backward(), opt.step()

@@ -82,3 +82,44 @@ def build(index, paths):
     index = Index()
     for path in sorted(paths):
         index.put(path)
+# ---
+import torch
+class Worker:
+    SEEN = {}
+    def __init__(self, model, q):
+        self.model = model.cuda().eval()
+        self.q = q
+    @torch.no_grad()
+    def handle(self, doc):
+        emb = self.model(doc.x.cuda())
+        Worker.SEEN[doc.id] = emb  # <-
+        return emb.argmax().item()
+    def serve(self):
+        while True:
+            doc = self.q.get()
+            print(self.handle(doc))
+# ---
+import torch
+FEATS = []
+def feats(model, x):
+    h = model(x)
+    FEATS.append(h)  # <-
+    return h
+def train(model, loader, opt):
+    for x, y in loader:
+        h = feats(model, x.cuda())
+        loss = torch.nn.functional.cross_entropy(h, y.cuda())
+        opt.zero_grad(), loss.backward(), opt.step()
+# ---
+import torch
+from collections import defaultdict
+HIST = defaultdict(list)
+class Probe(torch.nn.Module):
+    def __init__(self, name):
+        super().__init__()
+        self.name = name
+        self.l = torch.nn.Linear(8, 8)
+    def forward(self, x):
+        y = self.l(x)
+        HIST[self.name].append(y)  # <-
+        return y

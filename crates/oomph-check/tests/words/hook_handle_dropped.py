@@ -69,3 +69,77 @@ def main(net, images):
     explain = Explain(net)
     for image in images:
         explain.explain(image)
+# ---
+import torch
+class Extract:
+    def __init__(self, net, names):
+        self.net, self.names = net.eval().cuda(), names
+    def __call__(self, x):
+        got = {}
+        for n, m in self.net.named_modules():
+            if n in self.names:
+                m.register_forward_hook(lambda mod, i, o, n=n: got.__setitem__(n, o))  # <-
+        self.net(x)
+        return got
+def optimise(ext, img, goal, opt):
+    for k in range(500):
+        f = ext(img)
+        loss = sum((f[n] - goal[n]).pow(2).mean() for n in f)
+        opt.zero_grad(), loss.backward(), opt.step()
+# ---
+import torch
+def saliency(model, layer, x):
+    acts = []
+    layer.register_forward_hook(lambda m, i, o: acts.append(o))  # <-
+    layer.register_full_backward_hook(lambda m, gi, go: acts.append(go[0]))  # <-
+    model(x).max().backward()
+    return acts
+def main(model, loader):
+    model.cuda().eval()
+    for x, _ in loader:
+        print(saliency(model, model.layer4, x.cuda())[0].mean().item())
+# ---
+import torch
+def features(model, x):
+    out = {}
+    def grab(m, i, o):
+        out["f"] = o.detach()
+    model.avgpool.register_forward_hook(grab)  # <-
+    with torch.no_grad():
+        model(x)
+    return out["f"]
+def index(model, paths, read):
+    model = model.cuda().eval()
+    return [features(model, read(p).cuda()).cpu() for p in paths]
+# ---
+import torch
+class Viz:
+    def __init__(self, model):
+        self.model = model.cuda().eval()
+        self.handles = []
+    def show(self, x):
+        for m in self.model.modules():
+            if isinstance(m, torch.nn.Conv2d):
+                m.register_forward_hook(self.save)  # <-
+        self.maps = []
+        self.model(x)
+        return self.maps
+    def save(self, m, i, o):
+        self.maps.append(o.cpu())
+def main(model, loader):
+    v = Viz(model)
+    for x in loader:
+        v.show(x.cuda())
+# ---
+import torch
+def train(model, loader, opt, epochs):
+    model.cuda()
+    for ep in range(epochs):
+        stats = {}
+        for name, layer in model.named_modules():
+            if isinstance(layer, torch.nn.ReLU):
+                layer.register_forward_hook(lambda m, i, o, name=name: stats.update({name: o.mean().item()}))  # <-
+        for x, y in loader:
+            loss = torch.nn.functional.cross_entropy(model(x.cuda()), y.cuda())
+            opt.zero_grad(), loss.backward(), opt.step()
+        print(stats)

@@ -35,3 +35,47 @@ class Lit(L.LightningModule):
         x, times = batch
         maps = self.body.features(x)
         self.kept.append((maps, times))  # <-
+# ---
+import pytorch_lightning as pl, torch
+class Preds(pl.Callback):
+    def __init__(self):
+        super().__init__()
+        self.outs = []
+    def on_validation_batch_end(self, trainer, pl_module, outputs, batch, batch_idx, dataloader_idx=0):
+        self.outs.append(outputs)  # <-
+    def on_validation_epoch_end(self, trainer, pl_module):
+        print(len(self.outs))
+class Net(pl.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.l = torch.nn.Linear(4, 4)
+    def validation_step(self, b, i):
+        return self.l(b)
+# ---
+import lightning.pytorch as pl, torch
+class Net(pl.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.l = torch.nn.Linear(4, 4)
+        self.seen = {"train": [], "val": []}
+    def training_step(self, b, i):
+        loss = self.l(b).pow(2).mean()
+        self.seen["train"].append(loss)  # <-
+        return loss
+    def on_train_epoch_end(self):
+        self.log("m", torch.stack(self.seen["train"]).mean())
+# ---
+import lightning.pytorch as pl, torch
+class Net(pl.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.l = torch.nn.Linear(4, 4)
+        self.val_out = []
+    def _shared(self, b):
+        y = self.l(b)
+        self.val_out.append(y)  # <-
+        return y
+    def validation_step(self, b, i):
+        self._shared(b)
+    def on_validation_epoch_end(self):
+        self.log("m", torch.cat(self.val_out).mean())

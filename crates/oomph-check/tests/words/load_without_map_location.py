@@ -233,3 +233,60 @@ class Compressor:
 
     def save(self):
         torch.save(self.model.encoder.state_dict(), "models/small/vgg_r31.pth")
+# ---
+import torch
+def build(path, device):
+    ckpt = torch.load(path)  # <-
+    net = ckpt["cls"](**ckpt["args"]).to(device)
+    net.load_state_dict(ckpt["state_dict"])
+    return net
+if __name__ == "__main__":
+    net = build("runs/last.pt", "cuda")
+    net.eval()
+# ---
+import torch
+from agent import Agent
+class Runner:
+    def __init__(self, cfg):
+        self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        self.agent = Agent(cfg).to(self.device)
+    def resume(self, path):
+        saved = torch.load(path)  # <-
+        self.agent.load_state_dict(saved["agent"])
+        self.step = saved["step"]
+# ---
+import torch
+def load_ckpt(path):
+    return torch.load(path)  # <-
+def main(net, path):
+    net = net.cuda()
+    state = load_ckpt(path)
+    net.load_state_dict(state["model"])
+    net.train()
+# ---
+import torch
+from pathlib import Path
+def latest(d):
+    return sorted(Path(d).glob("*.pt"))[-1]
+def resume(model, opt, d):
+    blob = torch.load(str(latest(d)))  # <-
+    model.load_state_dict({k.removeprefix("module."): v for k, v in blob["model"].items()})
+    opt.load_state_dict(blob["opt"])
+    return blob["epoch"]
+def main(model, loader):
+    model.to("cuda")
+    opt = torch.optim.Adam(model.parameters())
+    resume(model, opt, "ckpt")
+# ---
+import torch
+class Policy(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.l = torch.nn.Linear(4, 2)
+    @classmethod
+    def from_file(cls, path, device="cuda"):
+        data = torch.load(path)  # <-
+        net = cls()
+        net.load_state_dict(data["weights"])
+        return net.to(device)
+pol = Policy.from_file("best.pt")

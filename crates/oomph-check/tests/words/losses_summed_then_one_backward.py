@@ -106,3 +106,69 @@ def train(net, loader, opt):
         opt.zero_grad()
         loss.backward()
         opt.step()
+# ---
+import torch
+import torch.nn.functional as F
+def train(net, loader, opt):
+    batch = []
+    for i, (x, y) in enumerate(loader):
+        batch.append(F.cross_entropy(net(x.cuda()), y.cuda()))  # <-
+        if len(batch) == 8:
+            loss = torch.stack(batch).mean()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+            batch.clear()
+# ---
+import torch
+import torch.nn.functional as F
+def train(net, loader, opt, accum=4):
+    losses = []
+    for i, (x, y) in enumerate(loader):
+        losses.append(F.cross_entropy(net(x.cuda()), y.cuda()))  # <-
+        if (i + 1) % accum == 0:
+            total = sum(losses) / len(losses)
+            total.backward()
+            opt.step()
+            opt.zero_grad()
+            losses = []
+# ---
+import torch
+import torch.nn.functional as F
+class T:
+    def __init__(self, net, opt):
+        self.net, self.opt, self.pending = net, opt, []
+    def fit(self, loader):
+        for x, y in loader:
+            self.pending.append(F.cross_entropy(self.net(x.cuda()), y.cuda()))  # <-
+            if len(self.pending) >= 16:
+                loss = torch.stack(self.pending).mean()
+                self.opt.zero_grad()
+                loss.backward()
+                self.opt.step()
+                self.pending = []
+# ---
+import torch
+import torch.nn.functional as F
+def train(net, loader, opt):
+    total = 0
+    n = 0
+    for x, y in loader:
+        total = total + F.cross_entropy(net(x.cuda()), y.cuda())  # <-
+        n += 1
+        if n == 8:
+            opt.zero_grad()
+            (total / n).backward()
+            opt.step()
+            total, n = 0, 0
+# ---
+import torch
+import torch.nn.functional as F
+def epoch(net, tasks, opt):
+    opt.zero_grad()
+    parts = {}
+    for name, (x, y) in tasks.items():
+        parts[name] = F.cross_entropy(net(x.cuda()), y.cuda())  # <-
+    loss = sum(parts.values())
+    loss.backward()
+    opt.step()

@@ -60,3 +60,70 @@ def sample(model, batches):
     for labels in batches:
         hot = F.one_hot(torch.tensor(labels), num_classes=classes)  # <-
         print(model.sample(hot))
+# ---
+import torch, torch.nn.functional as F
+N_ITEMS = 20000
+class Rec(torch.nn.Module):
+    def __init__(self, n):
+        super().__init__()
+        self.n = n
+        self.e = torch.nn.Embedding(n, 64)
+        self.out = torch.nn.Linear(64, n)
+    def forward(self, seq):
+        return self.out(self.e(seq).mean(1))
+def fit(model, loader, opt, n_items):
+    for seq, nxt in loader:
+        logits = model(seq.cuda())
+        y = F.one_hot(nxt.cuda(), num_classes=n_items).float()  # <-
+        loss = F.binary_cross_entropy_with_logits(logits, y)
+        opt.zero_grad(), loss.backward(), opt.step()
+def main(loader):
+    m = Rec(N_ITEMS).cuda()
+    fit(m, loader, torch.optim.Adam(m.parameters()), N_ITEMS)
+main(None)
+# ---
+import torch, torch.nn.functional as F
+class Trainer:
+    def __init__(self, model, vocab):
+        self.model = model.cuda()
+        self.vocab = vocab
+        self.opt = torch.optim.Adam(model.parameters())
+    def step(self, x, y):
+        logits = self.model(x)
+        t = F.one_hot(y, self.vocab).to(logits.dtype)  # <-
+        loss = -(t * logits.log_softmax(-1)).sum(-1).mean()
+        loss.backward()
+        self.opt.step()
+        self.opt.zero_grad()
+if __name__ == "__main__":
+    from nets import LM
+    t = Trainer(LM(50257), vocab=50257)
+    for x, y in []:
+        t.step(x.cuda(), y.cuda())
+# ---
+import torch
+def smooth(target, n_classes, eps=0.1):
+    hot = torch.full((target.size(0), n_classes), eps / n_classes, device=target.device)
+    hot.scatter_(1, target.unsqueeze(1), 1 - eps)  # <-
+    return hot
+def train(model, loader, opt):
+    for x, y in loader:
+        loss = -(smooth(y.cuda(), 32000) * model(x.cuda()).log_softmax(-1)).sum(-1).mean()
+        opt.zero_grad(), loss.backward(), opt.step()
+# ---
+import torch
+def run(model, loader, opt, vocab_size=50257):
+    for ids in loader:
+        ids = ids.cuda()
+        target = torch.zeros(ids.shape[0], ids.shape[1], vocab_size, device="cuda")
+        target.scatter_(2, ids.unsqueeze(-1), 1.0)  # <-
+        loss = (model(ids) - target).pow(2).mean()
+        opt.zero_grad(), loss.backward(), opt.step()
+# ---
+import argparse, torch
+from torch.nn import functional as F
+p = argparse.ArgumentParser()
+p.add_argument("--num-entities", type=int, default=40943)
+args = p.parse_args()
+def loss_fn(scores, tails):
+    return F.binary_cross_entropy(scores.sigmoid(), F.one_hot(tails, args.num_entities).float())  # <-

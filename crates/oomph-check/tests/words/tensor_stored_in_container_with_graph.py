@@ -387,3 +387,40 @@ def train(model, loader, optimizer, criterion):
             criterion(out, y.cuda()).backward()
             optimizer.step()
     return shown
+# ---
+import torch
+def fit(net, loader, opt):
+    logs = {}
+    for x, y in loader:
+        loss = torch.nn.functional.cross_entropy(net(x.cuda()), y.cuda())
+        logs.setdefault("loss", []).append(loss)  # <-
+        opt.zero_grad(), loss.backward(), opt.step()
+# ---
+import torch
+class Meter:
+    def __init__(self):
+        self.hist = {}
+    def add(self, **kw):
+        for k, v in kw.items():
+            if k not in self.hist:
+                self.hist[k] = []
+            self.hist[k].append(v)
+def fit(net, loader, opt):
+    m = Meter()
+    for x, y in loader:
+        loss = torch.nn.functional.cross_entropy(net(x.cuda()), y.cuda())
+        m.add(loss=loss)  # <-
+        opt.zero_grad(), loss.backward(), opt.step()
+# ---
+import torch
+class Hist:
+    def __init__(self):
+        self.rows = {}
+    def put(self, k, v):
+        self.rows[k] = self.rows.get(k, []) + [v]
+def fit(net, loader, opt):
+    h = Hist()
+    for x, y in loader:
+        loss = torch.nn.functional.cross_entropy(net(x.cuda()), y.cuda())
+        h.put("loss", loss)  # <-
+        opt.zero_grad(), loss.backward(), opt.step()

@@ -1,0 +1,161 @@
+//! Loops that run a model on one thing after another, though no loader is in view: over texts, files, jobs of a queue.
+
+use super::{Effect, Facts, Loop};
+use crate::analysis::events::{At, Bind, BlockKind, Call, Callee, LoopKind};
+use crate::analysis::value::{FunctionId, Kind};
+use crate::python::ast::visitor::source_order::{SourceOrderVisitor, walk_expr};
+use crate::python::{Expr, Stmt, count_reads_in};
+use crate::uses::{last_name, whole_literal};
+
+/// Methods by which models, pipelines and encoders run.
+const RUNS: &[&str] = &["generate", "encode", "transcribe", "predict", "embed"];
+
+/// A loop that is written out to fewer turns than this shows some examples.
+const FEW: u64 = 16;
+
+impl<'a> Facts<'a> {
+    /// The loop around a point that runs the same model on another item each turn.
+    #[must_use]
+    pub fn model_loop(&self, at: &At) -> Option<Loop<'a>> {
+        self.loops(at).find(|turns| self.runs_model_on_items(turns))
+    }
+
+    /// Whether a loop runs the same model on another item each turn: once a turn, not in a loop within.
+    #[must_use]
+    pub fn runs_model_on_items(&self, turns: &Loop<'a>) -> bool {
+        let BlockKind::Loop(kind, stmt) = turns.node else { return false };
+        let many = match stmt {
+            Stmt::For(node) => !is_short(&node.iter),
+            _ => true,
+        };
+        let of_items = !matches!(kind, LoopKind::Epochs | LoopKind::Parameters | LoopKind::Loader);
+        let trains = || self.effects_in(Effect::Step, turns.block).next().is_some();
+        of_items && many && !trains() && self.calls().iter().any(|call| self.is_pass_of_turn(call, turns))
+    }
+
+    /// Whether a call runs a model that is there before the loop, on something of this turn.
+    fn is_pass_of_turn(&self, call: &Call<'a>, turns: &Loop<'a>) -> bool {
+        if !self.is_inside(call.at.block, turns.block) {
+            return false;
+        }
+        let own = self.loops(&call.at).find(|around| matches!(around.node, BlockKind::Loop(..)));
+        own.is_some_and(|own| own.block == turns.block)
+            && self.runs_model(call)
+            && !self.varies_in(&call.node.func, turns.block)
+            && self.takes_item(call, turns)
+    }
+
+    /// Whether a call is given something that the turn was given, not what the turn before has made: `decode(tokens)`.
+    fn takes_item(&self, call: &Call<'a>, turns: &Loop<'a>) -> bool {
+        let binds = || self.binds().iter().filter(|bind| self.is_inside(bind.at.block, turns.block));
+        let names: Vec<&str> = match turns.node {
+            BlockKind::Loop(_, Stmt::For(node)) => {
+                let words = self.written(&*node.target).split(|c: char| !c.is_alphanumeric() && c != '_');
+                words.filter(|word| !word.is_empty() && *word != "_").collect()
+            }
+            // `job = queue.get()`
+            _ => binds().filter(|bind| self.comes_next(bind, turns)).map(|bind| bind.name).collect(),
+        };
+        // A count says which turn it is; the item is found by it.
+        let counts = matches!(turns.kind, LoopKind::Range | LoopKind::Steps);
+        let reads = |expr: &Expr, names: &[&str]| names.iter().any(|name| count_reads_in(expr, name) > 0);
+        let picks = |expr: &Expr, names: &[&str]| {
+            let mut search = Items { names, found: false };
+            search.visit_expr(expr);
+            search.found
+        };
+        let of_item = |expr: &Expr, names: &[&str]| if counts { picks(expr, names) } else { reads(expr, names) };
+        let given = || call.node.arguments.args.iter().chain(call.node.arguments.keywords.iter().map(|k| &k.value));
+        if given().any(|arg| of_item(arg, &names)) {
+            return true;
+        }
+        let mut made = Vec::new();
+        for bind in binds().filter(|bind| bind.at.order < call.at.order) {
+            if bind.value_expr.is_some_and(|value| of_item(value, &names) || reads(value, &made)) {
+                made.push(bind.name);
+            }
+        }
+        given().any(|arg| reads(arg, &made))
+    }
+
+    /// Whether a name gets what a queue, a stream or an iterator gives next.
+    fn comes_next(&self, bind: &Bind<'a>, turns: &Loop<'a>) -> bool {
+        let Some(Expr::Call(call)) = bind.value_expr else { return false };
+        let fetches = matches!(
+            last_name(&call.func),
+            Some("get" | "next" | "recv" | "read" | "pop" | "popleft" | "receive" | "poll" | "get_nowait" | "blpop")
+        );
+        fetches && !self.varies_in(&call.func, turns.block)
+    }
+
+    /// Whether a call is one pass of a model, itself or in a function of this file that runs it once.
+    fn runs_model(&self, call: &Call<'a>) -> bool {
+        let by_method = || {
+            let known = call.receiver.as_ref().is_some_and(|value| value.kind == Kind::Module);
+            RUNS.contains(&call.name) && (known || self.is_made_pipeline(call.receiver_expr()))
+        };
+        match call.callee {
+            Callee::Module => !call.result.has(crate::analysis::value::Flags::LOSS),
+            Callee::Project(id) => self.is_own(id) && self.runs_model_once(id),
+            _ => by_method() || self.is_made_pipeline(Some(&call.node.func)),
+        }
+    }
+
+    /// Whether a name is given a pipeline of `transformers` or `diffusers`, or an encoder of sentences.
+    fn is_made_pipeline(&self, expr: Option<&Expr>) -> bool {
+        let Some(name) = expr.and_then(last_name) else { return false };
+        let makes = |value: &Expr| {
+            let text = self.written(value).split('(').next().unwrap_or_default();
+            let text = text.strip_suffix(".from_pretrained").unwrap_or(text);
+            text == "pipeline" || text.ends_with("Pipeline") || text.ends_with("SentenceTransformer")
+        };
+        let mut given = self.binds_of(name).filter_map(|bind| bind.value_expr).peekable();
+        given.peek().is_some() && given.all(makes)
+    }
+
+    /// Whether a function of this file runs a model, and in no loop of its own.
+    fn runs_model_once(&self, id: FunctionId) -> bool {
+        let runs = self.summary(id).is_some_and(|summary| summary.forwards || summary.forwards_off);
+        let trains = self.summary(id).is_some_and(|summary| summary.calls_backward || summary.steps);
+        let own = |call: &&Call<'a>| call.at.function == Some(id.index);
+        let passes = |call: &&Call<'a>| match call.callee {
+            Callee::Module => true,
+            Callee::Project(other) => {
+                self.summary(other).is_some_and(|summary| summary.forwards || summary.forwards_off)
+            }
+            _ => false,
+        };
+        let mut passes = self.calls().iter().filter(own).filter(passes);
+        runs && !trains && passes.all(|call| self.loops(&call.at).next().is_none())
+    }
+}
+
+/// Finds an item picked by one of some names: `files[index]`.
+struct Items<'n> {
+    names: &'n [&'n str],
+    found: bool,
+}
+
+impl<'e> SourceOrderVisitor<'e> for Items<'_> {
+    fn visit_expr(&mut self, expr: &'e Expr) {
+        if let Expr::Subscript(node) = expr {
+            self.found |= self.names.iter().any(|name| count_reads_in(&node.slice, name) > 0);
+        }
+        if !self.found {
+            walk_expr(self, expr);
+        }
+    }
+}
+
+/// Whether what a loop goes over is written out in a few items, or is a short count.
+fn is_short(iter: &Expr) -> bool {
+    match iter {
+        Expr::List(_) | Expr::Tuple(_) | Expr::Set(_) | Expr::Dict(_) => true,
+        Expr::Call(call) => {
+            let counted = call.arguments.args.last().and_then(whole_literal).is_some_and(|count| count < FEW);
+            let inner = call.arguments.args.first().is_some_and(|first| !first.is_name_expr() && is_short(first));
+            counted || inner
+        }
+        _ => false,
+    }
+}
