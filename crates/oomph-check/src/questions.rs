@@ -141,7 +141,7 @@ impl<'a> Facts<'a> {
             stmt.is_some_and(|stmt| stmt.targets.iter().any(|target| self.target_binds(target, picked)))
         };
         let top = self.calls_named("topk").filter(own).find(bound)?;
-        let count = top.keyword("k").or_else(|| top.arg(if self.full_name(top).is_some() { 1 } else { 0 }))?;
+        let count = top.keyword("k").or_else(|| top.arg(usize::from(self.full_name(top).is_some())))?;
         let fewest = |expr: &'a Expr| self.numbers_given(expr, at).into_iter().min();
         let numbers = fewest(count)?.checked_mul(fewest(classes)?)?;
         (numbers >= MANY).then(|| top.range())

@@ -108,7 +108,7 @@ fn grows_on_gpu(facts: &Facts<'_>, call: &Call<'_>, target: &Expr, turns: &Loop<
     let first = |test: &Expr| facts.mentions_word(test.range(), text);
     let always =
         facts.blocks_around(&call.at).take_while(|(id, _)| *id != turns.block).all(|(_, block)| match block.kind {
-            BlockKind::If(Some(test)) | BlockKind::Else(test) => first(test),
+            BlockKind::If(Some(asked)) | BlockKind::Else(asked) => first(asked),
             kind => kind.is_unconditional(),
         });
     let in_main_memory = |value: &Value| value.device == Device::Cpu;

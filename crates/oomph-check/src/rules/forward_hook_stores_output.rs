@@ -208,7 +208,7 @@ fn stays_large(method: &str, plain: bool) -> bool {
     const SMALL: &[&str] = &["mean", "sum", "max", "min", "norm", "std", "var", "any", "all", "amax", "amin"];
     const LEAVES: &[&str] =
         &["cpu", "numpy", "item", "tolist", "to", "size", "numel", "dim", "argmax", "argmin", "type", "get", "keys"];
-    !LEAVES.contains(&method) && !(plain && SMALL.contains(&method))
+    !(LEAVES.contains(&method) || plain && SMALL.contains(&method))
 }
 
 /// Whether the list is cleared, popped from, deleted or made anew a second time anywhere in the file.

@@ -222,7 +222,7 @@ fn is_spread(facts: &Facts<'_>, function: u32, made: &Call<'_>) -> bool {
         Expr::Compare(node) => turned(&node.left) && node.comparators.iter().any(turned),
         _ => false,
     };
-    reads_of(body, name).iter().any(|(_, around)| around.iter().any(|expr| pairs(expr)))
+    reads_of(body, name).iter().any(|(_, around)| around.iter().any(&pairs))
 }
 
 /// A cache of what a model gave: one output for every key, `@cache def encode(self, prompt)`.
