@@ -271,7 +271,7 @@ pub(crate) fn switched_by(method: &StmtFunctionDef, module: &str) -> Option<bool
 }
 
 /// The module whose parameters a loop takes out of training, or may.
-pub(super) fn frozen_in(node: &StmtFor) -> Option<&str> {
+pub(crate) fn frozen_in(node: &StmtFor) -> Option<&str> {
     let may_freeze = node.body.iter().any(|stmt| match stmt {
         Stmt::Assign(assign) => sets_requires_grad(assign) && !is_true(&assign.value),
         Stmt::Expr(node) => matches!(&*node.value, Expr::Call(call) if switches_off(call)),
@@ -292,7 +292,7 @@ fn switches_off(call: &ExprCall) -> bool {
 }
 
 /// The module whose parameters a loop sets `requires_grad` of.
-fn switched_in(node: &StmtFor) -> Option<&str> {
+pub(crate) fn switched_in(node: &StmtFor) -> Option<&str> {
     let Expr::Call(call) = &*node.iter else { return None };
     let Expr::Attribute(method) = &*call.func else { return None };
     let over = matches!(method.attr.as_str(), "parameters" | "named_parameters");

@@ -3,10 +3,10 @@
 use rustc_hash::FxHashSet;
 
 use super::Facts;
-use crate::analysis::events::{At, Call, Callee};
+use crate::analysis::events::{At, BlockKind, Call, Callee};
 use crate::analysis::freezing;
 use crate::analysis::value::{Flags, Value};
-use crate::python::{Expr, Ranged, TextRange, root_name};
+use crate::python::{Expr, Ranged, Stmt, TextRange, root_name};
 
 impl<'a> Facts<'a> {
     /// Whether a forward pass records nothing, or may not: its network was taken out of training, or what is called
@@ -64,13 +64,30 @@ impl<'a> Facts<'a> {
         })
     }
 
-    /// Whether the file hands what has this name to a helper that freezes it.
+    /// Whether the file hands what has this name to a helper that freezes it, and never has the same helper put it back.
     #[must_use]
     pub fn is_given_to_freezer(&self, name: &str) -> bool {
-        self.freezers.iter().map(|index| &self.log.calls[*index as usize]).any(|call| {
+        let is_given = |call: &Call<'a>| {
             let mut given = freezing::handed_over(call.node).chain(call.receiver_expr());
             given.any(|expr| self.holder_of(expr) == name)
+        };
+        self.freezers.iter().map(|index| &self.log.calls[*index as usize]).any(|call| {
+            let back = |other: &Call<'a>| !self.is_freezer(other) && is_given(other);
+            is_given(call) && !self.calls_named(call.name).any(back)
         })
+    }
+
+    /// Whether a loop of the file takes all parameters of what has this name out of training, and none puts them back.
+    #[must_use]
+    pub fn is_frozen_in_loop(&self, name: &str) -> bool {
+        let loops = self.blocks().filter_map(|(_, block)| match block.kind {
+            BlockKind::Loop(_, Stmt::For(node)) => {
+                freezing::switched_in(node).filter(|module| *module == name).map(|_| node)
+            }
+            _ => None,
+        });
+        let mut loops = loops.peekable();
+        loops.peek().is_some() && loops.all(|node| freezing::frozen_in(node).is_some())
     }
 
     /// Whether what runs was converted to whole numbers before: packed weights take no gradient, and nothing is recorded.

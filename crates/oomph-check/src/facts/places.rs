@@ -282,18 +282,13 @@ impl<'a> Facts<'a> {
         self.defaults.get(name).into_iter().flatten().copied().chain(options)
     }
 
-    /// The defaults of command-line options of this name, in whatever file of the program they are defined.
-    pub fn option_defaults(&self, name: &str) -> impl Iterator<Item = &'a Expr> {
-        let outlines = self.outlines_of_process();
-        let options = outlines.into_iter().flat_map(|outline| &outline.options);
-        options.filter(move |(option, _)| *option == name).map(|(_, default)| *default)
-    }
-
     /// Whether a setting of this name is one number wherever the program gives it a value: in this file, on the command
     /// line, as the default of a parameter. Somebody may tell it otherwise; nothing in view does.
     #[must_use]
     pub fn is_set_to(&self, name: &str, number: i64) -> bool {
-        let options = self.option_defaults(name);
+        let outlines = self.outlines_of_process();
+        let options = outlines.iter().flat_map(|outline| &outline.options);
+        let options = options.filter(|(option, _)| option == name).map(|(_, default)| *default);
         // A parameter's default alone proves nothing: who calls may be out of view.
         let mut defaults = self.defaults.get(name).into_iter().flatten();
         // `steps = args.steps` hands the setting on; a computed value is another one.

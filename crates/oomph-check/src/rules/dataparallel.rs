@@ -375,7 +375,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
 /// Whether the file takes the model out of training, and gives its parameters to no optimizer.
 fn is_left_frozen(facts: &Facts<'_>, wrapping: &Call<'_>) -> bool {
     let wrapped = wrapping.arg(0).and_then(last_name).unwrap_or_default();
-    let is_frozen = |name: &str| facts.outline().frozen.contains(name) || facts.is_given_to_freezer(name);
+    let is_frozen = |name: &str| facts.is_given_to_freezer(name) || facts.is_frozen_in_loop(name);
     let optimized = |name: &str| {
         let mut makers = facts.calls().iter().filter(|call| call.result.kind == Kind::Optimizer);
         makers.any(|call| facts.mentions_word(call.node.arguments.range, name))
@@ -504,7 +504,7 @@ fn is_single_unless_told(facts: &Facts<'_>, call: &Call<'_>) -> bool {
         _ => false,
     });
     let pinned = !asks && shown.peek().is_some() && shown.all(shows_one);
-    name.is_some_and(|name| facts.defaults_of(name).any(one) || facts.option_defaults(name).any(one)) || pinned
+    name.is_some_and(|name| facts.defaults_of(name).any(one)) || pinned
 }
 
 /// The option that names the cards: `gpu` of `args.gpu`, `str(args.gpu)`.

@@ -219,8 +219,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
     }
     for call in facts.calls() {
         let Some(scores) = softmax_of(facts, call) else { continue };
-        // Under `inference_mode` nothing is kept for backward.
-        if call.at.function.is_none() || call.at.grad.is_off() {
+        if call.at.function.is_none() {
             continue;
         }
         let Some(product) = product_of(facts, call, scores, 6) else { continue };
