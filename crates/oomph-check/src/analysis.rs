@@ -31,6 +31,7 @@ pub mod outline;
 mod recording;
 mod run;
 pub(crate) mod saving;
+mod sites;
 mod spreading;
 mod stmts;
 pub mod tables;

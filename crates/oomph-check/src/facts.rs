@@ -221,11 +221,12 @@ impl<'a> Facts<'a> {
             Effect::Step => {
                 let kind = call.receiver.as_ref().map(|value| value.kind);
                 let text = self.source.slice(call.node.func.range());
+                let alone = call.node.arguments.is_empty();
                 call.name == "step"
                     && kind != Some(Kind::Scheduler)
                     && (matches!(kind, Some(Kind::Optimizer | Kind::Scaler))
                         // A schedule of noise may be a module, and steps as well.
-                        || !text.contains("sched") && (kind == Some(Kind::Module) || text.contains("opt")))
+                        || !text.contains("sched") && (kind == Some(Kind::Module) && alone || text.contains("opt")))
             }
         }
     }

@@ -1,11 +1,11 @@
 //! What becomes of what `torch.load` gives: who reads it, and which model its weights go into.
 
-use crate::analysis::events::{At, Bind, Call, Callee};
+use crate::analysis::events::{At, Bind, Call, Callee, LoopKind};
 use crate::analysis::outline::FunctionDef;
 use crate::analysis::value::Kind;
 use crate::facts::Facts;
 use crate::python::{Expr, ExprCall, Ranged, TextRange, root_name};
-use crate::uses::{Use, string_of};
+use crate::uses::{Use, string_of, uses_in};
 
 impl<'a> Facts<'a> {
     /// Whether what a call gives can be what a use reads: it comes after, or in a loop around both, not in another branch,
@@ -69,6 +69,35 @@ impl<'a> Facts<'a> {
             bind.at.function == load.at.function && of_checkpoint && optimizer && self.calls_named("step").any(is_own)
         });
         taken.map(|bind| bind.target.range())
+    }
+
+    /// Where a loop after a load evaluates the model, itself or in a function of the project that is given it, when nothing
+    /// reads what was loaded from there on.
+    #[must_use]
+    pub fn run_in_loop_after(&self, load: &Call<'a>, model: &str, name: &str) -> Option<&Call<'a>> {
+        let runs = |call: &Call<'a>| match call.callee {
+            Callee::Module => self.written(&*call.node.func) == model,
+            Callee::Project(id) => {
+                let given = call.node.arguments.args.iter().any(|arg| self.written(arg) == model);
+                given && self.summary(id).is_some_and(|summary| summary.forwards || summary.forwards_off)
+            }
+            _ => false,
+        };
+        let apart = |call: &Call<'a>| {
+            self.loops(&call.at)
+                .any(|turns| !self.is_inside(load.at.block, turns.block) && turns.kind != LoopKind::Parameters)
+        };
+        let found = self.calls().iter().find(|call| {
+            let evaluates = call.evaluates || call.at.grad.is_off();
+            let after = call.at.function == load.at.function && call.at.order > load.at.order;
+            after && evaluates && runs(call) && apart(call)
+        })?;
+        let start = self.loops(&found.at).last().map_or(found.start(), |turns| turns.range.start());
+        let shared = load.at.function.is_none() && self.binds_of(name).count() > 1;
+        let uses = uses_in(self.source.body(), name);
+        let own = self.function(&load.at).map(|function| function.node.range());
+        let here = |read: &Use<'a>| own.is_none_or(|own| own.contains_range(read.name.range()));
+        (!shared && !uses.iter().any(|read| here(read) && read.name.start() > start)).then_some(found)
     }
 
     /// Whether a call that trains may train this model: it is given it, by this name or another, or sees it.

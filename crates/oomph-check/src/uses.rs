@@ -4,7 +4,7 @@ use crate::analysis::events::{At, Call};
 use crate::analysis::value::{Flags, Kind, Value};
 use crate::facts::{Effect, Facts};
 use crate::python::ast::visitor::source_order::{SourceOrderVisitor, walk_expr, walk_stmt};
-use crate::python::ast::{ExprName, Number};
+use crate::python::ast::{ExprAttribute, ExprName, Number};
 use crate::python::{Expr, Ranged, Stmt, TextRange};
 
 /// A place where a name is read.
@@ -360,4 +360,17 @@ impl<'a> Facts<'a> {
         let mut binds = self.binds_of(name).peekable();
         binds.peek().is_some() && binds.all(|bind| self.name_of(&bind.value) == Some(full_name))
     }
+}
+
+/// Reads of an attribute of `self`, as reads of `self` with the attribute taken off what stands around.
+pub(crate) fn attribute_uses<'a>(body: &'a [Stmt], attribute: &ExprAttribute) -> Vec<Use<'a>> {
+    let mut uses = uses_in(body, "self");
+    uses.retain_mut(|found| {
+        let own = matches!(found.around.first(), Some(Expr::Attribute(node)) if node.attr.as_str() == attribute.attr.as_str() && node.ctx.is_load());
+        if own {
+            found.around.remove(0);
+        }
+        own
+    });
+    uses
 }

@@ -153,7 +153,9 @@ pub(super) fn is_played(turns: &Stmt) -> bool {
         let Stmt::Assign(assign) = statement else { return false };
         let [Expr::Tuple(answer)] = &assign.targets[..] else { return false };
         let Expr::Call(call) = &*assign.value else { return false };
-        let steps = matches!(&*call.func, Expr::Attribute(method) if method.attr.as_str() == "step");
-        steps && matches!(answer.elts.len(), 4 | 5)
+        let Expr::Attribute(method) = &*call.func else { return false };
+        let of_env = || crate::uses::last_name(&method.value).is_some_and(|name| name.contains("env"));
+        let answers = answer.elts.len();
+        method.attr.as_str() == "step" && (matches!(answers, 4 | 5) || matches!(answers, 2 | 3) && of_env())
     })
 }

@@ -343,6 +343,7 @@ impl<'a> Walker<'a, '_> {
 
     /// Marks the module an expression names as frozen or trainable, in evaluation mode or not.
     pub(super) fn set_flag(&mut self, module: &'a Expr, flag: Flags, on: bool) {
+        let module = itself(module);
         let Some(slot) = self.slot_of(module) else { return };
         // What a function switches of the file's is switched back before others run: the name stays the file's.
         if flag == Flags::EVAL && module.is_name_expr() && self.f.env.get(slot).is_none() {
@@ -540,4 +541,15 @@ pub(super) fn mentions(expr: &Expr, name: &str) -> bool {
     let mut search = Search { name, found: false };
     search.visit_expr(expr);
     search.found
+}
+
+/// `model` of `model.cuda().eval()`: these give the module back.
+fn itself(module: &Expr) -> &Expr {
+    match module {
+        Expr::Call(call) => match &*call.func {
+            Expr::Attribute(method) if super::known::returns_module(method.attr.as_str()) => itself(&method.value),
+            _ => module,
+        },
+        _ => module,
+    }
 }

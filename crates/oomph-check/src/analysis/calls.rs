@@ -28,6 +28,7 @@ impl<'a> Walker<'a, '_> {
             _ => self.call_unknown(&given),
         };
         self.note_collate(&given);
+        self.note_hooks(&given, outcome.callee, receiver.is_some());
         self.switch_training(&given, outcome.callee);
         outcome.value.made_at = node.range();
         if outcome.value.born == super::value::BlockId::ELSEWHERE && name != "setdefault" {
@@ -96,6 +97,9 @@ impl<'a> Walker<'a, '_> {
     fn call_value(&mut self, callee: &Value, receiver: Option<&Value>, given: &Given<'a>) -> Outcome {
         match callee.kind {
             Kind::External(sym) => {
+                if let Some(predictor) = self.predictor_of(sym, given) {
+                    return self.forward(&predictor, given);
+                }
                 let value = self.call_external(sym, given);
                 Outcome { callee: Callee::External(sym), ..Outcome::other(value) }
             }
@@ -172,7 +176,7 @@ impl<'a> Walker<'a, '_> {
     }
 
     /// Whether this point is in a loop over batches.
-    fn is_per_batch(&self) -> bool {
+    pub(super) fn is_per_batch(&self) -> bool {
         let mut block = self.f.block;
         loop {
             let found = &self.log.blocks[block.0 as usize];
@@ -185,7 +189,7 @@ impl<'a> Walker<'a, '_> {
     }
 
     /// Whether this point is in a loop that plays in an environment, on every turn of it.
-    fn is_played(&self) -> bool {
+    pub(super) fn is_played(&self) -> bool {
         let mut block = self.f.block;
         loop {
             let found = &self.log.blocks[block.0 as usize];
@@ -377,50 +381,6 @@ impl<'a> Walker<'a, '_> {
                 self.grow(target, holder, value);
             }
         }
-    }
-
-    /// Notes the function that a loader runs in its workers to make a batch.
-    fn note_collate(&mut self, given: &Given<'a>) {
-        let Some((_, Value { kind: Kind::Function(id), .. })) = given.keyword("collate_fn") else { return };
-        let workers = given.keyword("num_workers").is_some_and(|(number, _)| !crate::uses::is_number(number, 0));
-        if workers && !self.dry {
-            self.learnt.collates.push(*id);
-        }
-    }
-
-    /// Notes a call for the function's next walk.
-    fn note_call(&mut self, id: FunctionId, receiver: Option<&Value>, given: &Given<'a>) {
-        if self.dry {
-            return;
-        }
-        let arguments = self.by_parameter(Some(id), receiver, given);
-        let caller = self.f.function.map(|index| FunctionId { file: self.file, index });
-        if let Some(caller) = caller {
-            self.note_passes(caller, id, &arguments);
-        }
-        let arguments = arguments.iter().map(|value| value.as_ref().map(|value| self.handed_on(value))).collect();
-        let (per_batch, per_step) = (self.is_per_batch(), self.is_played());
-        let sites = super::tables::CallSites { arguments, per_batch, per_step, ..Default::default() };
-        let mode = (self.f.grad != self.f.first_grad).then_some(self.f.grad);
-        self.learnt.edges.push(super::tables::Edge { callee: id, caller, mode });
-        self.learnt.call_sites.entry(id).or_default().add(&sites);
-    }
-
-    /// Notes which of the caller's own parameters it hands on.
-    fn note_passes(&mut self, caller: FunctionId, id: FunctionId, arguments: &[Option<Value>]) {
-        for (to, value) in arguments.iter().enumerate() {
-            let Some(value) = value.as_ref().filter(|value| value.kind == Kind::Unknown) else { continue };
-            let mut from = value.sources.parameters();
-            if let (Some(from), None, true) = (from.next(), from.next(), value.sources.sites().is_empty()) {
-                self.learnt.passes.push(super::spreading::Pass { caller, from, callee: id, to });
-            }
-        }
-    }
-
-    /// A value as others get it, who do not see that a backward pass runs over its graph here.
-    pub(super) fn handed_on(&self, value: &Value) -> Value {
-        let value = value.as_argument();
-        if self.f.summary.calls_backward { value.freed() } else { value }
     }
 
     /// What a summed-up result is for these arguments.

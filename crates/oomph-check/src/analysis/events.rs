@@ -198,6 +198,14 @@ pub struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
+    /// What runs in a forward pass: what is called, or the module that a library's function runs over windows.
+    #[must_use]
+    pub fn runs(&self) -> &'a Expr {
+        let windows = self.name == "sliding_window_inference";
+        let predictor = || self.keyword("predictor").or_else(|| self.arg(3));
+        if windows { predictor().unwrap_or(&self.node.func) } else { &self.node.func }
+    }
+
     /// The expression before the dot of a method call.
     #[must_use]
     pub fn receiver_expr(&self) -> Option<&'a Expr> {

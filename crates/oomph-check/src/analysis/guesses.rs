@@ -258,6 +258,7 @@ fn model_name(lower: &str) -> Option<Graph> {
         "actor",
         "ddp_model",
         "vae",
+        "lm",
     ];
     if SURE.contains(&lower) {
         return Some(Graph::Likely);
@@ -290,7 +291,8 @@ pub(crate) fn usual_alias(name: &str) -> Option<&'static str> {
 /// Whether a class by this name makes a criterion: `DiceLoss`.
 pub(crate) fn makes_criterion(name: &str) -> bool {
     let is_class = name.starts_with(|first: char| first.is_ascii_uppercase());
-    is_class && (name.ends_with("Loss") || name.ends_with("Criterion"))
+    // The network in LPIPS is frozen by its library.
+    is_class && (name.ends_with("Loss") || name.ends_with("Criterion") || name == "LPIPS")
 }
 
 /// Whether a function or class by this name makes a model: `build_model`, `MyNet`.
@@ -334,4 +336,9 @@ pub(crate) fn makes_model(name: &str) -> bool {
     let verbs = ["build", "get", "create", "make", "load", "init", "setup", "prepare"];
     let ends = ["model", "net", "network"];
     verbs.iter().any(|verb| name.starts_with(verb)) && ends.iter().any(|end| name.ends_with(end))
+}
+
+/// Whether a method by this name is one half of a pass: `encode`, `decode_step`.
+pub(crate) fn is_half_of_pass(name: &str) -> bool {
+    ["encode", "decode"].iter().any(|verb| name == *verb || name.starts_with(&format!("{verb}_")))
 }

@@ -77,9 +77,10 @@ impl<'a> Walker<'a, '_> {
             }
             "step" if receiver.kind != Kind::Scheduler => {
                 let text = self.source.slice(given.node.func.range());
-                // A schedule of noise may be a module, and steps as well.
+                // A schedule of noise may be a module, and steps as well; a model of the world is given where it stands.
+                let alone = given.node.arguments.is_empty();
                 let steps = matches!(receiver.kind, Kind::Optimizer | Kind::Scaler | Kind::Engine)
-                    || !text.contains("sched") && (receiver.kind == Kind::Module || text.contains("opt"));
+                    || !text.contains("sched") && (receiver.kind == Kind::Module && alone || text.contains("opt"));
                 let optimizer =
                     if receiver.kind == Kind::Scaler { given.first().unwrap_or(receiver) } else { receiver };
                 self.f.summary.steps |= steps;
@@ -250,7 +251,7 @@ impl<'a> Walker<'a, '_> {
                     self.note_method_call(given.name);
                 }
                 self.f.summary.halves |= receiver.class.is_none()
-                    && is_half_of_pass(given.name)
+                    && super::guesses::is_half_of_pass(given.name)
                     && self.f.grad == GradMode::On
                     && !given.args.is_empty();
                 // A method of a module nobody wrote here: a tensor with a graph, perhaps.
@@ -259,8 +260,12 @@ impl<'a> Walker<'a, '_> {
                 if !fed || receiver.class.is_some() {
                     return Outcome::other(Value::unknown());
                 }
+                if receiver.has(Flags::FROZEN) {
+                    let value = self.of_args(given).flagged(Flags::RAW);
+                    return Outcome::other(value);
+                }
                 let evaluates = receiver.has(Flags::EVAL);
-                let runs = !runs_without_grad(given.name) || evaluates && is_half_of_pass(given.name);
+                let runs = !runs_without_grad(given.name) || evaluates && super::guesses::is_half_of_pass(given.name);
                 self.f.summary.forwards |= runs && self.f.grad == GradMode::On;
                 self.f.summary.trains |= runs && self.f.grad == GradMode::On && !evaluates;
                 let site = if self.f.grad.is_off() { Sources::default() } else { self.site(given.node.range()) };
@@ -466,12 +471,7 @@ impl<'a> Walker<'a, '_> {
 /// Whether a model's method by this name is likely to switch gradients off itself: `predict`, `sample`.
 fn runs_without_grad(name: &str) -> bool {
     const WORDS: &[&str] = &["predict", "infer", "generate", "sampl", "embed", "get_", "prepare", "process", "stat"];
-    is_half_of_pass(name) || WORDS.iter().any(|word| name.contains(word))
-}
-
-/// Whether a method by this name is one half of a pass: `encode`, `decode_step`.
-fn is_half_of_pass(name: &str) -> bool {
-    ["encode", "decode"].iter().any(|verb| name == *verb || name.starts_with(&format!("{verb}_")))
+    super::guesses::is_half_of_pass(name) || WORDS.iter().any(|word| name.contains(word))
 }
 
 /// What `items()` of a holder of this gives.

@@ -255,6 +255,8 @@ pub struct Tables<'a> {
     pub(crate) method_modes: FxHashMap<&'a str, Modes>,
     /// Functions that a loader anywhere in the project runs in its workers.
     pub(crate) collates: FxHashSet<FunctionId>,
+    /// Methods that trainers call back once a batch, by name.
+    pub(super) hooks: FxHashMap<&'a str, Vec<FunctionId>>,
     by_last: FxHashMap<String, Vec<u32>>,
     /// The project's files that each file imports, found when first asked for.
     pub(super) imported: OnceLock<Vec<Vec<u32>>>,
@@ -310,6 +312,7 @@ impl<'a> Tables<'a> {
         let learnt = outlines.iter().map(|_| Learnt::default()).collect();
         let kinds = outlines.iter().map(|outline| vec![ClassKind::Plain; outline.classes.len()]).collect();
         let bases = outlines.iter().map(|outline| vec![Vec::new(); outline.classes.len()]).collect();
+        let hooks = super::sites::hooks(&outlines);
         let mut tables = Self {
             outlines,
             class_kinds: kinds,
@@ -318,6 +321,7 @@ impl<'a> Tables<'a> {
             call_sites: FxHashMap::default(),
             method_modes: FxHashMap::default(),
             collates: FxHashSet::default(),
+            hooks,
             by_last,
             imported: OnceLock::new(),
             loaded_frozen: OnceLock::new(),

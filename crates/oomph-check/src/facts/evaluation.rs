@@ -50,10 +50,10 @@ impl<'a> Facts<'a> {
     /// top of the file for `net(x)`. Nothing in the file trains.
     #[must_use]
     pub fn lasting_eval(&self, forward: &Call<'a>) -> Option<&Call<'a>> {
-        let called = self.source.slice(forward.node.func.range());
+        let called = self.source.slice(forward.runs().range());
         let function = self.function(&forward.at)?;
         let prepares = |at: &At| match self.function(at) {
-            None => !called.starts_with("self.") && self.is_global_in(&forward.node.func, &forward.at),
+            None => !called.starts_with("self.") && self.is_global_in(forward.runs(), &forward.at),
             Some(other) => {
                 let name = other.node.name.as_str();
                 let makes =
@@ -94,7 +94,7 @@ impl<'a> Facts<'a> {
     /// Whether an `eval()` is of the module of a forward pass, or of what that was made from.
     #[must_use]
     pub fn is_eval_of(&self, eval: &Call<'a>, forward: &Call<'a>) -> bool {
-        let Some(root) = root_name(&forward.node.func) else { return true };
+        let Some(root) = root_name(forward.runs()) else { return true };
         let from = |text: &str| {
             let first = text.split(['.', '[', '(']).next().unwrap_or(text);
             let wraps = |bind: &Bind<'a>| {

@@ -5,7 +5,8 @@ use crate::analysis::events::{At, BlockKind, Call, Callee};
 use crate::analysis::outline::{FunctionDef, Outline, Usage};
 use crate::analysis::tables::{ClassKind, Summary, Tables};
 use crate::analysis::value::{ClassId, FunctionId};
-use crate::python::{Expr, Ranged};
+use crate::python::{Expr, Ranged, TextRange};
+use crate::uses::last_name;
 
 impl<'a> Facts<'a> {
     /// The function a point is in.
@@ -152,14 +153,14 @@ impl<'a> Facts<'a> {
         folders.any(|part| matches!(part, "test" | "tests" | "testing" | "unittests")) || of_case()
     }
 
-    /// The loop that makes a new object of a class of this file on every turn and trains with it: by itself, or as a part
-    /// of another object made so.
+    /// Where a new object of a class of this file is made again and again, to train with or on the GPU: by itself, or as a
+    /// part of another object made so.
     #[must_use]
-    pub fn trained_in_turns(&self, class: ClassId) -> Option<Loop<'a>> {
+    pub fn made_again(&self, class: ClassId) -> Option<TextRange> {
         self.made_in_turns(class, 3)
     }
 
-    fn made_in_turns(&self, class: ClassId, hops: u32) -> Option<Loop<'a>> {
+    fn made_in_turns(&self, class: ClassId, hops: u32) -> Option<TextRange> {
         let hops = hops.checked_sub(1)?;
         let name = self.outline().classes.get(class.index as usize)?.node.name.as_str();
         self.calls_named(name).find_map(|call| {
@@ -169,11 +170,26 @@ impl<'a> Facts<'a> {
                     .then(|| self.made_in_turns(whole, hops))?;
             }
             let made = self.statement(call.at.stmt).and_then(|found| found.node.as_assign_stmt())?;
-            let kept = made.value.start() == call.start() && made.targets.iter().all(Expr::is_name_expr);
+            let kept = made.value.range().contains_range(call.range()) && made.targets.iter().all(Expr::is_name_expr);
+            let on_gpu = self.calls().iter().any(|moved| moved.at.stmt == call.at.stmt && self.moves_to_gpu(moved));
             let is_loop = |turns: &Loop<'a>| matches!(turns.node, BlockKind::Loop(..));
-            let trains = |turns: &Loop<'a>| self.effects_in(Effect::Step, turns.block).next().is_some();
-            self.loops(&call.at).find(|turns| kept && is_loop(turns) && trains(turns))
+            let trains = |turns: &Loop<'a>| on_gpu || self.effects_in(Effect::Step, turns.block).next().is_some();
+            let turns = self.loops(&call.at).find(|turns| is_loop(turns) && trains(turns)).map(|turns| turns.head());
+            let trained =
+                || call.at.function.is_some() && self.effects_of(Effect::Step, call.at.function).next().is_some();
+            turns.or_else(|| trained().then(|| self.called_again(call))?).filter(|_| kept)
         })
+    }
+
+    /// Where the function of a call runs again and again: a loop around a call of it, or `study.optimize(objective)`.
+    fn called_again(&self, call: &Call<'a>) -> Option<TextRange> {
+        let name = self.function_name(&call.at);
+        let looped = self.callers_of(&call.at).find_map(|caller| self.loops(&caller.at).last());
+        let sweeps = self.calls_named("optimize").find(|sweep| {
+            let given = sweep.arg(0).and_then(last_name) == Some(name);
+            given && self.outline().imports.values().any(|full| full.split('.').next() == Some("optuna"))
+        });
+        looped.map(|turns| turns.head()).or_else(|| sweeps.map(Ranged::range))
     }
 
     /// Whether the function a point is in is called in a loop over batches somewhere in the project.
@@ -232,6 +248,28 @@ impl<'a> Facts<'a> {
         let derived = self.outline().classes[class.index as usize].bases.iter().any(|base| base != "object");
         let by_unknown = |call: &&Call<'a>| call.callee == Callee::Other && call.receiver.is_some();
         derived && self.calls_named(name).filter(by_unknown).any(|call| self.batch_loop(&call.at).is_some())
+    }
+
+    /// The route of a web service that the function of a point answers: `@app.post("/embed")`.
+    #[must_use]
+    pub fn request_handler(&self, at: &At) -> Option<TextRange> {
+        let mut routes = self.function(at)?.node.decorator_list.iter().filter(|decorator| {
+            let Expr::Call(call) = &decorator.expression else { return false };
+            let Expr::Attribute(method) = &*call.func else { return false };
+            matches!(method.attr.as_str(), "get" | "post" | "put" | "route" | "api_route" | "websocket")
+                && call.arguments.args.first().is_some_and(Expr::is_string_literal_expr)
+        });
+        routes.next().map(|decorator| decorator.expression.range())
+    }
+
+    /// Where the function of a point is made to run once a message: a route, `rospy.Subscriber(topic, Image, self.on_image)`.
+    #[must_use]
+    pub fn message_handler(&self, at: &At) -> Option<TextRange> {
+        const REGISTER: &[&str] = &["Subscriber", "create_subscription", "subscribe", "create_timer", "Timer"];
+        let name = self.function_name(at);
+        let mut calls = REGISTER.iter().flat_map(|register| self.calls_named(register));
+        let subscribed = calls.find(|call| call.node.arguments.args.iter().any(|arg| last_name(arg) == Some(name)));
+        self.request_handler(at).or_else(|| subscribed.filter(|_| !name.is_empty()).map(Ranged::range))
     }
 
     /// How often the program this file is part of reads an attribute of this name.

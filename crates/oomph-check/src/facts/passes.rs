@@ -4,6 +4,7 @@ use rustc_hash::FxHashSet;
 
 use super::{Effect, Facts, Loop};
 use crate::analysis::events::{At, BlockKind, Call, Callee, GradMode, LoopKind};
+use crate::analysis::guesses::is_half_of_pass;
 use crate::analysis::tables::Summary;
 use crate::analysis::value::{Device, Flags, Graph, Value};
 use crate::python::{Expr, Ranged, Stmt, TextRange};
@@ -82,6 +83,13 @@ impl<'a> Facts<'a> {
             && !call.site.is_empty()
             && call.result.holds_graph()
             && call.result.graph >= Graph::Likely;
+        // `model.encode(x)` of a model nobody wrote here.
+        let half = call.callee == Callee::Other
+            && call.evaluates
+            && is_half_of_pass(call.name)
+            && !call.site.is_empty()
+            && call.result.graph >= Graph::Likely
+            && self.loops(&call.at).any(|found| matches!(found.kind, LoopKind::Loader | LoopKind::Chunks));
         let helper = matches!(call.callee, Callee::Project(id) if {
             let name = self.function_def(id).node.name.as_str();
             // What a function of another file runs inside is told by what comes back.
@@ -91,7 +99,7 @@ impl<'a> Facts<'a> {
         let runs = |summary: &Summary| {
             (summary.forwards || summary.halves && call.evaluates) && !summary.calls_backward && !summary.steps
         };
-        call.at.grad == GradMode::On && (module || helper && self.callee_summary(call).is_some_and(runs))
+        call.at.grad == GradMode::On && (module || half || helper && self.callee_summary(call).is_some_and(runs))
     }
 
     /// Whether gradients are used: by the loop where a module is switched to evaluation before it, else by the function.
@@ -125,7 +133,8 @@ impl<'a> Facts<'a> {
     }
 
     /// Whether this file, or one that imports it, goes back anywhere.
-    fn is_near_training(&self) -> bool {
+    #[must_use]
+    pub fn is_near_training(&self) -> bool {
         self.tables.files_above(self.file).into_iter().any(|file| self.tables.goes_back(file))
     }
 }

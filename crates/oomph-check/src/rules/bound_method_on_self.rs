@@ -114,11 +114,11 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         let Some(method) = arms.into_iter().find(|arm| is_own_method(facts, &store.at, arm)) else { continue };
         let text = facts.source.slice(method.range());
         // One model for the whole run is freed with the program.
-        let turns = facts.class_at(&store.at).and_then(|class| facts.trained_in_turns(class));
+        let turns = facts.class_at(&store.at).and_then(|class| facts.made_again(class));
         report
             .add(store, format!("`self.{name}` holds `{text}`, which holds `self`: the module's weights are freed only by the cycle collector"))
             .level(if turns.is_some() { Level::Warning } else { Level::Info })
-            .because_if(turns.map(|turns| turns.head()), "each turn of this loop makes another one")
+            .because_if(turns, "another one is made each time around here")
             .because(method, "a bound method refers to its object");
     }
 }

@@ -8,7 +8,7 @@ use crate::python::ast::ExprAttribute;
 use crate::python::{Expr, ExprCall, Ranged, Stmt, TextRange, root_name};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
-use crate::uses::{Use, last_name, parts_of, string_of, uses_in};
+use crate::uses::{Use, attribute_uses, last_name, parts_of, string_of, uses_in};
 
 pub(super) static RULE: Rule = Rule {
     name: "checkpoint-dict-kept",
@@ -335,9 +335,13 @@ fn kept_by_server<'a>(facts: &Facts<'a>, report: &mut Report, call: &Call<'a>, n
         let runs = other.at.function.is_some() && other.callee == Callee::Module;
         runs && model == Some(facts.written(&*other.node.func))
     });
-    let Some(serves) = serves.filter(|_| of_module && !read_later && !gone) else { return };
+    let serves = serves.filter(|_| of_module && !read_later);
+    let of_module = serves.is_some();
+    let here = || facts.run_in_loop_after(call, model?, name).filter(|_| says_gpu(call));
+    let Some(serves) = serves.or_else(here).filter(|_| !gone) else { return };
+    let until = if of_module { "as long as the program runs" } else { "while the model works" };
     report
-        .add(call, format!("`{name}` keeps its own copy of the weights on the GPU as long as the program runs"))
+        .add(call, format!("`{name}` keeps its own copy of the weights on the GPU {until}"))
         .because(load.name, "its tensors are copied into the model here, and nothing reads them again")
         .because(serves, "the model works on with the copy still alive");
 }
@@ -409,19 +413,6 @@ fn bound_attribute<'a>(facts: &Facts<'a>, call: &Call<'a>) -> Option<&'a ExprAtt
         },
         _ => None,
     }
-}
-
-/// Reads of an attribute of `self`, as reads of `self` with the attribute taken off what stands around.
-fn attribute_uses<'a>(body: &'a [Stmt], attribute: &ExprAttribute) -> Vec<Use<'a>> {
-    let mut uses = uses_in(body, "self");
-    uses.retain_mut(|found| {
-        let own = matches!(found.around.first(), Some(Expr::Attribute(node)) if node.attr.as_str() == attribute.attr.as_str() && node.ctx.is_load());
-        if own {
-            found.around.remove(0);
-        }
-        own
-    });
-    uses
 }
 
 /// Whether the weights leave the dict as they are read: `load_state_dict(checkpoint.pop("model"))`.

@@ -1,6 +1,7 @@
 //! `eval-mistaken-for-no-grad`: inference after `eval()`, with gradients recorded.
 
 use crate::analysis::events::{At, BlockKind, Call, Callee, GradMode, LoopKind};
+use crate::analysis::guesses::is_half_of_pass;
 use crate::analysis::known::has_no_parameters;
 use crate::analysis::value::{ClassId, Graph, Kind, Value};
 use crate::facts::{Facts, FunctionKind};
@@ -172,13 +173,16 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             continue;
         }
         let eval = switched(facts, call).or_else(|| facts.lasting_eval(call).filter(|_| facts.takes_data_out(call)));
-        let Some(eval) = eval.filter(|_| !is_self_test(facts, call) && !facts.fails_with_gradients(call)) else {
+        // Switched elsewhere: before it was put where this function finds it.
+        let by_mode = || runs_switched(facts, call) && facts.takes_data_out(call) && !facts.is_near_training();
+        let told = eval.is_some() || by_mode();
+        if !told || is_self_test(facts, call) || facts.fails_with_gradients(call) {
             continue;
-        };
+        }
         if facts.records_nothing(call)
             || facts.is_called_without_gradients(&call.at, true)
             || is_one_layer(facts, call)
-            || is_another_since(facts, eval, call)
+            || eval.is_some_and(|eval| is_another_since(facts, eval, call))
             || facts.is_fed_volatile()
             || facts.differentiates_in_pass(call)
             || facts.is_explained_by_gradients(call)
@@ -186,11 +190,14 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             continue;
         }
         seen.push(call.at.function);
-        let module = facts.source.slice(call.node.func.range());
+        let module = facts.source.slice(call.runs().range());
         report
             .add(call, format!("`{module}` is in evaluation mode, but this forward pass still keeps all its activations for a backward pass"))
             .level(if is_made_step(facts, call) || facts.is_out_of_view(call) { Level::Info } else { RULE.level })
-            .because(eval, "`eval()` switches dropout and batch normalisation, not gradients")
+            .because_if(
+                Some(eval.map_or_else(|| call.runs().range(), Ranged::range)),
+                "`eval()` switches dropout and batch normalisation, not gradients",
+            )
             .because(call, "no `no_grad` or `inference_mode` is around");
     }
 }
@@ -212,13 +219,22 @@ fn is_recorded_forward(facts: &Facts<'_>, call: &Call<'_>) -> bool {
         && call.at.grad == GradMode::On
         && !call.site.is_empty()
         && call.result.graph >= Graph::Likely
-        && matches!(&*call.node.func, Expr::Name(_) | Expr::Attribute(_))
+        && matches!(&*call.node.func, Expr::Name(_) | Expr::Attribute(_) | Expr::Subscript(_) | Expr::Call(_))
         && matches!(facts.kind_at(&call.at), FunctionKind::Plain)
+}
+
+/// Whether a module was switched before it came here: what methods do that nobody wrote here is not known, and what
+/// another class calls a method of a derived one for neither.
+fn runs_switched(facts: &Facts<'_>, call: &Call<'_>) -> bool {
+    let of_derived = facts
+        .class_at(&call.at)
+        .is_some_and(|class| facts.outline().classes[class.index as usize].bases.iter().any(|base| base != "object"));
+    call.evaluates && (call.callee == Callee::Module || is_half_of_pass(call.name)) && !of_derived
 }
 
 /// Whether the name has been given another model since `eval()`: that one trains.
 fn is_another_since(facts: &Facts<'_>, eval: &Call<'_>, call: &Call<'_>) -> bool {
-    let root = root_name(&call.node.func).filter(|root| *root != "self");
+    let root = root_name(call.runs()).filter(|root| *root != "self");
     let same = |at: &At| at.function == call.at.function && eval.at.function == call.at.function;
     root.is_some_and(|root| {
         facts.binds_of(root).any(|bind| {
@@ -267,7 +283,7 @@ fn is_self_test(facts: &Facts<'_>, call: &Call<'_>) -> bool {
 
 /// The `eval()` of this very module, in the same function and always before.
 fn switched<'f, 'a>(facts: &'f Facts<'a>, call: &Call<'_>) -> Option<&'f Call<'a>> {
-    let module = facts.source.slice(call.node.func.range());
+    let module = facts.source.slice(call.runs().range());
     let before =
         |found: &&Call<'a>| found.at.function == call.at.function && facts.is_always_before(&found.at, &call.at);
     let eval = facts.calls_named("eval").filter(before).filter(|found| is_of(facts, found, module)).last()?;

@@ -341,6 +341,10 @@ fn trained_around<'a>(facts: &Facts<'a>, call: &Call<'a>) -> Option<TextRange> {
     if let Some(batches) = facts.batch_loop(&call.at) {
         return after(batches.block);
     }
+    // Whatever the loop goes over, it trains.
+    if let Some(found) = facts.loops(&call.at).find_map(|turns| after(turns.block)) {
+        return Some(found);
+    }
     let name = facts.function(&call.at)?.node.name.range();
     if facts.is_training_step(&call.at) {
         return after(facts.function_block(&call.at));

@@ -71,7 +71,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
     for store in facts.stores() {
         let Some(turns) = facts.loops(&store.at).find(|turns| turns.kind == LoopKind::Loader) else { continue };
         let collected =
-            store.kind == StoreKind::Append && is_gpu_output(&store.value) && facts.outlives(&store.holder, &turns);
+            store.kind == StoreKind::Append && holds_gpu_output(store) && facts.outlives(&store.holder, &turns);
         if !collected || facts.is_emptied_in(store.target, turns.block, store.at.stmt) {
             continue;
         }
@@ -82,6 +82,13 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             .because(store.value_expr, "on the GPU, as the model gave it")
             .unsafe_fix("Collect on the CPU", to_cpu(facts, store));
     }
+}
+
+/// Whether an output is kept, alone or in a record: `rows.append((ids, logits))`.
+fn holds_gpu_output(store: &Store<'_>) -> bool {
+    let record = matches!(store.value_expr, Expr::Tuple(_) | Expr::Dict(_));
+    let mut parts = store.value.parts.iter().filter(|_| record).flat_map(|parts| parts.iter());
+    is_gpu_output(&store.value) || parts.any(is_gpu_output)
 }
 
 fn is_gpu_output(value: &Value) -> bool {

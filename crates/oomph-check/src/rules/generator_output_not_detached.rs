@@ -1,12 +1,13 @@
 //! `generator-output-not-detached`: the discriminator's step goes back through the generator.
 
-use crate::analysis::events::{At, Call, Callee};
-use crate::analysis::value::{Kind, Sources};
+use crate::analysis::events::{At, Bind, Call, Callee, GradMode};
+use crate::analysis::value::{FunctionId, Kind, Sources};
 use crate::facts::{Effect, Facts};
 use crate::finding::Level;
 use crate::python::{Expr, Ranged, TextRange};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::uses::last_name;
 
 pub(super) static RULE: Rule = Rule {
     name: "generator-output-not-detached",
@@ -207,13 +208,18 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             continue;
         }
         let Some(step) = next_step(facts, &backward.at) else { continue };
-        let Some(stepped) = optimizers.iter().find(|found| found.optimizer == step) else { continue };
         let Some(loss) = backward.receiver.as_ref().filter(|value| value.is_tensor()).or_else(|| backward.args.first())
         else {
             continue;
         };
-        for pass in facts.forward_passes(loss, &backward.at) {
-            let Some(other) = wasted(facts, &optimizers, stepped, pass, backward) else { continue };
+        let stepped = optimizers.iter().filter(|found| found.optimizer == step);
+        let found = stepped.into_iter().find_map(|stepped| {
+            let mut here = facts.forward_passes(loss, &backward.at);
+            let here = here.find_map(|pass| Some((pass, wasted(facts, &optimizers, stepped, pass, backward)?)));
+            let (pass, other) = here.or_else(|| given_pass(facts, &optimizers, stepped, backward))?;
+            Some((stepped, pass, other))
+        });
+        if let Some((stepped, pass, other)) = found {
             let module = callee_text(facts, pass).unwrap_or_default();
             report
                 .add(
@@ -226,23 +232,50 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
                     cleared_before_step(facts, other, &backward.at).or_else(|| cleared_elsewhere(facts, other, &backward.at)),
                     "its gradients are cleared before its own step",
                 );
-            break;
         }
     }
 }
 
-/// Optimizers of the file that train one network each, by what they are bound to.
+/// Optimizers of the file and the networks they train, by what they are bound to.
 fn optimizers<'f>(facts: &'f Facts<'_>) -> Vec<Trained<'f>> {
-    let binds = facts.binds().iter().filter(|bind| bind.value.kind == Kind::Optimizer);
-    let found = binds.filter_map(|bind| {
-        let call = facts.call_at(bind.value_expr?)?;
-        let given = facts.source.slice(call.arg(0)?.range());
-        Some(Trained {
-            optimizer: facts.source.slice(bind.target.range()),
-            parameters: given.strip_suffix(".parameters()")?,
-        })
-    });
-    found.collect()
+    let mut found = Vec::new();
+    for bind in facts.binds().iter().filter(|bind| bind.value.kind == Kind::Optimizer) {
+        let call = bind.value_expr.and_then(|made| facts.call_at(made));
+        let Some(given) = call.and_then(|call| call.arg(0).map(|given| (given, &call.at))) else { continue };
+        let optimizer = facts.source.slice(bind.target.range());
+        found.extend(
+            networks_of(facts, given.0, given.1).into_iter().map(|parameters| Trained { optimizer, parameters }),
+        );
+    }
+    found
+}
+
+/// `a` and `b` of `list(a.parameters()) + list(b.parameters())`, of a chain of them, or of a name bound to that.
+fn networks_of<'f>(facts: &'f Facts<'_>, given: &Expr, at: &At) -> Vec<&'f str> {
+    match given {
+        Expr::BinOp(sum) => {
+            let (left, right) = (networks_of(facts, &sum.left, at), networks_of(facts, &sum.right, at));
+            if left.is_empty() || right.is_empty() { Vec::new() } else { [left, right].concat() }
+        }
+        Expr::Call(call) => match &*call.func {
+            Expr::Attribute(all) if all.attr.as_str() == "parameters" && call.arguments.is_empty() => {
+                vec![facts.source.slice(all.value.range())]
+            }
+            func if matches!(last_name(func), Some("list" | "chain")) => {
+                let parts: Vec<Vec<&str>> =
+                    call.arguments.args.iter().map(|part| networks_of(facts, part, at)).collect();
+                if parts.iter().any(Vec::is_empty) { Vec::new() } else { parts.concat() }
+            }
+            _ => Vec::new(),
+        },
+        Expr::Name(_) => match facts.binds_seen(given, at).as_slice() {
+            [only] if only.value_expr.is_some_and(|value| !value.is_name_expr()) => {
+                only.value_expr.map_or_else(Vec::new, |value| networks_of(facts, value, &only.at))
+            }
+            _ => Vec::new(),
+        },
+        _ => Vec::new(),
+    }
 }
 
 /// Optimizers the file is given, paired with modules by what both names end in: `opt_g` and `netG`.
@@ -299,15 +332,64 @@ fn wasted<'t, 'f>(
     pass: TextRange,
     backward: &Call<'_>,
 ) -> Option<&'t Trained<'f>> {
+    let feeds = feeds(facts, pass, stepped.parameters);
+    trained_apart(facts, optimizers, stepped, pass, backward).filter(|_| feeds)
+}
+
+/// The pass of another network that every caller gives the function of a backward pass, whose trained module takes it as
+/// it is: `self.train_critic(real, self.gen(z))`.
+fn given_pass<'t, 'f>(
+    facts: &Facts<'_>,
+    optimizers: &'t [Trained<'f>],
+    stepped: &Trained<'_>,
+    backward: &Call<'_>,
+) -> Option<(TextRange, &'t Trained<'f>)> {
+    let function = facts.function(&backward.at)?;
+    let names: Vec<&str> = function.node.parameters.iter().map(|found| found.name().as_str()).collect();
+    let bound = usize::from(matches!(names.first(), Some(&"self")));
+    let sources = facts.backward_sources(backward);
+    let by_trained = |call: &&Call<'_>| {
+        call.at.function == backward.at.function
+            && call.callee == Callee::Module
+            && last_part(facts.source.slice(call.node.func.range())) == last_part(stepped.parameters)
+            && call.site.overlap(sources)
+            && call.at.grad == GradMode::On
+            && !is_told_to_detach(call)
+    };
+    let taken = facts.calls().iter().filter(by_trained).flat_map(|call| call.node.arguments.args.iter());
+    let taken = taken.filter_map(Expr::as_name_expr).filter_map(|name| {
+        let own = |bind: &Bind<'_>| bind.at.function == backward.at.function;
+        let place = names.iter().position(|found| *found == name.id.as_str())?;
+        (!facts.binds_of(name.id.as_str()).any(own)).then_some((place, name.id.as_str()))
+    });
+    taken.into_iter().find_map(|(place, name)| {
+        let mut found = None;
+        for caller in facts.callers_of(&backward.at) {
+            let place = place.checked_sub(bound)?;
+            let value = caller.keyword_value(name).or_else(|| caller.args.get(place))?;
+            let passes: Vec<TextRange> = facts.forward_passes(value, &caller.at).collect();
+            let [pass] = passes.as_slice() else { return None };
+            found = Some((*pass, trained_apart(facts, optimizers, stepped, *pass, backward)?));
+        }
+        found
+    })
+}
+
+/// The other optimizer that has the network of a pass, when its gradients are cleared before its own step.
+fn trained_apart<'t, 'f>(
+    facts: &Facts<'_>,
+    optimizers: &'t [Trained<'f>],
+    stepped: &Trained<'_>,
+    pass: TextRange,
+    backward: &Call<'_>,
+) -> Option<&'t Trained<'f>> {
     let module = callee_text(facts, pass)?;
     let same = |found: &&Trained<'_>| last_part(found.parameters) == last_part(module);
-    let other = optimizers.iter().find(|found| same(found) && found.optimizer != stepped.optimizer)?;
-    let feeds = feeds(facts, pass, stepped.parameters);
-    let cleared = || {
-        cleared_before_step(facts, other, &backward.at).is_some()
-            || cleared_elsewhere(facts, other, &backward.at).is_some()
-    };
-    (feeds && cleared()).then_some(other)
+    let both = optimizers.iter().filter(same).any(|found| found.optimizer == stepped.optimizer);
+    let other = optimizers.iter().filter(same).find(|found| found.optimizer != stepped.optimizer)?;
+    let cleared = cleared_before_step(facts, other, &backward.at).is_some()
+        || cleared_elsewhere(facts, other, &backward.at).is_some();
+    (cleared && !both).then_some(other)
 }
 
 /// `self.gen = gen.to(device)` and `Adam(gen.parameters())` are about one module.
@@ -337,7 +419,12 @@ fn cleared_elsewhere(facts: &Facts<'_>, optimizer: &Trained<'_>, at: &At) -> Opt
         })?;
         cleared = Some(clear.range());
     }
-    let of_object = optimizer.optimizer.starts_with("self.");
+    // One of the file's own, which its functions share.
+    let of_file = || {
+        let mut binds = facts.binds_of(optimizer.optimizer).peekable();
+        binds.peek().is_some() && binds.all(|bind| bind.at.function.is_none())
+    };
+    let of_object = optimizer.optimizer.starts_with("self.") || of_file();
     let apart = steps.iter().all(|step| step.at.function != at.function && (of_object || is_given(step)));
     cleared.filter(|_| apart)
 }
@@ -351,11 +438,22 @@ fn feeds(facts: &Facts<'_>, pass: TextRange, trained: &str) -> bool {
         return false;
     }
     let inputs = |call: &Call<'_>| call.values().fold(Sources::default(), |all, value| all.with(value.sources));
-    let of_trained = |call: &&Call<'_>| {
-        call.at.function == made.at.function
-            && call.callee == Callee::Module
-            && last_part(facts.source.slice(call.node.func.range())) == last_part(trained)
+    let is_it = |call: &Call<'_>| {
+        call.callee == Callee::Module && last_part(facts.source.slice(call.node.func.range())) == last_part(trained)
     };
+    // `self.judge(real, fake)`: a method of its own runs it. A penalty takes gradients of what it is given, or of a copy.
+    let cuts = |id: FunctionId| {
+        let text = facts.source.slice(facts.function_def(id).node.range());
+        ["detach", ".data", "grad("].iter().any(|word| text.contains(word))
+    };
+    let by_helper = |call: &Call<'_>| match call.callee {
+        Callee::Project(id) if facts.is_own(id) => {
+            let mut inner = facts.calls().iter().filter(|inner| inner.at.function == Some(id.index));
+            inner.any(|inner| is_it(inner) && inner.at.grad == GradMode::On) && !cuts(id)
+        }
+        _ => false,
+    };
+    let of_trained = |call: &&Call<'_>| call.at.function == made.at.function && (is_it(call) || by_helper(call));
     let calls: Vec<&Call<'_>> = facts.calls().iter().filter(of_trained).collect();
     let takers: Vec<_> = calls.iter().filter(|call| inputs(call).overlap(made.site)).collect();
     if takers.iter().any(|call| is_told_to_detach(call)) {

@@ -207,7 +207,7 @@ fn is_bounded(facts: &Facts<'_>, store: &Store<'_>, name: &str) -> bool {
         || facts.binds_of(name).count() > 1
         || facts.calls_named("len").any(|call| call.arg(0).is_some_and(is_it))
         || literal_key
-        || is_memo(facts, store, name) && request_handler(facts, store).is_none()
+        || is_memo(facts, store, name) && facts.request_handler(&store.at).is_none()
 }
 
 /// Whether the store is under `if key not in holder`: a memo.
@@ -223,7 +223,7 @@ fn repeated(facts: &Facts<'_>, store: &Store<'_>) -> Option<(TextRange, &'static
     if let Some(batches) = facts.batch_loop(&store.at) {
         return Some((batches.head(), "once a batch"));
     }
-    if let Some(route) = request_handler(facts, store) {
+    if let Some(route) = facts.request_handler(&store.at) {
         return Some((route, "called once a request"));
     }
     let function = facts.function(&store.at)?;
@@ -275,20 +275,4 @@ fn has_given_key(facts: &Facts<'_>, store: &Store<'_>) -> bool {
     let Some(function) = facts.function(&store.at) else { return false };
     let given = |key: &Expr| function.node.parameters.iter().any(|own| count_reads_in(key, own.name().as_str()) > 0);
     assign.targets.iter().filter_map(Expr::as_subscript_expr).any(|target| given(&target.slice))
-}
-
-/// The route of a web service that the function of a store answers: `@app.post("/embed")`.
-fn request_handler(facts: &Facts<'_>, store: &Store<'_>) -> Option<TextRange> {
-    let routes = facts.function(&store.at)?.node.decorator_list.iter();
-    let mut routes = routes.filter(|decorator| match &decorator.expression {
-        Expr::Call(call) => match &*call.func {
-            Expr::Attribute(method) => {
-                matches!(method.attr.as_str(), "get" | "post" | "put" | "route" | "api_route" | "websocket")
-                    && call.arguments.args.first().is_some_and(Expr::is_string_literal_expr)
-            }
-            _ => false,
-        },
-        _ => false,
-    });
-    routes.next().map(|decorator| decorator.expression.range())
 }

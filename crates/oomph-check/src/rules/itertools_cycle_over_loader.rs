@@ -1,6 +1,6 @@
 //! `itertools-cycle-over-loader`: `cycle` keeps every batch of the first pass.
 
-use crate::analysis::events::{BlockKind, Call};
+use crate::analysis::events::{Bind, BlockKind, Call};
 use crate::analysis::value::Kind;
 use crate::facts::{Effect, Facts};
 use crate::finding::{Edit, Level, Safety};
@@ -115,6 +115,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         let plural = last_name(argument).is_some_and(|name| name.to_ascii_lowercase().ends_with("loaders"));
         let over_loader = facts.goes_over_loader(argument, call)
             || is_made_in_place(facts, argument)
+            || is_one_of_made(facts, call, argument)
             || is_trained_on(facts, call, argument);
         if !over_loader || plural || is_cut_short(facts, call) {
             continue;
@@ -144,6 +145,21 @@ fn is_made_in_place(facts: &Facts<'_>, argument: &Expr) -> bool {
     let unknown = matches!(maker.result.kind, Kind::Unknown | Kind::Made(_) | Kind::Loader);
     let reads_files = ["yaml", "json", "config", "template"].iter().any(|word| name.contains(word));
     unknown && name.ends_with("loader") && name != "loader" && !reads_files
+}
+
+/// `labelled, rest = make_loaders(args)`: what a function of that name gives, apart from each other, are loaders.
+fn is_one_of_made(facts: &Facts<'_>, call: &Call<'_>, argument: &Expr) -> bool {
+    let binds = facts.binds_seen(argument, &call.at);
+    let unpacked = |bind: &Bind<'_>| {
+        let Some(Stmt::Assign(assign)) = facts.statement(bind.at.stmt).map(|found| found.node) else { return false };
+        let ([Expr::Tuple(several)], Some(maker)) = (assign.targets.as_slice(), facts.call_at(&assign.value)) else {
+            return false;
+        };
+        let name = maker.name.to_ascii_lowercase();
+        let whole = several.elts.iter().any(|part| part.range() == bind.target.range());
+        whole && several.elts.len() > 1 && name.ends_with("loaders") && bind.value.kind == Kind::Unknown
+    };
+    !binds.is_empty() && binds.into_iter().all(unpacked)
 }
 
 /// `for (x, y), u in zip(cycle(labelled), unlabelled)` around a step of training: what is given as labelled data, and

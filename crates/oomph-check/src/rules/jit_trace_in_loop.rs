@@ -122,7 +122,15 @@ fn how_often(facts: &Facts<'_>, call: &Call<'_>) -> Option<(&'static str, TextRa
     }
     let by_loop = compiled_again(facts, call)
         .map(|turns| ("on every turn", turns, "the model is the same on every turn of this loop"));
-    by_loop.or_else(|| {
+    // What a node does for each message it does for the life of the robot.
+    let by_message = || {
+        let always = facts.is_unconditional_in(&call.at, facts.function_block(&call.at));
+        let model = call.arg(0).and_then(last_name)?;
+        let made_here = facts.binds_of(model).any(|bind| bind.at.function == call.at.function);
+        let handled = facts.message_handler(&call.at).filter(|_| always && !made_here)?;
+        Some(("for every message", handled, "this is called once a message"))
+    };
+    by_loop.or_else(by_message).or_else(|| {
         let used = used_once(facts, call)?;
         Some(("at every call", used, "the compiled model is called here, once, and dropped"))
     })

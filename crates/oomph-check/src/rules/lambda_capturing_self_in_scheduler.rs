@@ -76,11 +76,11 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         let captured = attributes_of(&lambda.body, own);
         let Some(first) = captured.first() else { continue };
         // One object for the whole run is freed with the program.
-        let turns = facts.class_at(&call.at).and_then(|class| facts.trained_in_turns(class));
+        let turns = facts.class_at(&call.at).and_then(|class| facts.made_again(class));
         report
             .add(lambda, format!("The lambda holds `{own}`, which holds the scheduler: optimizer state and model are freed only by the cycle collector"))
             .level(if turns.is_some() { Level::Warning } else { Level::Info })
-            .because_if(turns.map(|turns| turns.head()), "each turn of this loop makes another one")
+            .because_if(turns, "another one is made each time around here")
             .because(first, format!("the lambda reads `{own}` each time it is called"))
             .because(call, format!("the scheduler is kept on `{own}`"))
             .unsafe_fix("Bind the values when the lambda is made", bound_values(facts, lambda, &captured, own));

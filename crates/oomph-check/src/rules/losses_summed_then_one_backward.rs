@@ -1,7 +1,7 @@
 //! `losses-summed-then-one-backward`: many forward passes wait for one backward pass.
 
 use crate::analysis::events::{At, BlockKind, Call, Store, StoreKind};
-use crate::analysis::value::{BlockId, Flags, Value};
+use crate::analysis::value::{BlockId, Flags, Graph, Value};
 use crate::facts::{Effect, Facts, FunctionKind, Loop};
 use crate::finding::Level;
 use crate::python::{Expr, Ranged, Stmt, TextRange};
@@ -176,7 +176,13 @@ fn is_loss(facts: &Facts<'_>, store: &Store<'_>) -> bool {
         let target = facts.source.slice(store.target.range()).to_ascii_lowercase();
         target.contains("loss") || target.contains("cost")
     };
-    store.value.keeps_graph() && (store.value.has(Flags::LOSS) || store.value.has(Flags::SCALAR) || named())
+    // What a function out of view made of a module has a graph where the callers go back over it.
+    let shown = || {
+        let run = store.value.is_tensor() && !store.value.sources.sites().is_empty();
+        run && store.value.graph == Graph::Unknown && backward_by_callers(facts, store).is_some()
+    };
+    (store.value.keeps_graph() || shown())
+        && (store.value.has(Flags::LOSS) || store.value.has(Flags::SCALAR) || named())
 }
 
 /// The backward pass outside the loop over what is summed up in it, if there is none inside.
@@ -189,21 +195,9 @@ fn one_backward<'f, 'a>(facts: &'f Facts<'a>, store: &Store<'_>, turns: &Loop<'_
     own.or_else(|| backward_by_callers(facts, store))
 }
 
-/// The backward pass over what a function returns of its sum, where every caller in the file goes back over it.
+/// The backward pass that the callers run over the sum; a module's own method makes a part of one pass.
 fn backward_by_callers<'f, 'a>(facts: &'f Facts<'a>, store: &Store<'_>) -> Option<&'f Call<'a>> {
-    let returned = facts.returns().iter().any(|ret| {
-        let own = ret.at.function == store.at.function && ret.at.order > store.at.order;
-        own && ret.value.keeps_graph() && ret.value.sources.sites().overlap(store.value.sources.sites())
-    });
-    if !returned || store.at.function.is_none() || facts.class_kind(&store.at).is_module() {
-        return None;
-    }
-    let mut found = None;
-    for call in facts.callers_of(&store.at) {
-        let backward = facts.backward_of(&call.result, &call.at);
-        found = Some(backward.filter(|backward| backward.at.order > call.at.order)?);
-    }
-    found
+    facts.backward_by_callers(&store.value, &store.at).filter(|_| !facts.class_kind(&store.at).is_module())
 }
 
 /// `if (i + 1) % n == 0: loss.backward(); loss = 0`: the sum of several turns goes back on some of them only.
@@ -286,7 +280,9 @@ fn is_stateful(facts: &Facts<'_>, store: &Store<'_>, turns: &Loop<'_>) -> bool {
 /// Whether every forward pass is made in the loop, and none feeds the next.
 fn passes_are_apart(facts: &Facts<'_>, value: &Value, store: &Store<'_>, turns: &Loop<'_>) -> bool {
     let passes: Vec<TextRange> = facts.forward_passes(value, &store.at).collect();
-    let inside = !passes.is_empty() && passes.iter().all(|pass| turns.range.contains_range(*pass));
+    // What the loop goes over was made once: `for out, y in zip(model(x), targets)`.
+    let each_turn = |pass: &TextRange| turns.range.contains_range(*pass) && !turns.head().contains_range(*pass);
+    let inside = !passes.is_empty() && passes.iter().all(each_turn);
     // `for head in heads: loss += head(x)`: each pass is another module's.
     let other_modules = facts
         .calls()
@@ -377,7 +373,11 @@ fn check_comprehensions(facts: &Facts<'_>, backward: &Call<'_>, seen: &mut Vec<B
         let BlockKind::Comprehension(_, whole) = turns.node else { continue };
         let is_loss = loss.result.keeps_graph() && loss.result.has(Flags::LOSS) && loss.result.sources.overlap(sources);
         let passes: Vec<TextRange> = facts.forward_passes(&loss.result, &loss.at).collect();
-        let own = !passes.is_empty() && passes.iter().all(|pass| whole.range().contains_range(*pass));
+        let walked = walked_first(whole);
+        let own = !passes.is_empty()
+            && passes.iter().all(|pass| {
+                whole.range().contains_range(*pass) && !walked.is_some_and(|walked| walked.contains_range(*pass))
+            });
         if !is_loss || !own || facts.is_inside(backward.at.block, turns.block) {
             continue;
         }
@@ -393,4 +393,16 @@ fn check_comprehensions(facts: &Facts<'_>, backward: &Call<'_>, seen: &mut Vec<B
             .because_if(passes.first().copied(), "a forward pass each turn")
             .because(backward, "the one backward pass over all of them");
     }
+}
+
+/// What a comprehension goes over, which is made once.
+fn walked_first(comprehension: &Expr) -> Option<TextRange> {
+    let generators = match comprehension {
+        Expr::ListComp(node) => &node.generators,
+        Expr::SetComp(node) => &node.generators,
+        Expr::Generator(node) => &node.generators,
+        Expr::DictComp(node) => &node.generators,
+        _ => return None,
+    };
+    generators.first().map(|first| first.iter.range())
 }

@@ -3,6 +3,7 @@
 use crate::analysis::events::{At, BlockKind, Call, LoopKind};
 use crate::facts::{Facts, Loop};
 use crate::finding::{Edit, Level, Safety};
+use crate::python::ast::Operator;
 use crate::python::{Expr, Ranged, Stmt};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
@@ -133,6 +134,9 @@ fn whole_module<'f>(facts: &'f Facts<'_>, turns: &Loop<'_>) -> Option<&'f str> {
 /// `model` of `params = list(model.parameters())` and `for p in params`, be it in a function that all callers give that.
 fn listed_module<'f>(facts: &'f Facts<'_>, turns: &Loop<'_>, call: &Call<'_>) -> Option<&'f str> {
     let BlockKind::Loop(_, Stmt::For(node)) = turns.node else { return None };
+    if node.iter.is_attribute_expr() {
+        return list_of(facts, &node.iter, &call.at);
+    }
     let Expr::Name(walked) = &*node.iter else { return None };
     let name = walked.id.as_str();
     let parameters = facts.function(&call.at).map(|function| &function.node.parameters);
@@ -146,11 +150,42 @@ fn listed_module<'f>(facts: &'f Facts<'_>, turns: &Loop<'_>, call: &Call<'_>) ->
     callers.all(same).then_some(first)
 }
 
-/// `model` of a name that is bound to `list(model.parameters())` and nothing else.
+/// `model` of a name that is bound to `list(model.parameters())` and nothing else; the name itself where it stands for
+/// the parameters of several.
 fn list_of<'f>(facts: &'f Facts<'_>, expr: &Expr, at: &At) -> Option<&'f str> {
     let binds = facts.binds_seen(expr, at);
     let [only] = binds.as_slice() else { return None };
-    let Expr::Call(list) = only.value_expr? else { return None };
+    let value = only.value_expr?;
+    let several = match value {
+        Expr::BinOp(sum) if sum.op == Operator::Add => is_of_lists(facts, value),
+        Expr::List(list) => list.elts.len() > 1 && list.elts.iter().all(is_spread),
+        _ => false,
+    };
+    if several {
+        return Some(facts.source.slice(only.target.range()));
+    }
+    whole_list(facts, value)
+}
+
+/// `list(a.parameters()) + list(b.parameters())`.
+fn is_of_lists(facts: &Facts<'_>, expr: &Expr) -> bool {
+    match expr {
+        Expr::BinOp(sum) if sum.op == Operator::Add => is_of_lists(facts, &sum.left) && is_of_lists(facts, &sum.right),
+        other => whole_list(facts, other).is_some(),
+    }
+}
+
+/// `*a.parameters()` of `[*a.parameters(), *b.parameters()]`.
+fn is_spread(item: &Expr) -> bool {
+    let Expr::Starred(spread) = item else { return false };
+    let Expr::Call(all) = &*spread.value else { return false };
+    let Expr::Attribute(method) = &*all.func else { return false };
+    method.attr.as_str() == "parameters" && all.arguments.is_empty()
+}
+
+/// `model` of `list(model.parameters())`.
+fn whole_list<'f>(facts: &'f Facts<'_>, expr: &Expr) -> Option<&'f str> {
+    let Expr::Call(list) = expr else { return None };
     let (Expr::Name(made), [Expr::Call(all)]) = (&*list.func, &*list.arguments.args) else { return None };
     let Expr::Attribute(method) = &*all.func else { return None };
     let whole = method.attr.as_str() == "parameters" && all.arguments.is_empty();

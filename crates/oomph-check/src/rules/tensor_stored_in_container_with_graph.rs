@@ -1,6 +1,7 @@
 //! `tensor-stored-in-container-with-graph`: a list collects outputs with their graphs.
 
 use crate::analysis::events::{BlockKind, Call, Callee, Root, Store, StoreKind};
+use crate::analysis::guesses::is_half_of_pass;
 use crate::analysis::tables::ClassKind;
 use crate::analysis::value::{Flags, Kind};
 use crate::facts::{Effect, Facts, FunctionKind, Turn};
@@ -270,8 +271,13 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             _ => format!("`{}`", facts.source.slice(facts.keeper(store).range())),
         };
         let freed = backward.is_some() || store.value.is_freed_elsewhere();
-        let each =
-            if facts.batch_loop(&store.at).is_none() && facts.is_called_per_step(&store.at) { "step" } else { "batch" };
+        let each = if facts.batch_loop(&store.at).is_none()
+            && (facts.is_called_per_step(&store.at) || replayed(facts, store).is_some())
+        {
+            "step"
+        } else {
+            "batch"
+        };
         let message = if freed {
             format!("{target} collects tensors with their graph: one tensor and its graph's nodes a {each}")
         } else {
@@ -282,7 +288,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             .level(if freed { Level::Warning } else { Level::Error })
             .because_if(facts.forward_pass(&store.value, &store.at), "this forward pass makes the graph")
             .because(&turn.head, format!("once a {each}, and the holder outlives it"))
-            .because_if(late, "all are detached only here, when every graph has been kept")
+            .because_if(late, late_words(facts, late))
             .because_if(
                 backward.map(Ranged::range),
                 "the backward pass frees activations, but not the nodes of the graph",
@@ -311,7 +317,8 @@ fn may_be_wanted<'a>(facts: &Facts<'a>, store: &Store<'a>) -> bool {
 fn comes_from_unknown_method(facts: &Facts<'_>, store: &Store<'_>) -> bool {
     let passes: Vec<TextRange> = facts.forward_passes(&store.value, &store.at).collect();
     let mut calls = facts.calls().iter().filter(|call| passes.contains(&call.node.range())).peekable();
-    calls.peek().is_some() && calls.all(|call| call.callee == Callee::Other)
+    let records = |call: &Call<'_>| call.evaluates && is_half_of_pass(call.name);
+    calls.peek().is_some() && calls.all(|call| call.callee == Callee::Other && !records(call))
 }
 
 /// What adds something on every turn, and where the whole is detached if that is what shows that no graph is wanted.
@@ -325,11 +332,20 @@ fn turn<'a>(facts: &Facts<'a>, store: &Store<'a>) -> Option<(Turn, Option<TextRa
     if let Some(turns) = facts.evaluating_loop_of(&store.value, &store.at) {
         return Some((turns.turn(), None));
     }
+    let played = store.via.is_none() && facts.is_called_per_step(&store.at) && !facts.class_kind(&store.at).is_module();
+    if let (true, Root::SelfAttribute(_), Some(turn)) = (played, store.root, facts.function_turn(&store.at))
+        && let Some(late) = detached_late(facts, store)
+    {
+        return Some((turn, Some(late)));
+    }
     let calls = facts.kind_at(&store.at) == FunctionKind::Forward
         || facts.class_kind(&store.at) == ClassKind::Framework && facts.runs_per_batch(&store.at);
     if let (true, Root::SelfAttribute(_), Some(turn)) = (calls, store.root, facts.function_turn(&store.at)) {
         let kept = !facts.is_back_propagated_elsewhere(store) && !is_emptied_elsewhere(facts, store);
         return kept.then_some((turn, None));
+    }
+    if let (Some(turn), Some(drawn)) = (facts.function_turn(&store.at), replayed(facts, store)) {
+        return Some((turn, Some(drawn)));
     }
     // A module, Lightning's or a plain one, has rules of its own.
     let own = facts.is_kept_beyond_call(store) && !facts.class_kind(&store.at).is_module();
@@ -344,6 +360,15 @@ fn played_turn<'a>(facts: &Facts<'a>, store: &Store<'a>) -> Option<Turn> {
     let only_filled = facts.attribute_reads(name) == 1 && facts.loops(&store.at).next().is_none();
     (only_filled && store.via.is_none() && facts.is_called_per_step(&store.at))
         .then(|| facts.function_turn(&store.at))?
+}
+
+/// Where a memory of old steps is drawn from at random: what is drawn is learnt from anew, without its old graph.
+fn replayed(facts: &Facts<'_>, store: &Store<'_>) -> Option<TextRange> {
+    let Root::SelfAttribute(name) = store.root else { return None };
+    let plain = store.via.is_none() && store.kind == StoreKind::Append && facts.loops(&store.at).next().is_none();
+    let mut draws = ["random.sample", "random.choices"].into_iter().flat_map(|draw| facts.calls_to(draw));
+    let of_it = |call: &Call<'_>| matches!(call.arg(0), Some(Expr::Attribute(held)) if held.attr.as_str() == name);
+    draws.find(|call| plain && of_it(call) && call.at.function != store.at.function).map(Ranged::range)
 }
 
 /// Whether what was collected is left on the object after the loop, graph and all: another method may go back over it.
@@ -386,7 +411,8 @@ fn detached_late<'a>(facts: &Facts<'a>, store: &Store<'a>) -> Option<TextRange> 
     for (at, _) in text.match_indices(name) {
         let is_part = |c: char| c.is_alphanumeric() || c == '_';
         let (before, after) = (&text[..at], &text[at + name.len()..]);
-        if before.ends_with(is_part) || after.starts_with(is_part) || before.ends_with(['"', '\'']) {
+        let another = keeper.is_attribute_expr() && !before.ends_with('.');
+        if another || before.ends_with(is_part) || after.starts_with(is_part) || before.ends_with(['"', '\'']) {
             continue;
         }
         let line =
@@ -398,11 +424,14 @@ fn detached_late<'a>(facts: &Facts<'a>, store: &Store<'a>) -> Option<TextRange> 
         if fills || statement.contains(&format!("len({name}")) {
             continue;
         }
-        let drops = ends_in_detach(after);
-        if !drops {
+        let start = first + crate::python::TextSize::try_from(at).ok()?;
+        // `torch.stack(values)` under `no_grad` makes something without a graph.
+        let copied = |call: &Call<'_>| {
+            call.at.grad.is_off() && call.range().contains(start) && matches!(call.name, "stack" | "cat" | "tensor")
+        };
+        if !ends_in_detach(after) && !facts.calls().iter().any(copied) {
             return None;
         }
-        let start = first + crate::python::TextSize::try_from(at).ok()?;
         late = Some(TextRange::at(start, crate::python::TextSize::try_from(name.len()).ok()?));
     }
     late
@@ -492,6 +521,15 @@ fn adds_unknown_list(facts: &Facts<'_>, store: &Store<'_>) -> bool {
 /// Whether an expression is a dict whose keys are the same each time.
 fn has_constant_keys(expr: &Expr) -> bool {
     matches!(expr, Expr::Dict(dict) if dict.items.iter().all(|item| item.key.as_ref().is_some_and(Expr::is_string_literal_expr)))
+}
+
+/// What happens where the graphs are of no more use.
+fn late_words(facts: &Facts<'_>, late: Option<TextRange>) -> &'static str {
+    if late.is_some_and(|late| facts.source.slice(late).contains('(')) {
+        "drawn from here, long after the steps they belong to"
+    } else {
+        "all are detached only here, when every graph has been kept"
+    }
 }
 
 fn detached(facts: &Facts<'_>, store: &Store<'_>) -> Vec<crate::finding::Edit> {

@@ -181,3 +181,16 @@ def pre_train(optimizer, steps):
 
 for seed in range(15):
     pre_train(prepare(), 100)
+# ---
+import torch
+from nets import Net
+
+def main(files):
+    net = Net().cuda()
+    state = torch.load("w.pt", map_location="cuda:0")  # <-
+    net.load_state_dict(state["model"])
+    net.eval()
+    with torch.no_grad():
+        for name in files:
+            x = torch.load(name, map_location="cpu").cuda()
+            torch.save(net(x).argmax(1).cpu(), name + ".out")

@@ -328,3 +328,16 @@ model = torch.load("detector.pth").to("cuda")
 model.eval()
 for x, _ in loader:  # <-
     print(model(x.cuda())[0]["boxes"].tolist())
+# ---
+import torch
+from models import Auto
+from data import val_loader
+
+model = Auto(256).cuda()
+model.eval()
+worst = 0.0
+for images, _ in val_loader:  # <-
+    images = images.cuda()
+    again = model.decode(model.encode(images))
+    worst = max(worst, (again - images).abs().max().item())
+print(worst)

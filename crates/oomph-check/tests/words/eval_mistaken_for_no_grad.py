@@ -45,3 +45,77 @@ def check(model, x, y, loss_func):
     return loss_func(out, y).item()
 def run(model, x, y, loss_func):
     print(check(model, x, y, loss_func))
+# ---
+import torch
+
+class Planner:
+    def __init__(self, world):
+        self.world = world.cuda()
+        self.world.eval()
+
+    def follow(self, z, plans):
+        worth = torch.zeros(64, device="cuda")
+        for t in range(20):
+            z = self.world.step(z, plans[:, t])
+            worth = worth + self.world.reward(z)
+        return worth
+
+    def plan(self, obs):
+        start = self.world.encode(obs.cuda())  # <-
+        plans = torch.randn(64, 20, device="cuda")
+        return plans[self.follow(start, plans).argmax()].cpu().numpy()
+# ---
+import torch
+from nets import Encoder, tokens
+
+PARTS = {}
+
+def start():
+    PARTS["net"] = Encoder.restore("net.pt").to("cuda").eval()
+
+def answer(texts):
+    net = PARTS["net"]
+    batch = {key: value.to("cuda") for key, value in tokens(texts).items()}
+    vectors = net(**batch)  # <-
+    return vectors.detach().cpu().tolist()
+# ---
+import torch
+from monai.inferers import sliding_window_inference
+
+class Predictor:
+    def __init__(self, net):
+        self.net = net.cuda()
+
+    def whole(self, volume):
+        self.net.eval()
+        out = sliding_window_inference(volume.cuda(), (96, 96, 96), 4, self.net)  # <-
+        return out.argmax(1).cpu()
+# ---
+import torch
+from transformers import AutoModel, AutoTokenizer
+
+parts = {}
+
+def start():
+    parts["tok"] = AutoTokenizer.from_pretrained("small")
+    parts["net"] = AutoModel.from_pretrained("small").to("cuda").eval()
+
+def embed(texts):
+    batch = parts["tok"](texts, return_tensors="pt").to("cuda")
+    hidden = parts["net"](**batch).last_hidden_state  # <-
+    return hidden.mean(1).cpu().tolist()
+# ---
+import torch
+from nets import Encoder
+
+net = None
+
+def the_net():
+    global net
+    if net is None:
+        net = Encoder.restore("net.pt").cuda().eval()
+    return net
+
+def embed(values):
+    out = the_net()(torch.tensor(values).cuda())  # <-
+    return out.cpu().tolist()

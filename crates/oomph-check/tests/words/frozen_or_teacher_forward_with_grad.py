@@ -146,3 +146,22 @@ def main(loader):
         parameter.requires_grad = False
     optimizer = torch.optim.SGD(student.parameters(), lr=0.1)
     distil(student, teacher, loader, optimizer, torch.nn.MSELoss())
+# ---
+import torch
+import torch.nn.functional as F
+
+def likelihood(lm, ids):
+    scores = lm(ids[:, :-1]).logits.log_softmax(-1)
+    return scores.gather(2, ids[:, 1:, None]).squeeze(-1).sum(-1)
+
+def epoch(policy, ref_model, pairs, opt):
+    policy.train()
+    ref_model.eval()
+    for good, bad in pairs:
+        good, bad = good.cuda(), bad.cuda()
+        gain = likelihood(policy, good) - likelihood(policy, bad)
+        base = likelihood(ref_model, good) - likelihood(ref_model, bad)  # <-
+        loss = -F.logsigmoid(gain - base).mean()
+        opt.zero_grad()
+        loss.backward()
+        opt.step()

@@ -121,3 +121,79 @@ def train(G, D, loader):
         z = torch.randn(len(x), 64, device="cuda")
         d_step(G, D, opt_d, x.cuda(), z)
         g_step(G, D, opt_g, z)
+# ---
+import torch
+from torch import nn
+import torch.nn.functional as F
+
+G = nn.Sequential(nn.Linear(16, 256), nn.ReLU(), nn.Linear(256, 784)).cuda()
+D = nn.Sequential(nn.Linear(784, 256), nn.ReLU(), nn.Linear(256, 1)).cuda()
+g_opt = torch.optim.Adam(G.parameters())
+d_opt = torch.optim.Adam(D.parameters())
+
+def judge(real):
+    made = G(torch.randn(len(real), 16, device="cuda"))
+    loss = F.softplus(-D(real)).mean() + F.softplus(D(made)).mean()
+    d_opt.zero_grad()
+    loss.backward()  # <-
+    d_opt.step()
+
+def forge(count):
+    loss = F.softplus(-D(G(torch.randn(count, 16, device="cuda")))).mean()
+    g_opt.zero_grad()
+    loss.backward()
+    g_opt.step()
+# ---
+import torch
+import torch.nn.functional as F
+from nets import Gen, Disc
+
+class Trainer:
+    def __init__(self):
+        self.gen = Gen().cuda()
+        self.disc = Disc().cuda()
+        self.og = torch.optim.Adam(self.gen.parameters())
+        self.od = torch.optim.Adam(self.disc.parameters())
+
+    def train_disc(self, real, fake):
+        loss = F.softplus(-self.disc(real)).mean() + F.softplus(self.disc(fake)).mean()
+        self.od.zero_grad()
+        loss.backward(retain_graph=True)  # <-
+        self.od.step()
+
+    def train_gen(self, fake):
+        self.og.zero_grad()
+        loss = F.softplus(-self.disc(fake)).mean()
+        loss.backward()
+        self.og.step()
+
+    def fit(self, loader):
+        for x, _ in loader:
+            fake = self.gen(torch.randn(len(x), 16, device="cuda"))
+            self.train_disc(x.cuda(), fake)
+            self.train_gen(fake)
+# ---
+import torch
+import torch.nn.functional as F
+from nets import Gen, Wide, Deep
+
+class Trainer:
+    def __init__(self):
+        self.gen = Gen().cuda()
+        self.wide = Wide().cuda()
+        self.deep = Deep().cuda()
+        self.og = torch.optim.Adam(self.gen.parameters())
+        self.od = torch.optim.Adam(list(self.wide.parameters()) + list(self.deep.parameters()))
+
+    def judged(self, real, fake):
+        return F.softplus(-self.wide(real)).mean() + F.softplus(self.wide(fake)).mean() + self.deep(fake).mean()
+
+    def step(self, mel, wave):
+        fake = self.gen(mel)
+        self.od.zero_grad()
+        loss = self.judged(wave, fake)
+        loss.backward(retain_graph=True)  # <-
+        self.od.step()
+        self.og.zero_grad()
+        F.softplus(-self.wide(fake)).mean().backward()
+        self.og.step()

@@ -172,3 +172,23 @@ def epoch(net, tasks, opt):
     loss = sum(parts.values())
     loss.backward()
     opt.step()
+# ---
+import torch
+import torch.nn.functional as F
+from scene import Field, draw
+
+def pictures(field, views, count):
+    total = 0.0
+    for _ in range(count):
+        rays, wanted = views.pick()
+        total = total + F.mse_loss(draw(field, rays), wanted) / count  # <-
+    return total
+
+def main(views, steps):
+    field = Field().cuda()
+    opt = torch.optim.Adam(field.parameters())
+    for _ in range(steps):
+        loss = pictures(field, views, 16)
+        opt.zero_grad()
+        loss.backward()
+        opt.step()

@@ -496,3 +496,38 @@ encoder = get_encoder("base.pth").cuda()
 encoder.eval()
 for patches, _ in loader:
     print(encoder(patches.cuda()).argmax(1).tolist())
+# ---
+import torch
+from nets import Encoder
+
+PARTS = {}
+
+def start():
+    PARTS["net"] = Encoder.restore("net.pt").to("cuda").eval()
+
+@torch.inference_mode()
+def answer(batch):
+    return PARTS["net"](batch.to("cuda")).cpu().tolist()
+# ---
+import torch
+from monai.inferers import sliding_window_inference
+
+@torch.inference_mode()
+def whole(net, volume):
+    net.eval()
+    out = sliding_window_inference(volume.cuda(), (96, 96, 96), 4, net)
+    return out.argmax(1).cpu()
+# ---
+import torch
+from nets import Net
+
+def main(files):
+    net = Net().cuda()
+    state = torch.load("w.pt", map_location="cuda")
+    net.load_state_dict(state["model"])
+    del state
+    net.eval()
+    with torch.no_grad():
+        for name in files:
+            x = torch.load(name, map_location="cpu").cuda()
+            torch.save(net(x).argmax(1).cpu(), name + ".out")

@@ -259,3 +259,36 @@ def main(model, loader):
     model.eval()
     set_grad(model, False)
     return test_sketches(model, loader)
+# ---
+import torch
+from torch import nn
+
+class Gate(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.up = nn.Linear(width, 2 * width)
+        self.act = self.glu
+
+    def glu(self, x):
+        a, b = x.chunk(2, -1)
+        return a * b.sigmoid()
+
+    def forward(self, x):
+        return self.act(self.up(x))
+
+def main(loader):
+    net = Gate(64).cuda()
+    with torch.no_grad():
+        for x, _ in loader:
+            print(net(x.cuda()).argmax(1).tolist())
+# ---
+import torch
+from transformers import CLIPModel
+
+def targets(model, prompts, tokens):
+    model = CLIPModel.from_pretrained("clip")
+    model.eval().requires_grad_(False)
+    embeds = []
+    for prompt in prompts:
+        embeds.append(model.encode_text(tokens(prompt).to("cuda")).float())
+    return embeds

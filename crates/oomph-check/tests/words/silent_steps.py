@@ -135,3 +135,117 @@ class Trainer:
 def main(model, loader, criterion):
     trainer = Trainer(model, loader, torch.optim.SGD(model.parameters(), lr=0.1), criterion, every=1)
     trainer.epoch()
+# ---
+import torch
+import torch.nn.functional as F
+from nets import Gen, Disc
+
+class Trainer:
+    def __init__(self):
+        self.gen = Gen().cuda()
+        self.disc = Disc().cuda()
+        self.og = torch.optim.Adam(self.gen.parameters())
+        self.od = torch.optim.Adam(self.disc.parameters())
+
+    def train_disc(self, real, fake):
+        loss = F.softplus(-self.disc(real)).mean() + F.softplus(self.disc(fake)).mean()
+        self.od.zero_grad()
+        loss.backward()
+        self.od.step()
+
+    def train_gen(self, fake):
+        self.og.zero_grad()
+        loss = F.softplus(-self.disc(fake)).mean()
+        loss.backward()
+        self.og.step()
+
+    def fit(self, loader):
+        for x, _ in loader:
+            fake = self.gen(torch.randn(len(x), 16, device="cuda"))
+            self.train_disc(x.cuda(), fake.detach())
+            self.train_gen(fake)
+# ---
+import torch
+import torch.nn.functional as F
+
+def train(model, loader, opt, weights):
+    for x, targets in loader:
+        opt.zero_grad()
+        terms = []
+        for out, y in zip(model(x.cuda()), targets):
+            terms.append(F.cross_entropy(out, y.cuda()))
+        loss = (torch.stack(terms) * weights).sum()
+        loss.backward()
+        opt.step()
+
+def train_short(model, loader, opt):
+    for x, targets in loader:
+        opt.zero_grad()
+        loss = sum(F.cross_entropy(out, y.cuda()) for out, y in zip(model(x.cuda()), targets))
+        loss.backward()
+        opt.step()
+# ---
+import random
+from collections import deque
+import torch
+
+class Agent:
+    def __init__(self, actor):
+        self.actor = actor.cuda()
+        self.memory = deque(maxlen=100_000)
+
+    def store(self, state, reward):
+        with torch.no_grad():
+            action = self.actor(torch.as_tensor(state).cuda())
+        self.memory.append((state, action, reward))
+
+    def draw(self):
+        return random.sample(self.memory, 64)
+# ---
+import torch
+
+class Hook:
+    def on_step_end(self, runner, loss): ...
+
+class Curve(Hook):
+    def __init__(self):
+        self.points = []
+
+    def on_step_end(self, runner, loss):
+        self.points.append(loss.item())
+
+class Runner:
+    def __init__(self, model, optimizer, hooks):
+        self.model, self.optimizer, self.hooks = model, optimizer, hooks
+
+    def run(self, loader):
+        for x, y in loader:
+            loss = torch.nn.functional.cross_entropy(self.model(x.cuda()), y.cuda())
+            self.optimizer.zero_grad()
+            loss.backward()
+            self.optimizer.step()
+            for hook in self.hooks:
+                hook.on_step_end(self, loss)
+# ---
+import torch
+from nets import Gen, Critic
+
+gen, critic = Gen().cuda(), Critic().cuda()
+g_opt = torch.optim.Adam(gen.parameters())
+c_opt = torch.optim.Adam(critic.parameters())
+
+def penalty(real, fake):
+    mixed = (real + fake).detach().requires_grad_()
+    (slope,) = torch.autograd.grad(critic(mixed).sum(), mixed, create_graph=True)
+    return (slope.norm(2, dim=1) - 1).pow(2).mean()
+
+for real, _ in loader:
+    real = real.cuda()
+    fake = gen(torch.randn(len(real), 16, device="cuda"))
+    loss = critic(fake.detach()).mean() - critic(real).mean() + penalty(real, fake)
+    c_opt.zero_grad()
+    loss.backward()
+    c_opt.step()
+    g_opt.zero_grad()
+    (-critic(fake).mean()).backward()
+    g_opt.step()

@@ -424,3 +424,109 @@ def fit(net, loader, opt):
         loss = torch.nn.functional.cross_entropy(net(x.cuda()), y.cuda())
         h.put("loss", loss)  # <-
         opt.zero_grad(), loss.backward(), opt.step()
+# ---
+import torch
+from models import Auto
+from data import val_loader
+
+model = Auto(256).cuda()
+model.eval()
+codes = []
+for images, _ in val_loader:
+    codes.append(model.encode(images.cuda()))  # <-
+torch.save(torch.cat(codes).cpu(), "codes.pt")
+# ---
+import torch
+from torch import nn
+
+class Critic(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Sequential(nn.Linear(64, 512), nn.ELU(), nn.Linear(512, 1))
+
+    def worth(self, obs):
+        return self.body(obs).squeeze(-1)
+
+class Memory:
+    def __init__(self):
+        self.obs, self.worth_of = [], []
+
+    def put(self, obs, worth):
+        self.obs.append(obs)
+        self.worth_of.append(worth)  # <-
+
+def play(env, critic, policy, horizon):
+    memory = Memory()
+    obs = env.reset()
+    for _ in range(horizon):
+        worth = critic.worth(obs)
+        obs, reward, done, info = env.step(policy.choose(obs))
+        memory.put(obs, worth)
+    return torch.stack(memory.worth_of).detach()
+# ---
+import random
+from collections import deque
+import torch
+
+class Agent:
+    def __init__(self, actor):
+        self.actor = actor.cuda()
+        self.memory = deque(maxlen=100_000)
+
+    def store(self, state, reward):
+        action = self.actor(torch.as_tensor(state).cuda())
+        self.memory.append((state, action, reward))  # <-
+
+    def draw(self):
+        return random.sample(self.memory, 64)
+# ---
+import torch
+
+class Hook:
+    def on_step_end(self, runner, loss): ...
+
+class Curve(Hook):
+    def __init__(self):
+        self.points = []
+
+    def on_step_end(self, runner, loss):
+        self.points.append(loss)  # <-
+
+class Runner:
+    def __init__(self, model, optimizer, hooks):
+        self.model, self.optimizer, self.hooks = model, optimizer, hooks
+
+    def run(self, loader):
+        for x, y in loader:
+            loss = torch.nn.functional.cross_entropy(self.model(x.cuda()), y.cuda())
+            self.optimizer.zero_grad()
+            loss.backward()
+            self.optimizer.step()
+            for hook in self.hooks:
+                hook.on_step_end(self, loss)
+# ---
+import torch
+
+class Kept:
+    def __init__(self):
+        self.seen = []
+
+    def after_batch(self, runner, logits, loss):
+        self.seen.append(loss)  # <-
+
+class Runner:
+    def __init__(self, model, optimizer, callbacks):
+        self.model, self.optimizer, self.callbacks = model, optimizer, callbacks
+
+    def tell(self, event, *args):
+        for callback in self.callbacks:
+            getattr(callback, event)(self, *args)
+
+    def run(self, pairs):
+        for x, y in pairs:
+            logits = self.model(x.cuda())
+            loss = torch.nn.functional.cross_entropy(logits, y.cuda())
+            self.optimizer.zero_grad()
+            loss.backward()
+            self.optimizer.step()
+            self.tell("after_batch", logits, loss)
