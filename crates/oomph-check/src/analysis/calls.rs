@@ -298,6 +298,10 @@ impl<'a> Walker<'a, '_> {
     }
 
     fn call_function(&mut self, id: FunctionId, receiver: Option<&Value>, given: &Given<'a>) -> Outcome {
+        let of_class = receiver.and_then(|value| match value.kind {
+            Kind::Class(class) => Some(class).filter(|class| self.tables.kind(*class).is_module()),
+            _ => None,
+        });
         let receiver = receiver.filter(|value| !matches!(value.kind, Kind::External(_) | Kind::Class(_)));
         self.note_call(id, receiver, given);
         let is_forward = given.name == "forward" && receiver.is_some_and(Value::is_module);
@@ -310,7 +314,11 @@ impl<'a> Walker<'a, '_> {
         let returns = self.returned_to(given, id, &summary);
         let own = returns.sources.overlap(Sources::site(0)) || is_forward;
         let site = if own && !self.f.grad.is_off() { self.site(given.node.range()) } else { Sources::default() };
-        let value = self.instantiate(&returns, &arguments, site);
+        let mut value = self.instantiate(&returns, &arguments, site);
+        // `Net.from_pretrained(name)` gives one of its own.
+        if value.kind == Kind::Module && value.class.is_none() {
+            value.class = of_class;
+        }
         self.apply(&summary, id, &arguments, given);
         let evaluates = runs_evaluated(&summary, &arguments);
         Outcome { callee: Callee::Project(id), value, site, evaluates }

@@ -531,3 +531,30 @@ def main(files):
         for name in files:
             x = torch.load(name, map_location="cpu").cuda()
             torch.save(net(x).argmax(1).cpu(), name + ".out")
+# ---
+import torch
+from torch import nn
+
+class Boxes(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Sequential(nn.Conv2d(3, 64, 3), nn.ReLU(), nn.Conv2d(64, 5, 3))
+
+    @classmethod
+    def from_pretrained(cls, path):
+        model = cls()
+        model.load_state_dict(torch.load(path, map_location="cpu"))
+        model.eval()
+        return model
+
+    def forward(self, images):
+        return self.infer(images)
+
+    @torch.no_grad()
+    def infer(self, images):
+        return self.body(images)
+
+def show(image):
+    boxes = Boxes.from_pretrained("boxes.pt").cuda()
+    found = boxes(image.cuda())
+    return found.argmax(1).cpu().tolist()
