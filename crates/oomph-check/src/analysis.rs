@@ -11,6 +11,7 @@ mod binding;
 pub(crate) mod bindings;
 pub(crate) mod branches;
 mod calls;
+mod construct;
 mod ducks;
 mod effects;
 mod entry;

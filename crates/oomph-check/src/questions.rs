@@ -135,16 +135,25 @@ impl<'a> Facts<'a> {
         const MANY: u64 = 100_000;
         let Expr::Subscript(labels) = index else { return None };
         let picked = last_name(&labels.slice)?;
-        let own = |call: &&Call<'a>| call.at.function == at.function && call.at.order < at.order;
-        let bound = |call: &&Call<'a>| {
-            let stmt = self.statement(call.at.stmt).and_then(|found| found.node.as_assign_stmt());
-            stmt.is_some_and(|stmt| stmt.targets.iter().any(|target| self.target_binds(target, picked)))
+        let handed_on = || {
+            let mut callers = self.callers_of(at);
+            callers.find_map(|caller| self.top_of(last_name(self.argument_of(caller, picked)?)?, &caller.at))
         };
-        let top = self.calls_named("topk").filter(own).find(bound)?;
+        let top = self.top_of(picked, at).or_else(handed_on)?;
         let count = top.keyword("k").or_else(|| top.arg(usize::from(self.full_name(top).is_some())))?;
         let fewest = |expr: &'a Expr| self.numbers_given(expr, at).into_iter().min();
         let numbers = fewest(count)?.checked_mul(fewest(classes)?)?;
         (numbers >= MANY).then(|| top.range())
+    }
+
+    /// The `topk` that a name gets its indices from, before a point of the same function.
+    fn top_of(&self, name: &str, at: &At) -> Option<&Call<'a>> {
+        let own = |call: &&Call<'a>| call.at.function == at.function && call.at.order < at.order;
+        let binds = |call: &&Call<'a>| {
+            let stmt = self.statement(call.at.stmt).and_then(|found| found.node.as_assign_stmt());
+            stmt.is_some_and(|stmt| stmt.targets.iter().any(|target| self.target_binds(target, name)))
+        };
+        self.calls_named("topk").filter(own).find(binds)
     }
 
     /// The body of a loop.

@@ -7,7 +7,7 @@ use super::guesses;
 use super::known::{self, Gives};
 use super::names::Sym;
 use super::tables::Summary;
-use super::value::{ClassId, Device, Flags, FunctionId, Graph, Kind, Sources, Value};
+use super::value::{Device, Flags, FunctionId, Graph, Kind, Sources, Value};
 use super::walk::Walker;
 use crate::python::ast::ExprCall;
 use crate::python::{Expr, Ranged};
@@ -224,20 +224,6 @@ impl<'a> Walker<'a, '_> {
         self.f.function.is_some() && born.is_some_and(|block| block.function == self.f.function)
     }
 
-    fn construct(&mut self, id: ClassId, given: &Given<'a>) -> Outcome {
-        let mut value = self.instance_of(id);
-        let unless = self.tables.freezing(id).and_then(|freezing| freezing.unless);
-        if unless.is_some_and(|name| given.is_true(name)) {
-            value = value.unflagged(Flags::FROZEN);
-        }
-        let mut outcome = Outcome::other(value.clone());
-        if let Some(init) = self.tables.method(id, "__init__") {
-            outcome.callee = Callee::Project(init);
-            self.note_call(init, Some(&value), given);
-        }
-        outcome
-    }
-
     /// A forward pass.
     pub(super) fn forward(&mut self, module: &Value, given: &Given<'a>) -> Outcome {
         // `psnr_model(a.numpy(), b.numpy())`: a name promised a module, but no module takes arrays.
@@ -302,7 +288,12 @@ impl<'a> Walker<'a, '_> {
             Kind::Class(class) => Some(class).filter(|class| self.tables.kind(*class).is_module()),
             _ => None,
         });
-        let receiver = receiver.filter(|value| !matches!(value.kind, Kind::External(_) | Kind::Class(_)));
+        let takes_class = self.tables.outlines[id.file as usize].functions[id.index as usize].is_of_class();
+        let receiver = receiver.filter(|value| match value.kind {
+            Kind::External(_) => false,
+            Kind::Class(_) => takes_class,
+            _ => true,
+        });
         self.note_call(id, receiver, given);
         let is_forward = given.name == "forward" && receiver.is_some_and(Value::is_module);
         let Some(summary) = self.summary(id) else {

@@ -180,8 +180,9 @@ impl<'a> Walker<'a, '_> {
         let left = self.eval(&node.left);
         let right = self.eval(&node.right);
         if matches!(left.kind, Kind::List | Kind::Tuple) && matches!(node.op, Operator::Add) {
-            let element = if left.parts.is_some() { mixed(&left.element(), &right.element()) } else { right.element() };
-            return self.new_holder(Kind::List, Some(element), node.range());
+            let empty = left.parts.as_ref().is_none_or(|parts| parts.is_empty());
+            let element = if empty { right.element() } else { mixed(&left.element(), &right.element()) };
+            return self.new_holder(left.kind, Some(element), node.range());
         }
         if matches!(left.kind, Kind::List) && matches!(node.op, Operator::Mult) {
             return self.born_here(left, node.range());
@@ -239,6 +240,9 @@ impl<'a> Walker<'a, '_> {
             if input.device != Device::Unknown {
                 value.device = input.device;
             }
+        }
+        if value.device == Device::Unknown {
+            value.device = place_of_items(inputs);
         }
         value.graph = graph;
         value.sources = sources;
@@ -430,4 +434,11 @@ fn takes_others(slice: &Expr) -> bool {
 
 fn literal_index(expr: &Expr) -> Option<usize> {
     usize::try_from(whole_literal(expr)?).ok()
+}
+
+/// Where the tensors of a list are: `torch.cat(parts)` is there too.
+fn place_of_items(inputs: &[&Value]) -> Device {
+    let lists = inputs.iter().filter(|input| matches!(input.kind, Kind::List | Kind::Tuple));
+    let items = lists.flat_map(|list| list.parts.iter().flat_map(|parts| parts.iter()));
+    items.map(|item| item.device).find(|device| *device != Device::Unknown).unwrap_or(Device::Unknown)
 }

@@ -18,7 +18,8 @@ pub(crate) fn guess(name: &str, usage: Usage) -> Value {
     }
     if usage.any(Usage::ZERO_GRAD) && usage.any(Usage::STEP) && !usage.any(Usage::CALLED)
         || usage.any(Usage::PARAM_GROUPS)
-        || lower.contains("optimizer") && usage.any(Usage::ZERO_GRAD.or(Usage::STEP))
+        || (lower.contains("optimizer") || matches!(lower.as_str(), "opt" | "optim"))
+            && usage.any(Usage::ZERO_GRAD.or(Usage::STEP))
     {
         return guessed(Kind::Optimizer);
     }

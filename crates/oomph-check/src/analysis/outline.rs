@@ -108,6 +108,13 @@ impl FunctionDef<'_> {
         self.class.is_some() && !self.node.decorator_list.iter().any(|found| is_static(&found.expression))
     }
 
+    /// Whether it is called on its class: `@classmethod`.
+    #[must_use]
+    pub fn is_of_class(&self) -> bool {
+        let decorated = |name: &Expr| matches!(name, Expr::Name(name) if name.id.as_str() == "classmethod");
+        self.class.is_some() && self.node.decorator_list.iter().any(|found| decorated(&found.expression))
+    }
+
     /// How many parameters have a name of their own: `*args` and `**kwargs` come after them.
     pub(crate) fn named_parameters(&self) -> usize {
         let parameters = &self.node.parameters;

@@ -492,7 +492,8 @@ impl Value {
 
 fn join_parts(a: &Value, b: &Value) -> Option<Arc<[Value]>> {
     match (&a.parts, &b.parts) {
-        (Some(x), Some(y)) if Arc::ptr_eq(x, y) => Some(x.clone()),
+        (Some(x), Some(y)) if Arc::ptr_eq(x, y) || y.is_empty() => Some(x.clone()),
+        (Some(x), Some(y)) if x.is_empty() => Some(y.clone()),
         (Some(x), Some(y)) if x.len() == y.len() => Some(x.iter().zip(y.iter()).map(|(x, y)| x.join(y)).collect()),
         (Some(_), Some(_)) => Some(Arc::from([a.element().join(&b.element())])),
         (Some(x), None) | (None, Some(x)) => Some(x.clone()),

@@ -159,6 +159,7 @@ def train(model, train_loader, optimizer):
 };
 
 fn check(facts: &Facts<'_>, report: &mut Report) {
+    check_suppressed(facts, report);
     for (block, handler) in facts.handlers() {
         let Some(caught) = catches_all(facts, handler) else { continue };
         let Some(tried) = facts.tried(block).filter(|_| !is_caught_before(facts, handler)) else { continue };
@@ -172,6 +173,28 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         let Some(consequence) = consequence(facts, backward, &batches) else { continue };
         report
             .add(&caught, format!("This passes over running out of memory too: {consequence}"))
+            .because(backward, "this may have stopped half-way")
+            .because(&batches.head(), "the loop goes on with the next batch");
+    }
+}
+
+/// `with suppress(RuntimeError):` around a step: a handler that does nothing.
+fn check_suppressed(facts: &Facts<'_>, report: &mut Report) {
+    for item in facts.withs() {
+        let Some(call) = facts.call_at(item.expr) else { continue };
+        let all = |class: &Expr| matches!(facts.written(class), "Exception" | "BaseException" | "RuntimeError");
+        let suppresses = facts.full_name(call) == Some("contextlib.suppress");
+        let Some(caught) = call.node.arguments.args.iter().find(|class| all(class)).filter(|_| suppresses) else {
+            continue;
+        };
+        let Some(backward) = facts.effects_in(Effect::Backward, item.body).next() else { continue };
+        let Some(batches) = facts.batch_loop(&backward.at).filter(|turns| facts.is_inside(item.body, turns.block))
+        else {
+            continue;
+        };
+        let Some(consequence) = consequence(facts, backward, &batches) else { continue };
+        report
+            .add(caught, format!("This passes over running out of memory too: {consequence}"))
             .because(backward, "this may have stopped half-way")
             .because(&batches.head(), "the loop goes on with the next batch");
     }

@@ -1,7 +1,7 @@
 //! `empty-cache-before-del`: the cache is emptied while the model is still alive.
 
 use crate::analysis::events::{At, Call, Delete};
-use crate::analysis::value::{Device, Kind};
+use crate::analysis::value::{Device, Flags, Kind};
 use crate::facts::{Facts, Loop};
 use crate::finding::{Edit, Level, Safety};
 use crate::python::{Expr, Ranged, Stmt, TextRange};
@@ -118,7 +118,9 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             continue;
         }
         let name = facts.source.slice(delete.target.range());
-        if is_gone_already(facts, call, name) {
+        // What `cpu()` gives of a tensor is a copy; a module moves itself.
+        let is_tensor = delete.value.is_tensor() && !delete.value.has(Flags::GUESSED);
+        if is_gone_already(facts, call, name) && !is_tensor {
             continue;
         }
         report

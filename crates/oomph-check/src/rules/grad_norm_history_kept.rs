@@ -2,9 +2,9 @@
 
 use crate::analysis::events::{Call, Callee, LoopKind, Root, Store, StoreKind};
 use crate::analysis::value::{Device, Kind};
-use crate::facts::Facts;
+use crate::facts::{Effect, Facts, Loop};
 use crate::finding::{Edit, Level, Safety};
-use crate::python::{Expr, Ranged};
+use crate::python::{Expr, Ranged, Stmt, TextRange};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
 
@@ -138,13 +138,15 @@ def train(model, train_loader):
 
 fn check(facts: &Facts<'_>, report: &mut Report) {
     for store in facts.stores() {
-        if !matches!(store.kind, StoreKind::Append | StoreKind::Extend)
+        if !matches!(store.kind, StoreKind::Append | StoreKind::Extend | StoreKind::Item)
             || !matches!(store.holder.kind, Kind::List | Kind::Dict | Kind::Set | Kind::Unknown)
         {
             continue;
         }
         let Some(batches) = facts.batch_loop(&store.at) else { continue };
-        let Some(made) = norm_made(facts, store) else { continue };
+        let gradients = gradients_kept(facts, store, &batches);
+        let norm = || norm_made(facts, store).filter(|_| store.kind != StoreKind::Item);
+        let Some(made) = gradients.or_else(norm) else { continue };
         let short_lived =
             !facts.outlives(&store.holder, &batches) || facts.is_emptied_in(store.target, batches.block, store.at.stmt);
         // A local list over the time steps of one batch is short, and ends with the function. One that goes on through
@@ -158,12 +160,43 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             continue;
         }
         let target = facts.source.slice(store.target.range());
+        if gradients.is_some() {
+            report
+                .add(store, format!("`{target}` keeps the gradients of every step: as much as the weights, each time"))
+                .because(&made, "the gradients themselves, or copies where they are")
+                .because(&batches.head(), "once a step, and what is kept outlives it");
+            continue;
+        }
         report
             .add(store, format!("`{target}` keeps one tensor on the GPU for every step"))
             .because(&made, "this returns the norm as a tensor where the gradients are")
             .because(&batches.head(), "once a step, and the list outlives it")
             .unsafe_fix("Keep the number", item(facts, store));
     }
+}
+
+/// The gradients of all parameters, where a loop that trains keeps them for each of its steps, on the GPU:
+/// `[p.grad.clone() for p in model.parameters()]`.
+fn gradients_kept(facts: &Facts<'_>, store: &Store<'_>, batches: &Loop<'_>) -> Option<TextRange> {
+    let (each, whole) = match store.value_expr {
+        Expr::ListComp(node) => (&*node.elt, node.generators.first()?),
+        Expr::DictComp(node) => (&*node.value, node.generators.first()?),
+        _ => return None,
+    };
+    let goes_over = facts.written(&whole.iter);
+    let of_parameters = goes_over.contains("parameters()") && !goes_over.contains('[');
+    let text = facts.written(each);
+    let rest = text.split_once(".grad").map(|(_, rest)| rest)?;
+    let itself = ["", ".clone()", ".detach()", ".detach().clone()", ".data", ".data.clone()", ".clone().detach()"];
+    let steps = facts.effects_in(Effect::Step, batches.block).next().is_some();
+    let another = match facts.statement(store.at.stmt).map(|found| found.node) {
+        Some(Stmt::Assign(assign)) if store.kind == StoreKind::Item => {
+            let mut keys = assign.targets.iter().filter_map(Expr::as_subscript_expr);
+            keys.any(|target| facts.varies_in(&target.slice, batches.block))
+        }
+        _ => store.kind == StoreKind::Append,
+    };
+    (of_parameters && steps && another && itself.contains(&rest)).then(|| each.range())
 }
 
 /// Whether the epochs are those over the samples of one update, as reinforcement learning has them: they are few.

@@ -147,7 +147,10 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         }
         let Some(step) = step_of(facts, &store.at) else { continue };
         let Some(holder) = holder_name(store.target) else { continue };
-        let keeps = holds_output(&store.value) || keeps_returned(facts, store, step) || keeps_given(facts, store);
+        let keeps = holds_output(&store.value)
+            || keeps_returned(facts, store, step)
+            || keeps_given(facts, store)
+            || keeps_in_record(facts, store);
         if !keeps || is_emptied(facts, holder) || has_project_base(facts, store) {
             continue;
         }
@@ -189,6 +192,23 @@ fn after_step(facts: &Facts<'_>, at: &At) -> Option<FunctionKind> {
         "on_validation_batch_end" => Some(FunctionKind::EvaluationStep),
         _ => None,
     }
+}
+
+/// Whether a dict that is kept has an output of the model among its values: `{"id": batch["id"], "out": out}`.
+fn keeps_in_record(facts: &Facts<'_>, store: &Store<'_>) -> bool {
+    let record = match store.value_expr {
+        Expr::List(list) => list.elts.first(),
+        other => Some(other),
+    };
+    let Some(Expr::Dict(record)) = record else { return false };
+    record.items.iter().any(|item| match &item.value {
+        Expr::Name(name) => {
+            let own = facts.binds_of(name.id.as_str()).filter(|bind| bind.at.function == store.at.function);
+            let before = own.filter(|bind| bind.at.order < store.at.order);
+            before.last().is_some_and(|bind| holds_output(&bind.value))
+        }
+        _ => false,
+    })
 }
 
 /// Whether a callback keeps what it is given: all outputs of a step or the batch. The loss alone is one number.

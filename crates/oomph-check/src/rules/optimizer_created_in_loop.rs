@@ -135,8 +135,11 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         if call.result.kind != Kind::Optimizer || !has_state(call) {
             continue;
         }
-        let Some(turns) = training_loop(facts, call) else { continue };
         let Some(module) = module_of(facts, call) else { continue };
+        let Some(turns) = training_loop(facts, call) else {
+            made_by_step(facts, report, call, module);
+            continue;
+        };
         let text = facts.source.slice(module.range());
         if !facts.is_unconditional_in(&call.at, turns.block) || begins_anew(facts, module, &turns) {
             continue;
@@ -151,6 +154,38 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             .because(&turns.head(), "this loop makes one on every turn")
             .because(module, format!("`{text}` is the same on every turn"));
     }
+}
+
+/// A function that takes one step with an optimizer of its own, called once a batch with the same model.
+fn made_by_step(facts: &Facts<'_>, report: &mut Report, call: &Call<'_>, module: &Expr) {
+    let Some(function) = facts.function(&call.at) else { return };
+    let alone =
+        facts.loops(&call.at).next().is_none() && facts.is_unconditional_in(&call.at, facts.function_block(&call.at));
+    let body = facts.written(function.node);
+    let set_back = ["load_state_dict", "deepcopy", "reset_parameters", ".reset("].iter().any(|way| body.contains(way));
+    let root = root_name(module).unwrap_or_default();
+    let given = function.node.parameters.includes(root) || root == "self";
+    if !alone || set_back || !given || !facts.is_training_step(&call.at) {
+        return;
+    }
+    let same = |caller: &&Call<'_>| {
+        let turns = facts.batch_loop(&caller.at).filter(|turns| turns.kind == LoopKind::Loader);
+        turns.is_some_and(|turns| {
+            let model = facts.argument_of(caller, root).or_else(|| caller.receiver_expr());
+            model.is_some_and(|model| !facts.varies_in(model, turns.block))
+        })
+    };
+    let Some(caller) = facts.callers_of(&call.at).find(same) else { return };
+    let text = facts.source.slice(module.range());
+    report
+        .add(
+            call,
+            format!(
+                "A new optimizer of `{text}` on every call: its state is allocated again and its averages are lost"
+            ),
+        )
+        .because(caller, "called once a batch, with the same model")
+        .because(module, format!("`{text}` is the same on every call"));
 }
 
 /// Whether the optimizer keeps anything between steps: plain SGD does not.

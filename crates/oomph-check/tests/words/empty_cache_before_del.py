@@ -36,3 +36,11 @@ def folds(parts, make, train):
         train(model, parts[k])
         torch.cuda.empty_cache()  # <-
         del model
+# ---
+import torch
+def run(model, xs):
+    out = model(xs.cuda())
+    res = out.cpu()
+    torch.cuda.empty_cache()  # <-
+    del out
+    return res

@@ -123,3 +123,48 @@ class Probe(torch.nn.Module):
         y = self.l(x)
         HIST[self.name].append(y)  # <-
         return y
+# ---
+import torch
+class Memory:
+    items = []
+    @classmethod
+    def push(cls, t):
+        cls.items.append(t)  # <-
+def train(model, loader, opt):
+    for x, y in loader:
+        out = model(x.cuda())
+        Memory.push(out)
+        loss = torch.nn.functional.cross_entropy(out, y.cuda())
+        opt.zero_grad(), loss.backward(), opt.step()
+# ---
+import torch
+class Encoder:
+    store = {}
+    def __init__(self, enc):
+        self.enc = enc.cuda()
+    def keep(self, k, x):
+        self.store[k] = self.enc(x)  # <-
+def train(net, loader, opt):
+    e = Encoder(net)
+    for i, (x, y) in enumerate(loader):
+        e.keep(i, x.cuda())
+        loss = (net(x.cuda()) - y.cuda()).pow(2).mean()
+        opt.zero_grad(), loss.backward(), opt.step()
+# ---
+import torch
+class Model(torch.nn.Module):
+    store = {}
+    def __init__(self):
+        super().__init__()
+        self.enc = torch.nn.Linear(4, 4)
+    def remember(self, k, x):
+        self.store[k] = self.enc(x)  # <-
+    def forward(self, x):
+        return self.enc(x)
+def train(loader):
+    net = Model().cuda()
+    opt = torch.optim.SGD(net.parameters(), 0.1)
+    for i, (x, y) in enumerate(loader):
+        net.remember(i, x.cuda())
+        loss = (net(x.cuda()) - y.cuda()).pow(2).mean()
+        opt.zero_grad(), loss.backward(), opt.step()

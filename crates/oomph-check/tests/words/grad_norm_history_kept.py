@@ -47,3 +47,21 @@ def go(net, opt, loader):
         seen.append((len(seen), norm))  # <-
         opt.step()
     return seen
+# ---
+import torch
+def train(model, loader, opt):
+    norms = []
+    for x, y in loader:
+        loss = model(x.cuda(), y.cuda())
+        opt.zero_grad(), loss.backward()
+        norms.append([p.grad for p in model.parameters()])  # <-
+        opt.step()
+# ---
+import torch
+def train(model, loader, opt):
+    hist = {}
+    for i, (x, y) in enumerate(loader):
+        loss = model(x.cuda(), y.cuda())
+        opt.zero_grad(), loss.backward()
+        hist[i] = {n: p.grad.clone() for n, p in model.named_parameters()}  # <-
+        opt.step()

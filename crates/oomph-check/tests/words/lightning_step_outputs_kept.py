@@ -79,3 +79,28 @@ class Net(pl.LightningModule):
         self._shared(b)
     def on_validation_epoch_end(self):
         self.log("m", torch.cat(self.val_out).mean())
+# ---
+import lightning.pytorch as pl, torch
+class Net(pl.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.l = torch.nn.Linear(4, 4)
+        self.val_out = torch.empty(0)
+        self.keep = []
+    def validation_step(self, b, i):
+        y = self.l(b["x"])
+        self.keep += [{"y": y, "id": b["id"]}]  # <-
+    def on_validation_epoch_end(self):
+        self.log("m", torch.cat([k["y"] for k in self.keep]).mean())
+# ---
+import lightning.pytorch as pl, torch
+class Net(pl.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.l = torch.nn.Linear(4, 4)
+        self.keep = []
+    def validation_step(self, b, i):
+        y = self.l(b["x"])
+        self.keep.append({"y": y, "id": b["id"]})  # <-
+    def on_validation_epoch_end(self):
+        self.log("m", torch.cat([k["y"] for k in self.keep]).mean())

@@ -127,3 +127,13 @@ p.add_argument("--num-entities", type=int, default=40943)
 args = p.parse_args()
 def loss_fn(scores, tails):
     return F.binary_cross_entropy(scores.sigmoid(), F.one_hot(tails, args.num_entities).float())  # <-
+# ---
+import torch
+def knn_votes(y, idx, w, classes=1000):
+    oh = torch.nn.functional.one_hot(y[idx], classes).float()  # <-
+    return (oh * w.unsqueeze(-1)).sum(1)
+def main(feats, y, loader, model):
+    with torch.no_grad():
+        for x, t in loader:
+            w, idx = (model(x.cuda()) @ feats.T).topk(200)
+            print(knn_votes(y, idx, w).argmax(1).eq(t.cuda()).sum().item())

@@ -240,3 +240,79 @@ words = "the cat sat on the mat".split()
 vocab_size = len(set(words))
 def hot(index):
     return np.eye(vocab_size)[index]
+# ---
+import torch
+def train(model, loader, opt):
+    history = []
+    for x, y in loader:
+        loss = model(x.cuda(), y.cuda())
+        opt.zero_grad()
+        loss.backward()
+        history.append([p.grad.norm().item() for p in model.parameters()])
+        opt.step()
+    return history
+# ---
+import torch
+def gather(clients, loader, opt):
+    for x, y in loader:
+        grads = []
+        for client in clients:
+            client.zero_grad()
+            client(x.cuda(), y.cuda()).backward()
+            grads.append([p.grad for p in client.parameters()])
+        for ours, theirs in zip(opt.param_groups[0]["params"], zip(*grads)):
+            ours.grad = torch.stack(theirs).mean(0)
+        opt.step()
+# ---
+import torch
+def fit(model, x, y):
+    opt = torch.optim.Adam(model.parameters())
+    for _ in range(200):
+        loss = (model(x) - y).pow(2).mean()
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+def sweep(make, loader):
+    for x, y in loader:
+        fit(make().cuda(), x.cuda(), y.cuda())
+# ---
+import torch
+from dataclasses import dataclass
+@dataclass
+class Record:
+    step: int
+    loss: float
+def train(model, loader, opt):
+    records = []
+    for step, (x, y) in enumerate(loader):
+        loss = torch.nn.functional.mse_loss(model(x.cuda()), y.cuda())
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+        records.append(Record(step, loss.item()))
+    return records
+# ---
+import torch
+class Memory:
+    items = []
+    @classmethod
+    def push(cls, value):
+        cls.items.append(value)
+def train(model, loader, opt):
+    for x, y in loader:
+        out = model(x.cuda())
+        loss = torch.nn.functional.cross_entropy(out, y.cuda())
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+        Memory.push(out.argmax(1).tolist())
+# ---
+import contextlib
+import torch
+def train(model, loader, opt):
+    for x, y in loader:
+        with contextlib.suppress(StopIteration):
+            loss = model(x.cuda(), y.cuda())
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
