@@ -6,6 +6,7 @@
 
 pub mod analysis;
 pub mod callbacks;
+mod copies;
 mod edits;
 mod envelope;
 mod error;

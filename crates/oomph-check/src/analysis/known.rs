@@ -231,7 +231,9 @@ pub(crate) fn gives(full: &str) -> Gives {
 
 fn gives_huggingface(full: &str, last: &str) -> Gives {
     let class = full.rsplit('.').nth(1).unwrap_or_default();
-    let model = |class: &str| class.contains("Model") || class.contains("For") && starts_upper(class);
+    let model = |class: &str| {
+        class.contains("Model") || class.contains("For") && starts_upper(class) || class.starts_with("Autoencoder")
+    };
     match last {
         "from_pretrained" | "from_config" if model(class) || class.ends_with("Transformer") => Gives::Pretrained,
         "get_peft_model" => Gives::FirstArg,

@@ -260,6 +260,57 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             .unsafe_fix("Run it under `no_grad`", under_no_grad(facts, call));
     }
     targets_of_training(facts, report);
+    networks_beside(facts, report);
+}
+
+/// A copy of the network that is trained, or a ready-made one, that runs beside it: a target, an average, an encoder.
+fn networks_beside(facts: &Facts<'_>, report: &mut Report) {
+    for call in facts.calls() {
+        let Some(text) = recorded_pass(facts, call) else { continue };
+        let module = if call.callee == Callee::Module { Some(&*call.node.func) } else { call.receiver_expr() };
+        let Some((module, apart)) = module.and_then(|module| Some((module, facts.stands_by(module)?))) else {
+            continue;
+        };
+        let inputs = call.values().filter(|value| !value.is_module());
+        if inputs.into_iter().any(takes_gradient) || is_cut_off(facts, call) || facts.records_nothing(call) {
+            continue;
+        }
+        // What the first loop has told is told.
+        if is_reference_name(text) || is_called_reference(text) || evaluated(facts, text).is_some() {
+            continue;
+        }
+        let own = trained_around(facts, call);
+        let in_forward =
+            || facts.effects(Effect::Backward).next().filter(|_| facts.kind_at(&call.at) == FunctionKind::Forward);
+        let Some(training) = own.or_else(|| in_forward().map(Ranged::range)) else { continue };
+        let until = if own.is_some() { "through the backward pass" } else { "until this function returns" };
+        report
+            .add(
+                call,
+                format!(
+                    "`{text}` runs with gradients recorded, though nothing trains it: its activations are kept {until}"
+                ),
+            )
+            .because(&apart, format!("`{}` is made here, and nothing freezes it", facts.written(module)))
+            .because(&training, "what is trained here is another model: no optimizer has the parameters of this one")
+            .unsafe_fix("Run it under `no_grad`", under_no_grad(facts, call));
+    }
+}
+
+/// Whether the graph of a pass ends in its own statement, or its name is bound to something without it right after.
+fn is_cut_off(facts: &Facts<'_>, call: &Call<'_>) -> bool {
+    let Some(statement) = facts.statement(call.at.stmt) else { return true };
+    let end = statement.node.end().max(call.range().end());
+    let text = facts.source.slice(TextRange::new(call.range().end(), end));
+    let here = [".detach()", ".data", "argmax", ".item()", ".cpu()", ".numpy()"].iter().any(|word| text.contains(word));
+    let rebound = |name: &str| {
+        facts.binds_of(name).any(|bind| {
+            let after = bind.at.function == call.at.function && bind.at.order > call.at.order;
+            let cuts = bind.value_expr.is_some_and(|value| facts.written(value).contains("detach"));
+            after && cuts && bind.at.stmt != call.at.stmt
+        })
+    };
+    here || bound_names(statement.node).into_iter().any(rebound)
 }
 
 /// Targets that a model gave once, before a loop that trains something else and reads them detached alone: style

@@ -165,3 +165,88 @@ def epoch(policy, ref_model, pairs, opt):
         opt.zero_grad()
         loss.backward()
         opt.step()
+# ---
+import copy, torch
+import torch.nn.functional as F
+from torch import nn
+class BYOL(nn.Module):
+    def __init__(self, backbone, dim=256):
+        super().__init__()
+        self.online = nn.Sequential(backbone, nn.Linear(2048, dim))
+        self.target = copy.deepcopy(self.online)
+        self.pred = nn.Linear(dim, dim)
+    @torch.no_grad()
+    def momentum(self):
+        for a, b in zip(self.online.parameters(), self.target.parameters()):
+            b.lerp_(a, 0.004)
+    def forward(self, v1, v2):
+        p1 = self.pred(self.online(v1))
+        t2 = self.target(v2)  # <-
+        return -F.cosine_similarity(p1, t2.detach()).mean()
+def train(model, loader):
+    opt = torch.optim.AdamW(list(model.online.parameters()) + list(model.pred.parameters()), 1e-3)
+    for (a, b), _ in loader:
+        loss = model(a.cuda(), b.cuda())
+        opt.zero_grad(), loss.backward(), opt.step()
+        model.momentum()
+# ---
+import copy, random, torch
+import torch.nn.functional as F
+class Agent:
+    def __init__(self, net):
+        self.online = net.cuda()
+        self.target = copy.deepcopy(self.online)
+        self.opt = torch.optim.Adam(self.online.parameters(), lr=1e-4)
+    def learn(self, s, a, r, s2, d):
+        q = self.online(s).gather(1, a[:, None]).squeeze(1)
+        nxt = self.target(s2).max(1).values  # <-
+        goal = r + 0.99 * (1 - d) * nxt
+        loss = F.smooth_l1_loss(q, goal.detach())
+        self.opt.zero_grad(), loss.backward(), self.opt.step()
+    def sync(self):
+        self.target.load_state_dict(self.online.state_dict())
+# ---
+import torch
+from diffusers import AutoencoderKL, UNet2DConditionModel, DDPMScheduler
+def main(name, loader):
+    vae = AutoencoderKL.from_pretrained(name).to("cuda")
+    unet = UNet2DConditionModel.from_pretrained(name).to("cuda")
+    sched = DDPMScheduler()
+    opt = torch.optim.AdamW(unet.parameters(), lr=1e-5)
+    for batch in loader:
+        lat = vae.encode(batch["pixels"].cuda()).latent_dist.sample() * 0.18  # <-
+        noise = torch.randn_like(lat)
+        t = torch.randint(0, 1000, (lat.size(0),), device="cuda")
+        pred = unet(sched.add_noise(lat, noise, t), t, batch["text"].cuda()).sample
+        loss = torch.nn.functional.mse_loss(pred, noise)
+        opt.zero_grad(), loss.backward(), opt.step()
+# ---
+import torch
+from transformers import AutoModel
+class Head(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.l = torch.nn.Linear(768, 2)
+    def forward(self, h):
+        return self.l(h)
+def train(loader):
+    bert = AutoModel.from_pretrained("bert-base-uncased").cuda()
+    head = Head().cuda()
+    opt = torch.optim.Adam(head.parameters(), 1e-3)
+    for b in loader:
+        h = bert(b["ids"].cuda()).last_hidden_state[:, 0]  # <-
+        loss = torch.nn.functional.cross_entropy(head(h), b["y"].cuda())
+        opt.zero_grad(), loss.backward(), opt.step()
+# ---
+import copy, torch
+def train(net, loader):
+    net = net.cuda()
+    ema = copy.deepcopy(net)
+    opt = torch.optim.SGD(net.parameters(), 0.1)
+    for x, u, y in loader:
+        pseudo = ema(u.cuda()).softmax(-1)  # <-
+        loss = torch.nn.functional.cross_entropy(net(x.cuda()), y.cuda()) + (net(u.cuda()).softmax(-1) - pseudo.detach()).pow(2).mean()
+        opt.zero_grad(), loss.backward(), opt.step()
+        with torch.no_grad():
+            for a, b in zip(ema.parameters(), net.parameters()):
+                a.lerp_(b, 0.01)

@@ -316,3 +316,47 @@ def train(model, loader, opt):
             opt.zero_grad()
             loss.backward()
             opt.step()
+# ---
+import copy, torch
+import torch.nn.functional as F
+def dqn(net, target, memory, opt):
+    s, a, r, s2 = memory.sample(32)
+    q = net(s.cuda()).gather(1, a.cuda())
+    with torch.no_grad():
+        nxt = target(s2.cuda()).max(1).values
+    loss = F.mse_loss(q.squeeze(1), r.cuda() + nxt)
+    opt.zero_grad(), loss.backward(), opt.step()
+# ---
+import copy, torch
+class Agent:
+    def __init__(self, net):
+        self.online = net.cuda()
+        self.target = copy.deepcopy(self.online)
+        for p in self.target.parameters():
+            p.requires_grad = False
+        self.opt = torch.optim.Adam(self.online.parameters(), lr=1e-4)
+    def learn(self, s, s2):
+        q = self.online(s.cuda())
+        nxt = self.target(s2.cuda()).max(1).values
+        loss = (q.max(1).values - nxt).pow(2).mean()
+        self.opt.zero_grad(), loss.backward(), self.opt.step()
+# ---
+import copy, torch
+def pretrain_then_tune(net, loader):
+    start = copy.deepcopy(net).cuda()
+    opt = torch.optim.Adam(start.parameters())
+    for x, y in loader:
+        loss = torch.nn.functional.cross_entropy(start(x.cuda()), y.cuda())
+        opt.zero_grad(), loss.backward(), opt.step()
+# ---
+import copy
+import torch
+def compare(net, x, y, update):
+    opt = torch.optim.SGD(net.parameters(), 0.1)
+    for _ in range(100):
+        opt.zero_grad()
+        trial = copy.deepcopy(net)
+        loss = torch.nn.functional.mse_loss(trial(x.cuda()), y.cuda())
+        update(loss, list(trial.parameters()))
+        torch.nn.functional.mse_loss(net(x.cuda()), y.cuda()).backward()
+        opt.step()
