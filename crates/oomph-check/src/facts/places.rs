@@ -5,8 +5,8 @@ use crate::analysis::events::{
     At, Bind, Block, BlockKind, Call, Callee, Delete, LoopKind, Root, Statement, StmtId, StoreKind,
 };
 use crate::analysis::value::{BlockId, Value};
-use crate::python::ast::Keyword;
 use crate::python::ast::visitor::source_order::{SourceOrderVisitor, walk_body, walk_keyword};
+use crate::python::ast::{Keyword, Operator};
 use crate::python::{Expr, Ranged, count_reads_in};
 use crate::uses::{is_number, last_name, string_of, whole_number};
 
@@ -349,7 +349,7 @@ impl<'a> Facts<'a> {
             name.into_iter().flat_map(|name| self.arguments_for(name, Some(at)).into_iter().chain(self.imported(name))),
         );
         while let Some(expr) = next.pop() {
-            if let Some(number) = whole_number(expr) {
+            if let Some(number) = self.number_of(expr, 3) {
                 found.push(number);
                 continue;
             }
@@ -360,6 +360,35 @@ impl<'a> Facts<'a> {
             }
         }
         found
+    }
+
+    /// The whole number that arithmetic gives, where every name in it has one value: `4 ** K` with `K = 6`.
+    fn number_of(&self, expr: &'a Expr, hops: u32) -> Option<u64> {
+        if let Some(number) = whole_number(expr) {
+            return Some(number);
+        }
+        let hops = hops.checked_sub(1)?;
+        let Expr::BinOp(node) = expr else { return None };
+        let side = |side: &'a Expr| match side {
+            Expr::Name(name) => {
+                let mut given = self.given_to(name.id.as_str()).chain(self.imported(name.id.as_str()));
+                match (given.next(), given.next()) {
+                    (Some(only), None) => self.number_of(only, hops),
+                    _ => None,
+                }
+            }
+            other => self.number_of(other, hops),
+        };
+        let (left, right) = (side(&node.left)?, side(&node.right)?);
+        match node.op {
+            Operator::Mult => left.checked_mul(right),
+            Operator::Pow => left.checked_pow(u32::try_from(right).ok()?),
+            Operator::Add => left.checked_add(right),
+            Operator::Sub => left.checked_sub(right),
+            Operator::FloorDiv => left.checked_div(right),
+            Operator::LShift => left.checked_mul(1u64.checked_shl(u32::try_from(right).ok()?)?),
+            _ => None,
+        }
     }
 
     /// What calls in this file give a parameter of this name: of the function at a point, or of any.

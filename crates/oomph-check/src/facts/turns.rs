@@ -80,12 +80,13 @@ impl<'a> Facts<'a> {
 
     /// Whether a name gets what a queue, a stream or an iterator gives next.
     fn comes_next(&self, bind: &Bind<'a>, turns: &Loop<'a>) -> bool {
-        let Some(Expr::Call(call)) = bind.value_expr else { return false };
-        let fetches = matches!(
-            last_name(&call.func),
-            Some("get" | "next" | "recv" | "read" | "pop" | "popleft" | "receive" | "poll" | "get_nowait" | "blpop")
-        );
-        fetches && !self.varies_in(&call.func, turns.block)
+        let assigned = || match self.statement(bind.at.stmt)?.node {
+            // `_, message = redis.blpop("jobs")`
+            Stmt::Assign(assign) if assign.targets.iter().all(Expr::is_tuple_expr) => Some(&*assign.value),
+            _ => None,
+        };
+        let fetch = bind.value_expr.or_else(assigned).and_then(fetched);
+        fetch.is_some_and(|func| !self.varies_in(func, turns.block))
     }
 
     /// Whether a call is one pass of a model, itself or in a function of this file that runs it once.
@@ -144,6 +145,47 @@ impl<'e> SourceOrderVisitor<'e> for Items<'_> {
         if !self.found {
             walk_expr(self, expr);
         }
+    }
+}
+
+/// What fetches the next thing in an expression, be that decoded, picked from or gone over at once:
+/// `json.loads(queue.get())`, `[m for m in consumer.consume(64) if not m.error()]`.
+fn fetched(expr: &Expr) -> Option<&Expr> {
+    const FETCHES: &[&str] = &[
+        "get",
+        "next",
+        "recv",
+        "read",
+        "pop",
+        "popleft",
+        "receive",
+        "poll",
+        "get_nowait",
+        "blpop",
+        "brpop",
+        "consume",
+        "getmany",
+        "fetch",
+        "dequeue",
+        "receive_messages",
+        "receive_message",
+        "recv_json",
+        "recv_pyobj",
+        "xreadgroup",
+        "xread",
+        "accept",
+    ];
+    match expr {
+        Expr::Await(node) => fetched(&node.value),
+        Expr::Subscript(node) => fetched(&node.value),
+        Expr::ListComp(node) => fetched(&node.generators.first()?.iter),
+        Expr::Call(call) if last_name(&call.func).is_some_and(|name| FETCHES.contains(&name)) => Some(&call.func),
+        Expr::Call(call) => match (&*call.func, call.arguments.args.first()) {
+            (Expr::Attribute(method), _) if method.value.is_call_expr() => fetched(&method.value),
+            (_, Some(first)) => fetched(first),
+            _ => None,
+        },
+        _ => None,
     }
 }
 

@@ -9,6 +9,7 @@ use crate::python::ast::{ExceptHandler, ExceptHandlerExceptHandler};
 use crate::python::{Expr, Ranged, Stmt, TextRange};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::uses::{last_name, string_of};
 
 pub(super) static RULE: Rule = Rule {
     name: "bare-except-swallows-oom",
@@ -268,12 +269,34 @@ fn goes_on(facts: &Facts<'_>, block: BlockId, handler: &ExceptHandlerExceptHandl
         "breakpoint",
         "embed(",
     ];
-    let by_words = facts.source.slice(handler.range()).contains("out of memory");
+    // Only code tells errors apart: a remark about running out of memory does not.
+    let by_words = compares_words(handler);
     let leaves = facts.statements().iter().any(|statement| {
         matches!(statement.node, Stmt::Raise(_) | Stmt::Return(_) | Stmt::Break(_))
             && facts.is_inside(statement.block, block)
     });
     !leaves && !by_words && !mends.iter().any(|word| text.contains(word))
+}
+
+/// Whether a handler asks the error for the words of running out of memory.
+fn compares_words(handler: &ExceptHandlerExceptHandler) -> bool {
+    struct Words(bool);
+    impl<'a> SourceOrderVisitor<'a> for Words {
+        fn visit_expr(&mut self, expr: &'a Expr) {
+            if let Expr::Compare(test) = expr {
+                let sides = std::iter::once(&*test.left).chain(&test.comparators);
+                self.0 |= sides.into_iter().filter_map(string_of).any(|text| text.contains("memory"));
+            }
+            if let Expr::Call(call) = expr {
+                let name = last_name(&call.func).unwrap_or_default().to_ascii_lowercase();
+                self.0 |= name.contains("oom") || name.contains("out_of_memory");
+            }
+            walk_expr(self, expr);
+        }
+    }
+    let mut words = Words(false);
+    walk_body(&mut words, &handler.body);
+    words.0
 }
 
 /// The code of a handler without its strings.

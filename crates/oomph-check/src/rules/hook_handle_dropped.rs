@@ -382,11 +382,23 @@ fn is_short(iter: &Expr) -> bool {
     match iter {
         Expr::List(_) | Expr::Tuple(_) | Expr::Set(_) | Expr::Dict(_) => true,
         Expr::Call(call) => {
-            let counted = call.arguments.args.last().and_then(whole_number).is_some_and(|count| count < 100);
+            let counted = turns_of(&call.arguments.args).is_some_and(|count| count < 16);
             let inner = call.arguments.args.first().is_some_and(|first| first.is_call_expr() && is_short(first));
             counted || inner
         }
         _ => false,
+    }
+}
+
+/// How many turns the numbers of a `range` say: `range(n)`, `range(first, end)`, `range(first, end, step)`.
+fn turns_of(args: &[Expr]) -> Option<u64> {
+    match args {
+        [count] => whole_number(count),
+        [first, end] => whole_number(end)?.checked_sub(whole_number(first)?),
+        [first, end, step] => {
+            whole_number(end)?.checked_sub(whole_number(first)?)?.checked_div(whole_number(step)?.max(1))
+        }
+        _ => None,
     }
 }
 

@@ -272,7 +272,7 @@ fn only_read(facts: &Facts<'_>, call: &Call<'_>, name: &str) -> Option<TextRange
     let bound_twice = facts.binds_of(name).any(|bind| {
         bind.at.function == call.at.function && bind.at.order > call.at.order && bind.at.stmt != call.at.stmt
     });
-    if bound_twice || call.at.function.is_none() {
+    if bound_twice {
         return None;
     }
     let after: Vec<_> = uses_in(body, name).into_iter().filter(|found| found.name.start() > call.node.end()).collect();

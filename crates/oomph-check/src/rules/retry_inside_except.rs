@@ -186,7 +186,9 @@ fn is_same_work(facts: &Facts<'_>, call: &Call<'_>, tried: &[&Call<'_>]) -> bool
             is_used(facts, call) && (same().next().is_some() || tried.iter().any(|other| runs(facts, other, text)))
         }
         Callee::Project(_) => {
-            let heavy = facts.is_heavy(call) && !only_switches(call);
+            // A pass that records nothing holds its tensors too while its frame is alive.
+            let off = facts.callee_summary(call).is_some_and(|summary| summary.forwards_off);
+            let heavy = (facts.is_heavy(call) || off) && !only_switches(call);
             let recurses = call.name == facts.function_name(&call.at);
             let through = tried.iter().any(|other| calls(facts, call, other, 2));
             let again = recurses || through || same().next().is_some();

@@ -44,3 +44,16 @@ def train(model, loader, opt):
         with contextlib.suppress(RuntimeError):  # <-
             loss = model(x.cuda(), y.cuda())
             opt.zero_grad(), loss.backward(), opt.step()
+# ---
+import torch
+def fit(net, loader, opt, crit):
+    lost = 0
+    for x, y in loader:
+        try:
+            crit(net(x.cuda()), y.cuda()).backward()
+            opt.step()
+            opt.zero_grad()
+        except Exception:  # <-
+            # long ones run out of memory now and then
+            lost += 1
+    return lost

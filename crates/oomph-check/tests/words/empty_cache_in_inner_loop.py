@@ -122,3 +122,20 @@ def index(docs, store):
         v = m.encode(doc.text, convert_to_tensor=True)
         store.add(doc.id, v.cpu().numpy())
         torch.cuda.empty_cache()  # <-
+# ---
+import json
+import torch
+from transformers import AutoModel, AutoTokenizer
+tok = AutoTokenizer.from_pretrained("a/b")
+net = AutoModel.from_pretrained("a/b").cuda().eval()
+def embed(texts):
+    with torch.no_grad():
+        return net(**tok(texts, return_tensors="pt").to("cuda")).last_hidden_state.mean(1).tolist()
+def serve(source, sink):
+    while True:
+        found = [m for m in source.consume(64) if not m.error()]
+        if not found:
+            continue
+        texts = [json.loads(m.value())["text"] for m in found]
+        sink.send(embed(texts))
+        torch.cuda.empty_cache()  # <-

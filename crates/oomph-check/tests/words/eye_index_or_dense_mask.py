@@ -32,3 +32,13 @@ def main(f, y, loader, model):
         for x, t in loader:
             w, idx = (model(x.cuda()) @ f.T).topk(200)
             print(votes(y, idx, w).argmax(1).eq(t.cuda()).sum().item())
+# ---
+LENGTH = 7
+WORDS = 4 ** LENGTH
+class Codes(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.words = WORDS
+        self.embed = torch.nn.Linear(WORDS, 64)
+    def forward(self, codes):
+        return self.embed(torch.eye(self.words, device=codes.device)[codes])  # <-

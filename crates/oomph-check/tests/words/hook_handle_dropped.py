@@ -143,3 +143,16 @@ def train(model, loader, opt, epochs):
             loss = torch.nn.functional.cross_entropy(model(x.cuda()), y.cuda())
             opt.zero_grad(), loss.backward(), opt.step()
         print(stats)
+# ---
+import torch
+from torchvision.models import vgg16
+net = vgg16().cuda().eval()
+def sizes(picture):
+    found = {}
+    for number, part in enumerate(net.features):
+        part.register_forward_hook(lambda m, a, o, number=number: found.update({number: o.norm().item()}))  # <-
+    with torch.no_grad():
+        net(picture[None].cuda())
+    return found
+for index in range(0, 400, 10):
+    print(sizes(data[index][0]))
