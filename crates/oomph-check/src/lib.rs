@@ -7,6 +7,7 @@
 pub mod analysis;
 pub mod callbacks;
 mod copies;
+mod detaching;
 mod edits;
 mod envelope;
 mod error;

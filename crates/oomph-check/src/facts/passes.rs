@@ -104,7 +104,7 @@ impl<'a> Facts<'a> {
 
     /// Whether gradients are used: by the loop where a module is switched to evaluation before it, else by the function.
     #[must_use]
-    pub fn needs_gradients(&self, call: &Call<'_>, batches: &Loop<'_>) -> bool {
+    pub fn needs_gradients(&self, call: &Call<'a>, batches: &Loop<'_>) -> bool {
         const NAMES: &[&str] = &["vjp", "attack", "perturb"];
         let here = call.at.function;
         // Attacks and adaptation go back within what they call.
@@ -113,7 +113,7 @@ impl<'a> Facts<'a> {
         if self.calls().iter().any(goes_back_inside) {
             return true;
         }
-        if self.eval_call(&call.at).is_none() {
+        if self.eval_call(&call.at).is_none() && !self.holds_out(call, batches) {
             let keeps = || self.returns().iter().any(|ret| ret.at.function == here && ret.value.holds_graph());
             // Where nothing in view goes back, nobody needs the graph of what a module in evaluation mode gave.
             let wanted = || !call.evaluates || self.is_near_training();
@@ -130,6 +130,33 @@ impl<'a> Facts<'a> {
             || self.effects_in(Effect::Step, batches.block).next().is_some()
             || self.binds_of("requires_grad").any(|bind| inside(&bind.at))
             || asks.into_iter().any(|name| self.calls_named(name).any(|found| inside(&found.at)))
+    }
+
+    /// Whether a loop goes over data held out from training, in a function that trains elsewhere: nobody calls that with
+    /// recording switched off, and the loop takes plain data out of what its passes give.
+    #[must_use]
+    pub fn holds_out(&self, call: &Call<'a>, batches: &Loop<'_>) -> bool {
+        let BlockKind::Loop(LoopKind::Loader, Stmt::For(node)) = batches.node else { return false };
+        let held_out = |expr: &Expr| {
+            let name = crate::uses::last_name(expr).unwrap_or_default().to_ascii_lowercase();
+            let mut words = name.split('_');
+            let says = words.any(|word| {
+                ["val", "valid", "validation", "test", "eval", "dev"].contains(&word.trim_end_matches("loader"))
+            });
+            says && ["loader", "dl", "iter", "dataloader"].iter().any(|end| name.ends_with(end))
+        };
+        let mut walked = &*node.iter;
+        while let Expr::Call(wrapper) = walked {
+            let Some(first) = wrapper.arguments.args.first() else { break };
+            walked = first;
+        }
+        let returned = |value: &Value| value.holds_graph() && value.sources.sites().overlap(call.site);
+        let trains = |back: &Call<'a>| back.at.function == call.at.function;
+        held_out(walked)
+            && call.callee == Callee::Module
+            && self.effects(Effect::Backward).any(trains)
+            && self.takes_data_out(call)
+            && !self.returns().iter().any(|ret| ret.at.function == call.at.function && returned(&ret.value))
     }
 
     /// Whether this file, or one that imports it, goes back anywhere.

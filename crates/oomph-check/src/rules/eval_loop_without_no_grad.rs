@@ -281,7 +281,8 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
                 .because(&batches.head(), "all phases run this loop, and nothing switches gradients off");
             continue;
         }
-        let Some(eval) = evaluation(facts, call) else { continue };
+        let held_out = || facts.holds_out(call, &batches).then_some(Sign::HeldOut);
+        let Some(eval) = evaluation(facts, call).or_else(held_out) else { continue };
         if facts.needs_gradients(call, &batches)
             || facts.fails_with_gradients(call)
             || facts.switches_in_loop(call, &batches)
@@ -306,6 +307,10 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
                 &*call.node.func,
                 "what runs here was switched to evaluation before, which does not switch gradients off",
             ),
+            Sign::HeldOut => finding.because(
+                &batches.head(),
+                "this goes over data held out from training, and nothing in the loop goes back",
+            ),
             Sign::Name => finding.because_if(
                 facts.function(&call.at).map(|function| function.node.name.range()),
                 format!("`{name}` is evaluation by its name, and no backward pass runs in it"),
@@ -328,6 +333,8 @@ enum Sign<'f, 'a> {
     Mode,
     /// The function is called so.
     Name,
+    /// The loop goes over data held out from the training around it.
+    HeldOut,
 }
 
 fn evaluation<'f, 'a>(facts: &'f Facts<'a>, call: &Call<'a>) -> Option<Sign<'f, 'a>> {

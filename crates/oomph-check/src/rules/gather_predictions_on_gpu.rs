@@ -1,6 +1,6 @@
 //! `gather-predictions-on-gpu`: all outputs of an evaluation stay on the GPU.
 
-use crate::analysis::events::{LoopKind, Store, StoreKind};
+use crate::analysis::events::{Call, LoopKind, Store, StoreKind};
 use crate::analysis::value::{Device, Flags, Value};
 use crate::facts::Facts;
 use crate::finding::{Edit, Level, Safety};
@@ -71,7 +71,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
     for store in facts.stores() {
         let Some(turns) = facts.loops(&store.at).find(|turns| turns.kind == LoopKind::Loader) else { continue };
         let collected =
-            store.kind == StoreKind::Append && holds_gpu_output(store) && facts.outlives(&store.holder, &turns);
+            store.kind == StoreKind::Append && holds_gpu_output(facts, store) && facts.outlives(&store.holder, &turns);
         if !collected || facts.is_emptied_in(store.target, turns.block, store.at.stmt) {
             continue;
         }
@@ -85,10 +85,27 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
 }
 
 /// Whether an output is kept, alone or in a record: `rows.append((ids, logits))`.
-fn holds_gpu_output(store: &Store<'_>) -> bool {
+fn holds_gpu_output(facts: &Facts<'_>, store: &Store<'_>) -> bool {
     let record = matches!(store.value_expr, Expr::Tuple(_) | Expr::Dict(_));
     let mut parts = store.value.parts.iter().filter(|_| record).flat_map(|parts| parts.iter());
-    is_gpu_output(&store.value) || parts.any(is_gpu_output)
+    is_gpu_output(&store.value) || parts.any(is_gpu_output) || is_made_of_output(facts, store)
+}
+
+/// Whether what is kept is as large as an output it is made of: `torch.sigmoid(logits)`, `logits.softmax(1)`.
+fn is_made_of_output(facts: &Facts<'_>, store: &Store<'_>) -> bool {
+    const SAME_SIZE: &[&str] = &["sigmoid", "softmax", "log_softmax", "tanh", "float", "half", "relu", "exp"];
+    let made = |expr: &Expr| facts.call_at(expr).filter(|call| SAME_SIZE.contains(&call.name));
+    let bound = || {
+        let Expr::Name(name) = store.value_expr else { return None };
+        let mut binds = facts.binds_of(name.id.as_str()).filter(|bind| bind.at.function == store.at.function);
+        let (only, more) = (binds.next()?, binds.next());
+        made(only.value_expr?).filter(|_| more.is_none())
+    };
+    let whole = |call: &Call<'_>| {
+        let output = call.receiver.iter().filter(|value| value.is_tensor()).chain(&call.args).next();
+        output.is_some_and(is_gpu_output)
+    };
+    made(store.value_expr).or_else(bound).is_some_and(whole)
 }
 
 fn is_gpu_output(value: &Value) -> bool {

@@ -3,7 +3,7 @@
 use crate::analysis::events::{At, Bind, BlockKind, Call, LoopKind, StoreKind};
 use crate::facts::{Effect, Facts, Loop};
 use crate::finding::Level;
-use crate::python::ast::{CmpOp, Operator, UnaryOp};
+use crate::python::ast::{BoolOp, CmpOp, Operator, UnaryOp};
 use crate::python::{Expr, Ranged, Stmt};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
@@ -309,6 +309,12 @@ fn skipped_by<'a>(facts: &Facts<'a>, step: &Call<'_>, batches: &Loop<'a>) -> Opt
 
 /// The `(i + 1) % n == 0` that a test is, itself or by a name bound to it, or `count == n` of a counter set back.
 fn every_few<'a>(facts: &Facts<'a>, test: &'a Expr, step: &Call<'_>, batches: &Loop<'a>) -> Option<&'a Expr> {
+    // Whatever else is asked for makes steps rarer still: `i > 0 and i % n == 0`.
+    if let Expr::BoolOp(all) = test
+        && all.op == BoolOp::And
+    {
+        return all.values.iter().find_map(|part| every_few(facts, part, step, batches));
+    }
     let mut expr = test;
     if let Expr::Name(name) = test {
         let mut binds = facts.binds_of(name.id.as_str());

@@ -4,11 +4,13 @@ use crate::analysis::events::{BlockKind, Call, Callee, Root, Store, StoreKind};
 use crate::analysis::guesses::is_half_of_pass;
 use crate::analysis::tables::ClassKind;
 use crate::analysis::value::{Flags, Kind};
+use crate::detaching::{Read, detached_by, reads_in};
 use crate::facts::{Effect, Facts, FunctionKind, Turn};
 use crate::finding::{Level, Safety};
 use crate::python::{Expr, Ranged, Stmt, TextRange};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::uses::reads_of;
 
 pub(super) static RULE: Rule = Rule {
     name: "tensor-stored-in-container-with-graph",
@@ -271,9 +273,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             _ => format!("`{}`", facts.source.slice(facts.keeper(store).range())),
         };
         let freed = backward.is_some() || store.value.is_freed_elsewhere();
-        let each = if facts.batch_loop(&store.at).is_none()
-            && (facts.is_called_per_step(&store.at) || replayed(facts, store).is_some())
-        {
+        let each = if facts.batch_loop(&store.at).is_none() && (late.is_some() || facts.is_called_per_step(&store.at)) {
             "step"
         } else {
             "batch"
@@ -333,7 +333,8 @@ fn turn<'a>(facts: &Facts<'a>, store: &Store<'a>) -> Option<(Turn, Option<TextRa
         return Some((turns.turn(), None));
     }
     let played = store.via.is_none() && facts.is_called_per_step(&store.at) && !facts.class_kind(&store.at).is_module();
-    if let (true, Root::SelfAttribute(_), Some(turn)) = (played, store.root, facts.function_turn(&store.at))
+    if let (true, Root::SelfAttribute(_) | Root::Outer(_), Some(turn)) =
+        (played, store.root, facts.function_turn(&store.at))
         && let Some(late) = detached_late(facts, store)
     {
         return Some((turn, Some(late)));
@@ -397,59 +398,21 @@ fn stays_on_module(facts: &Facts<'_>, store: &Store<'_>) -> bool {
         && !facts.source.text.contains(&format!("\"{name}\""))
 }
 
-/// Where all that was collected is detached, when every read of the holder outside the loop does that.
+/// Where all that was collected is detached, when every read of the holder does that.
 fn detached_late<'a>(facts: &Facts<'a>, store: &Store<'a>) -> Option<TextRange> {
-    let keeper = facts.keeper(store);
-    let (whole, name) = match (keeper, store.kind) {
-        (Expr::Attribute(node), StoreKind::Append) => (facts.source.body(), node.attr.as_str()),
-        (Expr::Name(node), StoreKind::Append) => (facts.body_around(&store.at), node.id.as_str()),
-        _ => return None,
-    };
-    let (first, last) = (whole.first()?.start(), whole.last()?.end());
-    let text = facts.source.slice(TextRange::new(first, last));
-    let mut late = None;
-    for (at, _) in text.match_indices(name) {
-        let is_part = |c: char| c.is_alphanumeric() || c == '_';
-        let (before, after) = (&text[..at], &text[at + name.len()..]);
-        let another = keeper.is_attribute_expr() && !before.ends_with('.');
-        if another || before.ends_with(is_part) || after.starts_with(is_part) || before.ends_with(['"', '\'']) {
-            continue;
+    match (facts.keeper(store), store.kind) {
+        (Expr::Attribute(node), StoreKind::Append) => {
+            let reads = reads_of(facts.source.body(), node.attr.as_str());
+            let reads = reads.into_iter().map(|(place, around)| Read { place, around, stmt: None });
+            detached_by(facts, reads.collect(), &store.at)
         }
-        let line =
-            before.rsplit('\n').next().unwrap_or_default().len() + after.split('\n').next().unwrap_or_default().len();
-        let start = at - before.rsplit('\n').next().unwrap_or_default().len();
-        let statement = &text[start..(start + line + name.len()).min(text.len())];
-        let fills =
-            after.starts_with(".append(") || after.trim_start().starts_with(['=', ',']) && statement.contains("[]");
-        if fills || statement.contains(&format!("len({name}")) {
-            continue;
+        (Expr::Name(node), StoreKind::Append) => {
+            let lasting = matches!(store.root, Root::Outer(_));
+            let body = if lasting { facts.source.body() } else { facts.body_around(&store.at) };
+            detached_by(facts, reads_in(body, node.id.as_str()), &store.at)
         }
-        let start = first + crate::python::TextSize::try_from(at).ok()?;
-        // `torch.stack(values)` under `no_grad` makes something without a graph.
-        let copied = |call: &Call<'_>| {
-            call.at.grad.is_off() && call.range().contains(start) && matches!(call.name, "stack" | "cat" | "tensor")
-        };
-        if !ends_in_detach(after) && !facts.calls().iter().any(copied) {
-            return None;
-        }
-        late = Some(TextRange::at(start, crate::python::TextSize::try_from(name.len()).ok()?));
+        _ => None,
     }
-    late
-}
-
-/// Whether what follows a name detaches it: `).detach()`, `).squeeze(-1).detach()`.
-fn ends_in_detach(after: &str) -> bool {
-    let mut rest = after.trim_start_matches([')', ']']);
-    while let Some(method) = rest.strip_prefix('.') {
-        let name = method.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default();
-        if matches!(name, "detach" | "item" | "tolist" | "data") {
-            return true;
-        }
-        let Some(arguments) = method[name.len()..].strip_prefix('(') else { return false };
-        let Some(end) = arguments.find(')').filter(|end| !arguments[..*end].contains('(')) else { return false };
-        rest = &arguments[end + 1..];
-    }
-    false
 }
 
 /// Whether another function of the file empties what a store adds to, or makes it anew.

@@ -341,3 +341,18 @@ for images, _ in val_loader:  # <-
     again = model.decode(model.encode(images))
     worst = max(worst, (again - images).abs().max().item())
 print(worst)
+# ---
+import torch
+from torchvision.models import resnet18
+
+model = resnet18().cuda()
+optimizer = torch.optim.SGD(model.parameters(), 0.1)
+for x, y in train_loader:
+    loss = torch.nn.functional.cross_entropy(model(x.cuda()), y.cuda())
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+hits = 0
+for x, y in test_loader:  # <-
+    hits += (model(x.cuda()).argmax(1).cpu() == y).sum().item()
+print(hits)

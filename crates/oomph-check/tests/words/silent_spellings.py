@@ -360,3 +360,54 @@ def compare(net, x, y, update):
         update(loss, list(trial.parameters()))
         torch.nn.functional.mse_loss(net(x.cuda()), y.cuda()).backward()
         opt.step()
+# ---
+import torch
+from torch import nn
+
+critic = nn.Linear(64, 1)
+
+def play(env, steps):
+    values = []
+    state = env.reset()
+    for _ in range(steps):
+        values.append(critic(torch.as_tensor(state)))
+        state, reward, done, info = env.step(0)
+    return values
+
+def learn(env, optimizer):
+    values = play(env, 1000)
+    loss = torch.stack(values).pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+# ---
+import torch
+
+def fit(model, loader, optimizer, criterion, every):
+    for i, (x, y) in enumerate(loader):
+        (criterion(model(x.cuda()), y.cuda()) / every).backward()
+        if (i + 1) % every == 0 or i + 1 == len(loader):
+            optimizer.step()
+            optimizer.zero_grad()
+# ---
+import torch
+import torch.distributed as dist
+
+def mean_of(losses):
+    with torch.no_grad():
+        names, values = [], []
+        for name in sorted(losses.keys()):
+            names.append(name)
+            values.append(losses[name])
+        values = torch.stack(values, dim=0)
+        dist.reduce(values, dst=0)
+        return {name: value for name, value in zip(names, values)}
+
+def train(model, loader, optimizer):
+    for x, y in loader:
+        losses = model(x.cuda(), y.cuda())
+        loss = sum(losses.values())
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        print(mean_of(losses))

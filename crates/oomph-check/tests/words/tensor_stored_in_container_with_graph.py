@@ -551,3 +551,42 @@ def train(model, loader, opt):
         loss = torch.nn.functional.mse_loss(model(x.cuda()), y.cuda())
         opt.zero_grad(), loss.backward(), opt.step()
         losses = losses + (loss,)  # <-
+# ---
+import torch
+from torch import nn
+
+critic = nn.Linear(64, 1).cuda()
+
+def play(env, steps):
+    values, seen = [], []
+    state = env.reset()
+    for _ in range(steps):
+        value = critic(torch.as_tensor(state).cuda())
+        values.append(value)  # <-
+        seen.append(state)
+        state, reward, done, info = env.step(0)
+    return seen, values
+
+def report(env):
+    seen, values = play(env, 1000)
+    print(len(seen), torch.stack(values)[1:].mean().item())
+# ---
+import torch
+from torch import nn
+from torch.distributions import Categorical
+
+policy = nn.Sequential(nn.Linear(64, 4), nn.Softmax(-1)).cuda()
+spread = []
+
+def act(state):
+    choice = Categorical(policy(torch.as_tensor(state).cuda()))
+    spread.append(choice.entropy())  # <-
+    return choice.sample().item()
+
+def play(env):
+    state, done = env.reset(), False
+    while not done:
+        state, reward, done, info = env.step(act(state))
+
+def show():
+    print(torch.stack(spread[-100:]).mean().item())
