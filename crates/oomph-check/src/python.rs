@@ -10,8 +10,10 @@ use ruff_notebook::Notebook;
 use ruff_python_ast::token::TokenKind;
 use ruff_python_ast::visitor::source_order::{SourceOrderVisitor, TraversalSignal, walk_body};
 use ruff_python_ast::{AnyNodeRef, ModModule, PySourceType};
-use ruff_python_parser::{ParseOptions, Parsed, parse_cells_unchecked, parse_unchecked_source};
+use ruff_python_parser::{ParseError, ParseOptions, Parsed, parse_cells_unchecked, parse_unchecked_source};
 use ruff_source_file::{LineIndex, OneIndexed};
+
+mod plain;
 
 /// Trees nested deeper than this are not analysed: walking them could exhaust the stack.
 pub(crate) const MAX_NESTING: usize = 400;
@@ -22,8 +24,9 @@ const HARMLESS_TOKENS: usize = 300;
 /// A parsed module: its tree, its comments and what the parser complained about.
 #[derive(Debug)]
 pub(crate) struct Tree {
-    /// `None` once dropped.
-    parsed: Option<Parsed<ModModule>>,
+    body: ast::Suite,
+    errors: Vec<SyntaxError>,
+    comments: Vec<TextRange>,
     /// Whether it nests deeper than [`MAX_NESTING`].
     pub(crate) too_deep: bool,
 }
@@ -51,29 +54,35 @@ impl Tree {
 
     fn new(parsed: Parsed<ModModule>) -> Self {
         let too_deep = may_nest_deeply(&parsed) && nests_deeply(&parsed.syntax().body);
-        Self { parsed: Some(parsed), too_deep }
+        let error = |error: &ParseError| SyntaxError { range: error.range(), message: error.error.to_string() };
+        let errors = parsed.errors().iter().map(error).collect();
+        let comments = parsed.tokens().iter().filter(|token| token.kind() == TokenKind::Comment);
+        let comments = comments.map(Ranged::range).collect();
+        let mut body = parsed.into_suite();
+        if !too_deep {
+            plain::without_annotations(&mut body);
+        }
+        Self { body, errors, comments, too_deep }
     }
 
     /// The statements of the module.
     pub(crate) fn body(&self) -> &[Stmt] {
-        self.parsed.as_ref().map_or(&[], |parsed| &parsed.syntax().body)
+        &self.body
     }
 
     /// The parser's complaints, in order.
     pub(crate) fn errors(&self) -> Vec<SyntaxError> {
-        let errors = self.parsed.as_ref().map_or(&[][..], Parsed::errors);
-        errors.iter().map(|error| SyntaxError { range: error.range(), message: error.error.to_string() }).collect()
+        self.errors.clone()
     }
 
     /// Whether the parser had nothing to complain about.
     pub(crate) fn is_valid(&self) -> bool {
-        self.parsed.as_ref().is_some_and(|parsed| parsed.errors().is_empty())
+        self.errors.is_empty()
     }
 
     /// Where the comments are, in order.
     pub(crate) fn comments(&self) -> impl Iterator<Item = TextRange> + '_ {
-        let tokens = self.parsed.iter().flat_map(|parsed| parsed.tokens().iter());
-        tokens.filter(|token| token.kind() == TokenKind::Comment).map(Ranged::range)
+        self.comments.iter().copied()
     }
 }
 
@@ -81,7 +90,7 @@ impl Drop for Tree {
     fn drop(&mut self) {
         if self.too_deep {
             // Dropping a tree recurses as deep as it nests: losing its memory is better than losing the process.
-            std::mem::forget(self.parsed.take());
+            std::mem::forget(std::mem::take(&mut self.body));
         }
     }
 }

@@ -260,6 +260,9 @@ impl<'a> Walker<'a, '_> {
         let (Kind::External(sym) | Kind::Made(sym)) = value.kind else {
             // `ctx = torch.no_grad() if evaluating else nullcontext()`, or a helper that decides.
             let text = self.source.slice(expr.range());
+            if matches!(expr, Expr::Call(call) if is_plain_context(&call.func)) {
+                return None;
+            }
             let may_switch = ["grad", "inference", "ctx", "context"].iter().any(|word| text.contains(word));
             return (may_switch && !self.f.grad.is_off()).then_some(GradMode::Depends);
         };
@@ -404,4 +407,10 @@ fn taken_out(body: &[Stmt]) -> Option<&str> {
     let Expr::Attribute(method) = &*call.func else { return None };
     let takes = matches!(method.attr.as_str(), "item" | "detach" | "tolist");
     (takes && is_name(&method.value, target.id.as_str())).then_some(target.id.as_str())
+}
+
+/// Whether what is entered is of the standard library, and switches nothing: `contextlib.nullcontext()`, `suppress(...)`.
+fn is_plain_context(func: &Expr) -> bool {
+    let name = crate::uses::last_name(func).unwrap_or_default();
+    matches!(name, "nullcontext" | "suppress" | "ExitStack" | "closing" | "redirect_stdout" | "redirect_stderr")
 }

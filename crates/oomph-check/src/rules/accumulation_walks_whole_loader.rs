@@ -8,6 +8,7 @@ use crate::python::ast::CmpOp;
 use crate::python::{Expr, Ranged, Stmt};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::uses::last_name;
 
 pub(super) static RULE: Rule = Rule {
     name: "accumulation-walks-whole-loader",
@@ -191,8 +192,7 @@ fn accumulates(facts: &Facts<'_>, outer: &Loop<'_>, inner: &Loop<'_>) -> Option<
 /// `n` of `range(n)`, through `tqdm`.
 fn range_bound(iter: &Expr) -> Option<&Expr> {
     let Expr::Call(call) = iter else { return None };
-    let Expr::Name(name) = &*call.func else { return None };
-    match name.id.as_str() {
+    match last_name(&call.func)? {
         "range" | "trange" => call.arguments.args.last(),
         "tqdm" => range_bound(call.arguments.args.first()?),
         _ => None,

@@ -261,10 +261,12 @@ pub(super) fn setting_name(expr: &Expr) -> Option<&str> {
 }
 
 /// `i` of `for i, batch in enumerate(loader)`.
-fn batch_index<'a>(batches: &Loop<'a>) -> Option<&'a str> {
+fn batch_index<'a>(facts: &Facts<'a>, batches: &Loop<'a>) -> Option<&'a str> {
     let BlockKind::Loop(_, Stmt::For(node)) = batches.node else { return None };
     let Expr::Tuple(target) = &*node.target else { return None };
-    let counted = is_enumerate(&node.iter);
+    // `bar = tqdm(enumerate(loader))` before the loop.
+    let named = |name: &str| facts.binds_of(name).filter_map(|bind| bind.value_expr).any(is_enumerate);
+    let counted = is_enumerate(&node.iter) || matches!(&*node.iter, Expr::Name(name) if named(name.id.as_str()));
     match target.elts.first() {
         Some(Expr::Name(name)) if counted => Some(name.id.as_str()),
         _ => None,
@@ -290,7 +292,7 @@ fn skipped_by<'a>(facts: &Facts<'a>, step: &Call<'_>, batches: &Loop<'a>) -> Opt
     if facts.tests_within(&step.at, batches.block).next().is_some() {
         return None;
     }
-    let index = batch_index(batches);
+    let index = batch_index(facts, batches);
     let counts = |name: &str| index == Some(name) || counts_from_zero(facts, name, step, batches);
     facts.body_of(batches).iter().find_map(|stmt| match stmt {
         Stmt::If(node) if stmt.end() <= step.range().start() && node.elif_else_clauses.is_empty() => {
@@ -321,7 +323,7 @@ fn every_few<'a>(facts: &Facts<'a>, test: &'a Expr, step: &Call<'_>, batches: &L
         let (only, more) = (binds.next()?, binds.next());
         expr = only.value_expr.filter(|_| more.is_none())?;
     }
-    let index = batch_index(batches);
+    let index = batch_index(facts, batches);
     let counts = |name: &str| index == Some(name) || counts_from_zero(facts, name, step, batches);
     let counter = match expr {
         Expr::Compare(compare) if matches!(compare.ops.first(), Some(CmpOp::Eq | CmpOp::GtE)) => match &*compare.left {
