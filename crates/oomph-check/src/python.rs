@@ -60,7 +60,7 @@ impl Tree {
         let comments = comments.map(Ranged::range).collect();
         let mut body = parsed.into_suite();
         if !too_deep {
-            plain::without_annotations(&mut body);
+            plain::make_plain(&mut body);
         }
         Self { body, errors, comments, too_deep }
     }

@@ -1,20 +1,63 @@
-//! Statements that mean the same, written one way: what rules say of `x = f()` holds for `x: Tensor = f()`.
+//! Statements that mean the same, written one way: what rules say of `x = f()` holds for `x: Tensor = f()`, and what
+//! they say of `kept.append(x)` for `kept += [x]`.
 
-use ruff_python_ast::{AtomicNodeIndex, Stmt, StmtAnnAssign, StmtAssign};
+use ruff_python_ast::name::Name;
+use ruff_python_ast::{
+    Arguments, AtomicNodeIndex, Expr, ExprAttribute, ExprCall, ExprContext, Identifier, Operator, Stmt, StmtAssign,
+    StmtAugAssign, StmtExpr,
+};
+use ruff_text_size::Ranged;
 
-/// Makes assignments of those that are annotated, everywhere but in the bodies of classes, where they declare fields.
-pub(super) fn without_annotations(body: &mut [Stmt]) {
+/// Writes all statements the plain way. Fields of classes stay annotated: there that declares them.
+pub(super) fn make_plain(body: &mut [Stmt]) {
     for stmt in body {
-        if let Stmt::AnnAssign(StmtAnnAssign { value: Some(_), .. }) = stmt {
-            make_plain(stmt);
+        match stmt {
+            Stmt::AnnAssign(_) => drop_annotation(stmt),
+            Stmt::AugAssign(_) => append_one(stmt),
+            _ => {}
         }
         for inner in bodies_of(stmt) {
-            without_annotations(inner);
+            make_plain(inner);
         }
     }
 }
 
-fn make_plain(stmt: &mut Stmt) {
+/// `kept.append(x)` of `kept += [x]`. Every part keeps its place in the text.
+fn append_one(stmt: &mut Stmt) {
+    let Stmt::AugAssign(StmtAugAssign { target, op: Operator::Add, value, range, .. }) = stmt else { return };
+    let Expr::List(list) = &mut **value else { return };
+    if list.elts.len() != 1 || list.elts[0].is_starred_expr() || !(target.is_name_expr() || target.is_attribute_expr())
+    {
+        return;
+    }
+    let Some(item) = list.elts.pop() else { return };
+    let (whole, of_list, of_target) = (*range, list.range, target.range());
+    let holder = std::mem::replace(&mut **target, item.clone());
+    let holder = match holder {
+        Expr::Name(node) => Expr::Name(ruff_python_ast::ExprName { ctx: ExprContext::Load, ..node }),
+        Expr::Attribute(node) => Expr::Attribute(ExprAttribute { ctx: ExprContext::Load, ..node }),
+        other => other,
+    };
+    let method = ExprAttribute {
+        value: Box::new(holder),
+        attr: Identifier::new(Name::new_static("append"), of_target),
+        ctx: ExprContext::Load,
+        range: of_target,
+        node_index: AtomicNodeIndex::NONE,
+    };
+    let arguments = Arguments {
+        args: Box::new([item]),
+        keywords: Default::default(),
+        range: of_list,
+        node_index: AtomicNodeIndex::NONE,
+    };
+    let func = Box::new(Expr::Attribute(method));
+    let call = ExprCall { func, arguments, range_start: whole.start(), node_index: AtomicNodeIndex::NONE };
+    let value = Box::new(Expr::Call(call));
+    *stmt = Stmt::Expr(StmtExpr { value, range: whole, node_index: AtomicNodeIndex::NONE });
+}
+
+fn drop_annotation(stmt: &mut Stmt) {
     let Stmt::AnnAssign(node) = stmt else { return };
     let Some(value) = node.value.take() else { return };
     let target = std::mem::replace(&mut *node.target, (*value).clone());
@@ -52,17 +95,26 @@ fn bodies_of(stmt: &mut Stmt) -> Vec<&mut [Stmt]> {
 
 #[cfg(test)]
 mod tests {
-    use super::without_annotations;
+    use super::make_plain;
     use ruff_python_parser::parse_module;
 
     #[test]
     fn only_fields_of_classes_stay_annotated() {
         let text = "x: int = 1\ny: int\nclass A:\n    z: int = 2\n    def f(self):\n        self.w: int = 3\n";
         let mut body = parse_module(text).expect("valid").into_suite();
-        without_annotations(&mut body);
+        make_plain(&mut body);
         assert!(body[0].is_assign_stmt() && body[1].is_ann_assign_stmt());
         let class = body[2].as_class_def_stmt().expect("a class");
         assert!(class.body[0].is_ann_assign_stmt());
         assert!(class.body[1].as_function_def_stmt().expect("a method").body[0].is_assign_stmt());
+    }
+
+    #[test]
+    fn adding_a_list_of_one_appends() {
+        let mut body = parse_module("kept += [x]\nkept += [x, y]\nkept += other\n").expect("valid").into_suite();
+        make_plain(&mut body);
+        let call = body[0].as_expr_stmt().and_then(|stmt| stmt.value.as_call_expr()).expect("a call");
+        assert_eq!(call.func.as_attribute_expr().map(|method| method.attr.as_str()), Some("append"));
+        assert!(body[1].is_aug_assign_stmt() && body[2].is_aug_assign_stmt());
     }
 }
