@@ -1,6 +1,6 @@
 //! Whether a forward pass is recorded at all, and whether the record is needed, as far as other functions decide that.
 
-use super::Facts;
+use super::{Facts, FunctionKind};
 use crate::analysis::events::{At, Call, Callee, GradMode};
 use crate::analysis::value::{ClassId, Flags, FunctionId, Value};
 use crate::facts::Loop;
@@ -8,6 +8,16 @@ use crate::python::{Expr, Ranged, root_name};
 use crate::uses::last_name;
 
 impl<'a> Facts<'a> {
+    /// Whether a network of the file runs without recording by itself: its layers keep nothing for backward.
+    #[must_use]
+    pub fn only_infers(&self) -> bool {
+        self.decorators().iter().any(|found| {
+            let name = found.name.map_or("", |name| self.text(name));
+            let forward = self.function_kind(found.function) == FunctionKind::Forward;
+            forward && matches!(name, "torch.no_grad" | "torch.inference_mode")
+        })
+    }
+
     /// Whether code for a torch before 0.4 switches recording off by `volatile=True` somewhere in the file: what is fed
     /// to a model elsewhere in it may be so too.
     #[must_use]

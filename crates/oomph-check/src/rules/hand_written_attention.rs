@@ -1,7 +1,7 @@
 //! `hand-written-attention`: the table of scores is written out and kept.
 
 use crate::analysis::events::{At, Bind, Call, Callee, StmtId, StoreKind};
-use crate::facts::{Facts, FunctionKind};
+use crate::facts::Facts;
 use crate::finding::Level;
 use crate::python::ast::Operator;
 use crate::python::{Expr, Ranged, Stmt, TextRange, root_name};
@@ -214,7 +214,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
     // A file that has the fused way too knows what it does.
     let fused = ["scaled_dot_product_attention", "memory_efficient_attention", "flash_attn"];
     let is_fused = fused.iter().any(|name| facts.source.text.contains(name));
-    if is_fused || facts.is_test_file() || facts.is_for_serving() || only_infers(facts) {
+    if is_fused || facts.is_test_file() || facts.is_for_serving() || facts.only_infers() {
         return;
     }
     for call in facts.calls() {
@@ -237,15 +237,6 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             .because(&product, "scores of every query against every key")
             .because(&second, "the weights go into this product and nowhere else");
     }
-}
-
-/// Whether a network of the file runs without recording by itself: its layers keep nothing for backward.
-fn only_infers(facts: &Facts<'_>) -> bool {
-    facts.decorators().iter().any(|found| {
-        let name = found.name.map_or("", |name| facts.text(name));
-        let forward = facts.function_kind(found.function) == FunctionKind::Forward;
-        forward && matches!(name, "torch.no_grad" | "torch.inference_mode")
-    })
 }
 
 /// What a softmax over the last dimension is taken of: by function, by method, or by a module of that kind.

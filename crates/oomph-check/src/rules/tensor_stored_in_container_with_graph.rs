@@ -1,6 +1,6 @@
 //! `tensor-stored-in-container-with-graph`: a list collects outputs with their graphs.
 
-use crate::analysis::events::{BlockKind, Call, Callee, Root, Store, StoreKind};
+use crate::analysis::events::{At, BlockKind, Call, Callee, Root, Store, StoreKind};
 use crate::analysis::guesses::is_half_of_pass;
 use crate::analysis::tables::ClassKind;
 use crate::analysis::value::{Flags, Kind};
@@ -423,9 +423,12 @@ fn is_emptied_elsewhere(facts: &Facts<'_>, store: &Store<'_>) -> bool {
         .into_iter()
         .any(|method| facts.calls_named(method).any(|call| call.receiver_expr().is_some_and(is_it)));
     let makes = |function: &str| function == "__init__" || function.is_empty();
+    // A function that the storing one is nested in makes the holder before its loops call that.
+    let outer = store.at.function.and_then(|index| facts.outline().functions[index as usize].parent);
+    let prepares = |at: &At| outer.is_some() && at.function == outer && facts.loops(at).next().is_none();
     empties
         || facts.deletes().iter().any(|delete| is_it(delete.target))
-        || facts.binds_of(name).any(|bind| !makes(facts.function_name(&bind.at)))
+        || facts.binds_of(name).any(|bind| !makes(facts.function_name(&bind.at)) && !prepares(&bind.at))
 }
 
 /// Whether each turn adds something: what has the same key each time is overwritten.
