@@ -47,7 +47,7 @@ fn append_one(stmt: &mut Stmt) {
     };
     let arguments = Arguments {
         args: Box::new([item]),
-        keywords: Default::default(),
+        keywords: std::iter::empty().collect(),
         range: of_list,
         node_index: AtomicNodeIndex::NONE,
     };
