@@ -102,14 +102,24 @@ impl<'a> Facts<'a> {
         call.at.grad == GradMode::On && (module || half || helper && self.callee_summary(call).is_some_and(runs))
     }
 
+    /// Whether a call has an object that is not in view train: `ppo_trainer.step(...)`, `agent.learn()`.
+    fn is_step_of_trainer(&self, call: &Call<'a>) -> bool {
+        const WAYS: &[&str] = &["step", "learn", "fit", "train_step", "train_batch", "train_on_batch"];
+        let on = call.receiver_expr().filter(|_| WAYS.contains(&call.name) && call.callee == Callee::Other);
+        let on = on.map(|expr| self.written(expr).to_ascii_lowercase()).unwrap_or_default();
+        ["train", "agent", "learner", "algo"].iter().any(|word| on.contains(word))
+    }
+
     /// Whether gradients are used: by the loop where a module is switched to evaluation before it, else by the function.
     #[must_use]
     pub fn needs_gradients(&self, call: &Call<'a>, batches: &Loop<'_>) -> bool {
         const NAMES: &[&str] = &["vjp", "attack", "perturb"];
         let here = call.at.function;
         // Attacks and adaptation go back within what they call.
-        let goes_back_inside =
-            |found: &Call<'_>| is_gradient_name(found.name) && self.is_inside(found.at.block, batches.block);
+        let goes_back_inside = |found: &Call<'a>| {
+            let trains = is_gradient_name(found.name) || self.is_step_of_trainer(found);
+            trains && self.is_inside(found.at.block, batches.block)
+        };
         if self.calls().iter().any(goes_back_inside) {
             return true;
         }

@@ -154,7 +154,9 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             .calls_to("torch.autograd.set_detect_anomaly")
             .chain(facts.calls_to("torch.autograd.anomaly_mode.set_detect_anomaly"))
     };
-    let switched_off = switches().any(|call| !is_true(call.arg(0).or_else(|| call.keyword("mode"))));
+    // Lightning's trainer sets it anew for every fit, off unless told otherwise.
+    let is_reset = facts.source.text.contains("LightningModule") || trainers(facts).next().is_some();
+    let switched_off = is_reset || switches().any(|call| !is_true(call.arg(0).or_else(|| call.keyword("mode"))));
     for call in switches() {
         let on = is_true(call.arg(0).or_else(|| call.keyword("mode")));
         let tells = on && is_statement(facts, call) && !switched_off && is_unconditional(facts, &call.at);
@@ -193,15 +195,18 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
                 .because(&turns, "once a batch, without a condition");
         }
     }
-    let trainers = facts
-        .calls_named("Trainer")
-        .filter(|call| facts.full_name(call).is_some_and(|name| name.starts_with("lightning.")));
-    for call in trainers.filter(|call| call.keyword_is("detect_anomaly", true)) {
+    for call in trainers(facts).filter(|call| call.keyword_is("detect_anomaly", true)) {
         let Some(flag) = call.keyword("detect_anomaly") else { continue };
         report
             .add(flag, "Anomaly detection is on for the whole fit: every operation records its Python stack")
             .because(call, "the trainer switches it on for every step");
     }
+}
+
+/// Trainers of Lightning that the file makes.
+fn trainers<'f, 'a>(facts: &'f Facts<'a>) -> impl Iterator<Item = &'f Call<'a>> {
+    let is_it = |call: &&Call<'a>| facts.full_name(call).is_some_and(|name| name.starts_with("lightning."));
+    facts.calls_named("Trainer").filter(is_it)
 }
 
 /// Whether the program, by its name, evaluates or exists to debug, or nothing in the project goes back.

@@ -191,7 +191,10 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
     for call in facts.calls() {
         let helper = facts.callee_summary(call).is_some_and(|summary| summary.moves_to_cuda);
         let told = || placed_by_constructor(facts, call);
-        if !(facts.moves_to_gpu(call) || facts.makes_on_gpu(call) || helper || told()) || follows_data(facts, call) {
+        if !(facts.moves_to_gpu(call) || facts.makes_on_gpu(call) || helper || told())
+            || follows_data(facts, call)
+            || stays_by_default(facts, call)
+        {
             continue;
         }
         let tied: Vec<&&Call<'_>> = loaders.iter().filter(|loader| is_for(facts, loader, call)).collect();
@@ -227,6 +230,16 @@ fn follows_data(facts: &Facts<'_>, call: &Call<'_>) -> bool {
     let Expr::Name(data) = &*device.value else { return false };
     let own = |bind: &Bind<'_>| bind.at.function == call.at.function;
     device.attr.as_str() == "device" && facts.binds_of(data.id.as_str()).any(own)
+}
+
+/// Whether the place is a parameter that is the CPU unless told otherwise: a loader calls its function with the batch alone.
+fn stays_by_default(facts: &Facts<'_>, call: &Call<'_>) -> bool {
+    let Some(Expr::Name(place)) = call.keyword("device").or_else(|| call.arg(0)) else { return false };
+    let Some(function) = facts.function(&call.at) else { return false };
+    function.node.parameters.iter_non_variadic_params().any(|parameter| {
+        let default = parameter.default.as_deref().and_then(string_of);
+        parameter.name().as_str() == place.id.as_str() && default == Some("cpu")
+    })
 }
 
 /// Whether a loader is known to run the function a call is in.

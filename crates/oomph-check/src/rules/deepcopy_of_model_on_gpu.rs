@@ -8,7 +8,7 @@ use crate::python::ast::ExprAttribute;
 use crate::python::{Expr, Ranged, Stmt, TextRange, count_reads, root_name};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
-use crate::uses::last_name;
+use crate::uses::{last_name, string_of};
 
 pub(super) static RULE: Rule = Rule {
     name: "deepcopy-of-model-on-gpu",
@@ -518,6 +518,12 @@ fn moves_to_gpu(facts: &Facts<'_>, copied: &Expr) -> Option<TextRange> {
     let to_cuda = facts.calls_named("cuda").find(module);
     let to_device = facts.calls_named("to").filter(module).find(|call| {
         let text = facts.source.slice(call.node.arguments.range()).to_ascii_lowercase();
+        // `device = 'cpu'`, and nothing else, in the file.
+        let mut places =
+            call.arg(0).and_then(last_name).map(|name| facts.given_to(name)).into_iter().flatten().peekable();
+        if places.peek().is_some() && places.all(|place| string_of(place) == Some("cpu")) {
+            return false;
+        }
         text.contains("cuda") || text.contains("device") || text.contains("rank")
     });
     to_cuda.or(to_device).map(Ranged::range)

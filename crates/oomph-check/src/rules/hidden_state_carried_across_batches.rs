@@ -2,7 +2,7 @@
 
 use crate::analysis::events::{Bind, Call, Callee, LoopKind};
 use crate::analysis::value::{BlockId, Kind, Value};
-use crate::facts::{Facts, FunctionKind};
+use crate::facts::{Effect, Facts, FunctionKind};
 use crate::finding::{Level, Safety};
 use crate::python::{Expr, Ranged, Stmt};
 use crate::report::Report;
@@ -93,13 +93,21 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         let forward =
             (matches!(call.callee, Callee::Module | Callee::Project(_)) || of_module) && !call.site.is_empty();
         if forward && facts.kind_at(&call.at) == FunctionKind::Forward {
-            check_module(facts, call, report);
+            // A plain function may hand its arguments back as they are.
+            if !matches!(call.callee, Callee::Project(_)) {
+                check_module(facts, call, report);
+            }
             continue;
         }
         if !forward {
             continue;
         }
         let Some(batches) = facts.loops(&call.at).find(|found| found.kind == LoopKind::Loader) else { continue };
+        // Steps of a decoder are turns of another loop; what they carry ends with the sample, unless all goes back.
+        let own = facts.loops(&call.at).next().is_some_and(|found| found.block == batches.block);
+        if !own && facts.effects_in(Effect::Backward, batches.block).next().is_none() {
+            continue;
+        }
         for (expr, value) in arguments(call) {
             let states = parts(expr);
             let named = states.iter().all(|state| matches!(state, Expr::Name(_) | Expr::Attribute(_)));

@@ -1,7 +1,7 @@
 //! `losses-summed-then-one-backward`: many forward passes wait for one backward pass.
 
-use crate::analysis::events::{At, BlockKind, Call, Store, StoreKind};
-use crate::analysis::value::{BlockId, Flags, Graph, Value};
+use crate::analysis::events::{At, Bind, BlockKind, Call, Store, StoreKind};
+use crate::analysis::value::{BlockId, Flags, Graph, Kind, Value};
 use crate::facts::{Effect, Facts, FunctionKind, Loop};
 use crate::finding::Level;
 use crate::python::{Expr, Ranged, Stmt, TextRange};
@@ -277,6 +277,23 @@ fn is_stateful(facts: &Facts<'_>, store: &Store<'_>, turns: &Loop<'_>) -> bool {
     })
 }
 
+/// Whether a pass takes what the turn before left: a name that is bound in its own statement or after it, in the same
+/// loop. `logits, h = model(x, h=h)`, `out = net(state)` and then `state = step(state, out)`.
+fn is_fed_by_last_turn(facts: &Facts<'_>, passes: &[TextRange], turns: &Loop<'_>) -> bool {
+    facts.calls().iter().filter(|call| passes.contains(&call.node.range())).any(|call| {
+        let keywords = call.node.arguments.keywords.iter().map(|keyword| &keyword.value);
+        let mut given = call.node.arguments.args.iter().chain(keywords).filter_map(Expr::as_name_expr);
+        given.any(|name| {
+            let mut binds = facts.binds_of(name.id.as_str()).filter(|bind| facts.is_inside(bind.at.block, turns.block));
+            binds.any(|bind| bind.at.stmt == call.at.stmt || bind.at.order > call.at.order && !is_count(bind))
+        })
+    })
+}
+
+fn is_count(bind: &Bind<'_>) -> bool {
+    bind.value.kind == Kind::Number
+}
+
 /// Whether every forward pass is made in the loop, and none feeds the next.
 fn passes_are_apart(facts: &Facts<'_>, value: &Value, store: &Store<'_>, turns: &Loop<'_>) -> bool {
     let passes: Vec<TextRange> = facts.forward_passes(value, &store.at).collect();
@@ -288,7 +305,7 @@ fn passes_are_apart(facts: &Facts<'_>, value: &Value, store: &Store<'_>, turns: 
         .calls()
         .iter()
         .any(|call| passes.contains(&call.node.range()) && facts.varies_in(&call.node.func, turns.block));
-    let coupled = facts.feeds_itself(value, &store.at);
+    let coupled = facts.feeds_itself(value, &store.at) || is_fed_by_last_turn(facts, &passes, turns);
     // What an environment answers depends on the pass before.
     let acts = facts.calls_named("step").any(|call| {
         let on = call.receiver_expr().map(|expr| facts.source.slice(expr.range()).to_ascii_lowercase());

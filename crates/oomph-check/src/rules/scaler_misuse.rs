@@ -242,7 +242,9 @@ fn never_updated(facts: &Facts<'_>, report: &mut Report) {
             arguments.into_iter().any(|arg| facts.source.slice(arg.range()) == scaler)
         });
         let Some(batches) = facts.batch_loop(&step.at) else { continue };
-        if updated || handed_on || scaler.contains("self.") && scalers(facts).next().is_none() {
+        // Who hands the scaler in may update it.
+        let is_given = facts.function(&step.at).is_some_and(|function| function.node.parameters.includes(scaler));
+        if updated || handed_on || is_given || scaler.contains("self.") && scalers(facts).next().is_none() {
             continue;
         }
         report

@@ -241,8 +241,9 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             continue;
         }
         let Some((turn, late)) = turn(facts, store) else { continue };
-        // A recurrent pass keeps the graph of all its turns, stored or not.
-        if late.is_some() && facts.feeds_itself(&store.value, &store.at) {
+        // A recurrent pass keeps the graph of all its turns, stored or not; so does one that ran before the loop.
+        let is_one_graph = || facts.feeds_itself(&store.value, &store.at) || !passes_each_turn(facts, store, &turn);
+        if late.is_some() && is_one_graph() {
             continue;
         }
         if !grows(facts, store, &turn) || !facts.is_carried(store, &turn) || facts.keeper_goes_back(store) {
@@ -295,6 +296,12 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             )
             .unsafe_fix("Detach what is stored", detached(facts, store));
     }
+}
+
+/// Whether all forward passes that a stored value comes from run on every turn.
+fn passes_each_turn(facts: &Facts<'_>, store: &Store<'_>, turn: &Turn) -> bool {
+    let range = facts.block(turn.block).range;
+    facts.forward_passes(&store.value, &store.at).all(|pass| range.contains_range(pass))
 }
 
 /// Whether other things go by the same expression: another method computes the attribute without a graph as well, the

@@ -411,3 +411,77 @@ def train(model, loader, optimizer):
         loss.backward()
         optimizer.step()
         print(mean_of(losses))
+# ---
+import torch
+from rewards import reward_of
+from trl import PPOTrainer
+
+def run(config, policy, scorer, texts):
+    scorer = scorer.cuda().eval()
+    trainer = PPOTrainer(config, policy)
+    for batch in trainer.dataloader:
+        answers = trainer.generate(batch["input_ids"])
+        scores = scorer(answers.cuda())
+        trainer.step(batch["input_ids"], answers, [score.item() for score in scores])
+# ---
+import torch
+
+def returns_of(critic, rewards, states, gamma):
+    values = critic(states.cuda())
+    kept = []
+    for i in range(len(rewards)):
+        kept.append(rewards[i] + gamma * values[i])
+    return values, torch.stack(kept).detach()
+
+def update(critic, optimizer, rewards, states):
+    values, wanted = returns_of(critic, rewards, states, 0.99)
+    loss = (values - wanted).pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+# ---
+import torch
+from torch.utils.data import DataLoader
+
+def collate(batch, device="cpu"):
+    return torch.stack(batch).to(device)
+
+def loaders(data):
+    return DataLoader(data, batch_size=8, num_workers=4, collate_fn=collate)
+# ---
+import torch
+from monai.networks.utils import eval_mode
+
+def measure(model, loader):
+    right = 0
+    with eval_mode(model):
+        for x, y in loader:
+            right += (model(x.cuda()).argmax(1) == y.cuda()).sum().item()
+    return right
+# ---
+import lightning as L
+import torch
+
+class Nowcast(L.LightningModule):
+    def __init__(self, net):
+        super().__init__()
+        torch.autograd.set_detect_anomaly(True)
+        self.net = net
+
+    def training_step(self, batch, index):
+        loss = self.net(batch).mean()
+        self.manual_backward(loss)
+        return loss
+# ---
+import torch
+
+def train(model, loader, optimizer, criterion):
+    for baskets in loader:
+        loss = 0
+        h = None
+        optimizer.zero_grad()
+        for j in range(baskets.shape[1] - 1):
+            logits, h = model(baskets[:, j].cuda(), h=h)
+            loss += criterion(logits, baskets[:, j + 1].cuda())
+        loss.backward()
+        optimizer.step()
