@@ -494,7 +494,7 @@ fn goes_in_chunks<'s>(arguments: &[Expr], written: impl Fn(&Expr) -> &'s str) ->
 /// The iterable inside `tqdm(...)` and the like.
 fn unwrapped(iter: &Expr) -> &Expr {
     match iter {
-        Expr::Call(call) if matches!(&*call.func, Expr::Name(name) if matches!(name.id.as_str(), "tqdm" | "enumerate" | "track")) => {
+        Expr::Call(call) if matches!(last_name(&call.func), Some("tqdm" | "enumerate" | "track")) => {
             call.arguments.args.first().map_or(iter, unwrapped)
         }
         _ => iter,

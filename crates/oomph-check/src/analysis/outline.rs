@@ -451,15 +451,13 @@ impl<'a> Look<'a> {
                     self.outline.options.extend(option_of(call));
                 }
             }
-            Expr::Name(name) => {
-                self.used(&call.func, Usage::CALLED);
-                if matches!(name.id.as_str(), "enumerate" | "tqdm" | "iter" | "zip" | "trange" | "track") {
-                    for argument in &call.arguments.args {
-                        self.used(argument, Usage::ITERATED);
-                    }
-                }
-            }
+            Expr::Name(_) => self.used(&call.func, Usage::CALLED),
             _ => {}
+        }
+        let goes_over =
+            matches!(last_name(&call.func), Some("enumerate" | "tqdm" | "iter" | "zip" | "trange" | "track"));
+        for argument in call.arguments.args.iter().filter(|_| goes_over) {
+            self.used(argument, Usage::ITERATED);
         }
     }
 

@@ -94,3 +94,19 @@ def train(loader, optimizer, criterion):
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
+# ---
+import torch
+import tqdm
+
+def batches_of(text, length):
+    for i in range(0, len(text) - 1, length):
+        yield text[i:i + length], text[i + 1:i + length + 1]
+
+def train(model, text, optimizer, criterion):
+    state = model.zero_state(64)
+    for x, y in tqdm.tqdm(batches_of(text, 128)):
+        out, state = model(x.cuda(), state)  # <-
+        loss = criterion(out, y.cuda())
+        optimizer.zero_grad()
+        loss.backward(retain_graph=True)
+        optimizer.step()
