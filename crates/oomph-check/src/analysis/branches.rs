@@ -263,7 +263,8 @@ impl<'a> Walker<'a, '_> {
             if matches!(expr, Expr::Call(call) if is_plain_context(&call.func)) {
                 return None;
             }
-            let may_switch = ["grad", "infer", "eval", "ctx", "context"].iter().any(|word| text.contains(word));
+            let may_switch =
+                ["grad", "inference", "eval_mode", "ctx", "context"].iter().any(|word| text.contains(word));
             return (may_switch && !self.f.grad.is_off()).then_some(GradMode::Depends);
         };
         let first = match expr {

@@ -520,8 +520,8 @@ fn moves_to_gpu(facts: &Facts<'_>, copied: &Expr) -> Option<TextRange> {
         let text = facts.source.slice(call.node.arguments.range()).to_ascii_lowercase();
         // `device = 'cpu'`, and nothing else, in the file.
         let mut places =
-            call.arg(0).and_then(last_name).map(|name| facts.given_to(name)).into_iter().flatten().peekable();
-        if places.peek().is_some() && places.all(|place| string_of(place) == Some("cpu")) {
+            call.arg(0).and_then(last_name).map(|name| facts.binds_of(name)).into_iter().flatten().peekable();
+        if places.peek().is_some() && places.all(|place| place.value_expr.and_then(string_of) == Some("cpu")) {
             return false;
         }
         text.contains("cuda") || text.contains("device") || text.contains("rank")
