@@ -88,8 +88,9 @@ bench: setup $(VENV)/.truth ## Measure speed and memory against the targets
 	$(BIN)/python benches/check_speed.py
 
 .PHONY: recall
-recall: setup ## Say how many labelled bugs `oomph check` finds, by rule, and its false alarms
+recall: setup ## Say which labelled bugs `oomph check` finds, its false alarms, and what other words hide
 	OOMPH=$(CURDIR)/$(OOMPH) $(BIN)/python corpus/check/score.py --misses
+	OOMPH=$(CURDIR)/$(OOMPH) $(BIN)/python corpus/check/rewrites.py
 
 .PHONY: fuzz
 fuzz: ## Throw random bytes at the readers for FUZZ_SECONDS each

@@ -47,6 +47,9 @@ SETS = {
     "heldout3": CorpusSet("heldout3", "heldout3.jsonl", "heldout3_clean"),
     "heldout4": CorpusSet("heldout4", "heldout4.jsonl", "heldout4_clean"),
     "heldout5": CorpusSet("heldout5", "heldout5.jsonl", "heldout5_clean"),
+    "heldout6": CorpusSet("heldout6", "heldout6.jsonl", "heldout6_clean"),
+    "heldout7": CorpusSet("heldout7", "heldout7.jsonl", "heldout7_clean"),
+    "heldout8": CorpusSet("heldout8", "heldout8.jsonl", "heldout8_clean"),
 }
 
 

@@ -1,0 +1,1 @@
+"""Small federated averaging lab."""
