@@ -13,10 +13,6 @@ from __future__ import annotations
 import argparse
 import ast
 import json
-import os
-import shlex
-import subprocess
-import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable
@@ -24,8 +20,10 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
-HERE = Path(__file__).resolve().parent
-SETS = ["seeded", "heldout", "heldout3", "heldout4", "heldout5", "heldout6", "heldout7"]
+from score import HERE, SETS, command, findings
+
+# What is only to be scored is not to be looked at in other words either.
+USED = [parts for name, parts in SETS.items() if name not in ("heldout2", "heldout8")]
 NEXT_NAMES = {"model": "network", "loader": "data", "optimizer": "solver", "criterion": "measure", "out": "answer"}
 
 Found = Counter[tuple[str, str]]
@@ -374,31 +372,25 @@ def rewritten(text: str, way: Callable[[], Rewrite]) -> str:
 def labelled() -> dict[str, set[str]]:
     """The rules that may speak of each labelled script."""
     rules: dict[str, set[str]] = {}
-    for name in SETS:
-        labels = HERE / ("labels.jsonl" if name == "seeded" else f"{name}.jsonl")
-        for line in labels.read_text().splitlines():
+    for parts in USED:
+        for line in (HERE / parts.labels).read_text().splitlines():
             label = json.loads(line)
             if label["file"].endswith(".py"):
                 rules.setdefault(label["file"], set()).update([label["rule"], *label.get("also_ok", [])])
     return rules
 
 
-def findings(programs: dict[str, str], rules: dict[str, set[str]]) -> Found:
+def told_of(programs: dict[str, str], rules: dict[str, set[str]]) -> Found:
     """How often each rule that may speaks of each program, with the sets' other files beside them."""
     with tempfile.TemporaryDirectory() as folder:
-        root = Path(folder)
-        for name in SETS:
-            for path in (HERE / name).rglob("*.py"):
+        root = Path(folder).resolve()
+        for parts in USED:
+            for path in (HERE / parts.bugs).rglob("*.py"):
                 file = path.relative_to(HERE).as_posix()
                 copy = root / file
                 copy.parent.mkdir(parents=True, exist_ok=True)
                 copy.write_text(programs.get(file, path.read_text()))
-        command = [*shlex.split(os.environ.get("OOMPH", "oomph")), "check", "--output-format", "json", folder]
-        run = subprocess.run(command, capture_output=True, text=True, check=False)
-    if not run.stdout:
-        sys.exit(run.stderr)
-    all_told = json.loads(run.stdout)["findings"]
-    told = [(finding["file"].removeprefix(f"{folder}/"), finding["rule"]) for finding in all_told]
+        told = [(finding["file"], finding["rule"]) for finding in findings(command(), ".", root=root)]
     return Counter(pair for pair in told if pair[1] in rules.get(pair[0], ()))
 
 
@@ -411,10 +403,10 @@ def main() -> None:
     rules = labelled()
     texts = {file: (HERE / file).read_text() for file in rules}
     plain = {file: rewritten(text, AsIs) for file, text in texts.items()}
-    before = findings(plain, rules)
+    before = told_of(plain, rules)
     for name in args.ways or WAYS:
         changed = {file: rewritten(text, WAYS[name]) for file, text in texts.items()}
-        told = findings(changed, rules)
+        told = told_of(changed, rules)
         concerned = [pair for pair in before if changed[pair[0]] != plain[pair[0]]]
         lost = [pair for pair in concerned if pair not in told]
         common = ", ".join(f"{rule} {count}" for rule, count in Counter(rule for _, rule in lost).most_common(3))

@@ -93,17 +93,17 @@ def command() -> list[str]:
     return [str(Path(program).resolve()), *words[1:]]
 
 
-def findings(oomph: list[str], folder: str, *options: str) -> list[Record]:
-    """The findings of one run over `folder`, their files relative to this directory."""
+def findings(oomph: list[str], folder: str, *options: str, root: Path = HERE) -> list[Record]:
+    """The findings of one run over a folder of `root`, their files relative to that."""
     run = subprocess.run(
         [*oomph, "check", *options, "--output-format", "json", folder],
-        cwd=HERE, capture_output=True, text=True, check=False,
+        cwd=root, capture_output=True, text=True, check=False,
     )
     if run.returncode not in (0, 1):
         sys.exit(f"{shlex.join(run.args)} ended with {run.returncode}: {run.stderr.strip()}")
     found: list[Record] = json.loads(run.stdout)["findings"]
     for finding in found:
-        finding["file"] = (HERE / finding["file"]).resolve().relative_to(HERE).as_posix()
+        finding["file"] = (root / finding["file"]).resolve().relative_to(root).as_posix()
     return found
 
 

@@ -3,8 +3,8 @@
 
 use ruff_python_ast::name::Name;
 use ruff_python_ast::{
-    Arguments, AtomicNodeIndex, Expr, ExprAttribute, ExprCall, ExprContext, Identifier, Operator, Stmt, StmtAssign,
-    StmtAugAssign, StmtExpr,
+    Arguments, AtomicNodeIndex, Expr, ExprAttribute, ExprCall, ExprContext, ExprEllipsisLiteral, Identifier, Operator,
+    Stmt, StmtAssign, StmtAugAssign, StmtExpr,
 };
 use ruff_text_size::Ranged;
 
@@ -26,20 +26,18 @@ pub(super) fn make_plain(body: &mut [Stmt]) {
 fn append_one(stmt: &mut Stmt) {
     let Stmt::AugAssign(StmtAugAssign { target, op: Operator::Add, value, range, .. }) = stmt else { return };
     let Expr::List(list) = &mut **value else { return };
-    if list.elts.len() != 1 || list.elts[0].is_starred_expr() || !(target.is_name_expr() || target.is_attribute_expr())
-    {
+    if list.elts.len() != 1 || list.elts[0].is_starred_expr() {
         return;
+    }
+    match &mut **target {
+        Expr::Name(node) => node.ctx = ExprContext::Load,
+        Expr::Attribute(node) => node.ctx = ExprContext::Load,
+        _ => return,
     }
     let Some(item) = list.elts.pop() else { return };
     let (whole, of_list, of_target) = (*range, list.range, target.range());
-    let holder = std::mem::replace(&mut **target, item.clone());
-    let holder = match holder {
-        Expr::Name(node) => Expr::Name(ruff_python_ast::ExprName { ctx: ExprContext::Load, ..node }),
-        Expr::Attribute(node) => Expr::Attribute(ExprAttribute { ctx: ExprContext::Load, ..node }),
-        other => other,
-    };
     let method = ExprAttribute {
-        value: Box::new(holder),
+        value: Box::new(taken(target)),
         attr: Identifier::new(Name::new_static("append"), of_target),
         ctx: ExprContext::Load,
         range: of_target,
@@ -60,9 +58,13 @@ fn append_one(stmt: &mut Stmt) {
 fn drop_annotation(stmt: &mut Stmt) {
     let Stmt::AnnAssign(node) = stmt else { return };
     let Some(value) = node.value.take() else { return };
-    let target = std::mem::replace(&mut *node.target, (*value).clone());
-    let (range, node_index) = (node.range, AtomicNodeIndex::NONE);
-    *stmt = Stmt::Assign(StmtAssign { targets: vec![target], value, range, node_index });
+    let (targets, range) = (vec![taken(&mut node.target)], node.range);
+    *stmt = Stmt::Assign(StmtAssign { targets, value, range, node_index: AtomicNodeIndex::NONE });
+}
+
+/// An expression out of a statement that is replaced at once.
+fn taken(place: &mut Expr) -> Expr {
+    std::mem::replace(place, Expr::EllipsisLiteral(ExprEllipsisLiteral::default()))
 }
 
 /// The suites of a compound statement; of a class, those of its methods.

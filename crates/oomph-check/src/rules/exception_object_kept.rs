@@ -330,7 +330,6 @@ fn is_in_record(facts: &Facts<'_>, expr: &Expr, handler: &ExceptHandlerExceptHan
 fn keeps_fields(facts: &Facts<'_>, class: ClassId) -> bool {
     let assigns = |stmt: &Stmt| match stmt {
         Stmt::Assign(assign) => assign.value.is_name_expr() || assign.value.is_tuple_expr(),
-        Stmt::AnnAssign(assign) => assign.value.as_deref().is_some_and(Expr::is_name_expr),
         _ => false,
     };
     let stores = |id: FunctionId| facts.function_def(id).node.body.iter().all(assigns);

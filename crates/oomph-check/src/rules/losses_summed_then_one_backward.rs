@@ -1,6 +1,6 @@
 //! `losses-summed-then-one-backward`: many forward passes wait for one backward pass.
 
-use crate::analysis::events::{At, Bind, BlockKind, Call, Store, StoreKind};
+use crate::analysis::events::{At, BlockKind, Call, Store, StoreKind};
 use crate::analysis::value::{BlockId, Flags, Graph, Kind, Value};
 use crate::facts::{Effect, Facts, FunctionKind, Loop};
 use crate::finding::Level;
@@ -285,13 +285,11 @@ fn is_fed_by_last_turn(facts: &Facts<'_>, passes: &[TextRange], turns: &Loop<'_>
         let mut given = call.node.arguments.args.iter().chain(keywords).filter_map(Expr::as_name_expr);
         given.any(|name| {
             let mut binds = facts.binds_of(name.id.as_str()).filter(|bind| facts.is_inside(bind.at.block, turns.block));
-            binds.any(|bind| bind.at.stmt == call.at.stmt || bind.at.order > call.at.order && !is_count(bind))
+            binds.any(|bind| {
+                bind.at.stmt == call.at.stmt || bind.at.order > call.at.order && bind.value.kind != Kind::Number
+            })
         })
     })
-}
-
-fn is_count(bind: &Bind<'_>) -> bool {
-    bind.value.kind == Kind::Number
 }
 
 /// Whether every forward pass is made in the loop, and none feeds the next.
