@@ -9,6 +9,7 @@ mod keeping;
 mod origins;
 mod passes;
 mod places;
+mod proof;
 mod reach;
 mod recording;
 mod training;

@@ -2,8 +2,9 @@
 
 use super::tables::Tables;
 use super::value::{ClassId, FunctionId};
-use crate::python::Expr;
-use crate::python::ast::ExprCall;
+use crate::python::ast::statement_visitor::{StatementVisitor, walk_stmt};
+use crate::python::ast::{ExprCall, StmtFunctionDef};
+use crate::python::{Expr, Stmt};
 use crate::uses::last_name;
 
 /// Whether a call takes something out of recording, or may: `Variable(x, volatile=True)`, `to_var(x, volatile=test)`.
@@ -35,7 +36,58 @@ pub(super) fn differentiates(call: &ExprCall) -> bool {
     }
 }
 
+/// Whether a function always runs without recording: `@torch.no_grad()`.
+fn is_switched_off(node: &StmtFunctionDef) -> bool {
+    node.decorator_list.iter().any(|decorator| {
+        let name = match &decorator.expression {
+            Expr::Call(call) => last_name(&call.func),
+            other => last_name(other),
+        };
+        matches!(name, Some("no_grad" | "inference_mode"))
+    })
+}
+
+/// Whether statements return what a method of `self` gives that is one of these.
+fn returns_own(body: &[Stmt], methods: &[&str]) -> bool {
+    struct Search<'m>(&'m [&'m str], bool);
+    impl<'n> StatementVisitor<'n> for Search<'_> {
+        fn visit_stmt(&mut self, stmt: &'n Stmt) {
+            if let Stmt::Return(node) = stmt
+                && let Some(Expr::Call(call)) = node.value.as_deref()
+                && let Expr::Attribute(method) = &*call.func
+            {
+                self.1 |= last_name(&method.value) == Some("self") && self.0.contains(&method.attr.as_str());
+            }
+            walk_stmt(self, stmt);
+        }
+    }
+    let mut search = Search(methods, false);
+    search.visit_body(body);
+    search.1
+}
+
 impl Tables<'_> {
+    /// Whether a class of networks runs its own pass without recording where it infers: `forward` gives back what a method
+    /// gives that does.
+    #[must_use]
+    pub(crate) fn class_infers_off(&self, class: ClassId) -> bool {
+        let Some(forward) = self.method(class, "forward") else { return false };
+        let node = |file: u32, index: u32| self.outlines[file as usize].functions[index as usize].node;
+        let own = self.ancestry(class).into_iter().flat_map(|class| {
+            let methods = &self.outlines[class.file as usize].classes[class.index as usize].methods;
+            methods.iter().filter(move |(_, index)| is_switched_off(node(class.file, **index))).map(|(name, _)| *name)
+        });
+        let off: Vec<&str> = own.collect();
+        !off.is_empty() && returns_own(&node(forward.file, forward.index).body, &off)
+    }
+
+    /// Whether a file has such a class.
+    #[must_use]
+    pub(crate) fn file_infers_off(&self, file: u32) -> bool {
+        let classes = self.outlines[file as usize].classes.len() as u32;
+        (0..classes).any(|index| self.class_infers_off(ClassId { file, index }))
+    }
+
     /// Whether a class of networks, or one of its parts, differentiates within its own pass.
     #[must_use]
     pub(crate) fn class_differentiates(&self, class: ClassId) -> bool {

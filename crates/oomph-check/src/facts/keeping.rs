@@ -1,7 +1,7 @@
 //! How long something that is kept lives: what empties, resets or back-propagates its holder.
 
 use super::{Effect, Facts, Loop, Turn};
-use crate::analysis::events::{At, Bind, Call, Callee, LoopKind, Root, Store};
+use crate::analysis::events::{At, Bind, BlockKind, Call, Callee, LoopKind, Root, Store};
 use crate::analysis::value::{BlockId, Kind};
 use crate::python::{Expr, Ranged, Stmt, TextRange};
 use crate::uses::last_name;
@@ -51,7 +51,12 @@ impl<'a> Facts<'a> {
     /// Whether the function does with what is kept what no tensor can: `image.save(path)` is of a picture. Of several
     /// things kept together, those with a graph matter.
     fn is_no_tensor(&self, store: &Store<'a>) -> bool {
-        let foreign = |expr: &Expr| matches!(expr, Expr::Name(name) if self.is_used_as_no_tensor(name.id.as_str(), store.at.function));
+        let foreign = |expr: &Expr| match expr {
+            Expr::Name(name) => {
+                self.is_used_as_no_tensor(name.id.as_str(), store.at.function) || self.is_asked_tensor(expr, &store.at)
+            }
+            _ => false,
+        };
         match (store.value_expr, &store.value.parts) {
             (Expr::Tuple(tuple), Some(parts)) if tuple.len() == parts.len() => {
                 let mut kept = tuple.elts.iter().zip(parts.iter()).filter(|(_, part)| part.holds_graph()).peekable();
@@ -59,6 +64,21 @@ impl<'a> Facts<'a> {
             }
             (expr, _) => foreign(expr),
         }
+    }
+
+    /// Whether a point is reached only where something was asked whether it is a tensor, and is none.
+    fn is_asked_tensor(&self, expr: &Expr, at: &At) -> bool {
+        let is_it = |arg: Option<&Expr>| arg.is_some_and(|arg| self.written(arg) == self.written(expr));
+        self.blocks_around(at).any(|(_, block)| match block.kind {
+            BlockKind::Else(test) => self.call_at(test).is_some_and(|call| match call.name {
+                "isinstance" => {
+                    is_it(call.arg(0)) && call.arg(1).is_some_and(|kind| self.written(kind).ends_with("Tensor"))
+                }
+                "is_tensor" => is_it(call.arg(0)),
+                _ => false,
+            }),
+            _ => false,
+        })
     }
 
     /// Whether what a forward pass gives is used as no tensor can be: what looks like a network is a pipeline, which

@@ -86,7 +86,7 @@ impl<'a> Facts<'a> {
 
     /// The full name of what made the thing that a binding binds; `None` where it is the same thing in another form, as
     /// in `net = net.to(device)` and `net = Parallel(net)`.
-    fn maker_of_bound(&self, bind: &Bind<'a>, on: &Expr) -> Option<&str> {
+    pub(super) fn maker_of_bound(&self, bind: &Bind<'a>, on: &Expr) -> Option<&str> {
         let whole = match self.statement(bind.at.stmt).map(|statement| statement.node) {
             Some(Stmt::Assign(assign)) => Some(&*assign.value),
             _ => None,
@@ -121,19 +121,33 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// Whether a full name is of a package that is neither known nor in view. `from net import Net` is of a file beside
-    /// this one, which was left out, unless the script puts other folders on the path.
-    fn is_foreign_name(&self, full: &str) -> bool {
-        let Some((root, rest)) = full.split_once('.') else { return false };
+    /// Whether a full name is of a package that is neither known nor in view.
+    pub(super) fn is_foreign_name(&self, full: &str) -> bool {
+        self.is_out_of_project(full) && self.is_of_package(full)
+    }
+
+    /// Whether a full name is of a file beside this one that was left out.
+    pub(super) fn is_missing_name(&self, full: &str) -> bool {
+        self.is_out_of_project(full) && !self.is_of_package(full)
+    }
+
+    /// Whether a full name is of a package, not of a file beside this one: `from net import Net` is, unless the script puts
+    /// other folders on the path.
+    fn is_of_package(&self, full: &str) -> bool {
+        let (root, rest) = full.split_once('.').unwrap_or((full, ""));
         let mut paths = self.calls_to("sys.path.append").chain(self.calls_to("sys.path.insert"));
         let whole = || self.outline().imports.values().any(|import| import == root);
-        let is_package = rest.contains('.') || whole() || paths.next().is_some();
+        rest.contains('.') || whole() || paths.next().is_some()
+    }
+
+    fn is_out_of_project(&self, full: &str) -> bool {
+        let Some((root, _)) = full.split_once('.') else { return false };
         let in_view = |module: &str| module.split('.').any(|part| part == root);
-        is_package && !KNOWN.contains(&root) && !self.tables.outlines.iter().any(|outline| in_view(&outline.module))
+        !is_known_name(full) && !self.tables.outlines.iter().any(|outline| in_view(&outline.module))
     }
 
     /// Whether the program trains what goes by a name: it is switched to training, or an optimizer has its parameters.
-    fn is_trained_as(&self, on: &Expr) -> bool {
+    pub(super) fn is_trained_as(&self, on: &Expr) -> bool {
         let Some(name) = last_name(on) else { return false };
         let mut optimizers = self.calls().iter().filter(|call| call.result.kind == Kind::Optimizer);
         let named = |call: &Call<'a>| call.arg(0).is_some_and(|arg| self.mentions_word(arg.range(), name));
@@ -141,4 +155,9 @@ impl<'a> Facts<'a> {
         let goes_back = || self.effects(Effect::Backward).next().is_some();
         optimizers.any(named) || switched() && goes_back()
     }
+}
+
+/// Whether a full name is of a package that is known.
+pub(super) fn is_known_name(full: &str) -> bool {
+    full.split('.').next().is_some_and(|root| KNOWN.contains(&root))
 }

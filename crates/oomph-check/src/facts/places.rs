@@ -6,7 +6,7 @@ use crate::analysis::events::{
 };
 use crate::analysis::value::{BlockId, Value};
 use crate::python::ast::visitor::source_order::{SourceOrderVisitor, walk_body, walk_keyword};
-use crate::python::ast::{Keyword, Operator};
+use crate::python::ast::{CmpOp, Keyword, Operator};
 use crate::python::{Expr, Ranged, count_reads_in};
 use crate::uses::{is_number, last_name, string_of, whole_number};
 
@@ -59,11 +59,13 @@ impl<'a> Facts<'a> {
     /// The innermost loop around a point that runs once a batch: over a loader, or one that steps an optimizer itself.
     #[must_use]
     pub fn batch_loop(&self, at: &At) -> Option<Loop<'a>> {
-        self.loops(at).find(|found| self.is_per_batch(found)).filter(|found| !self.is_on_one_turn(at, found))
+        self.loops(at).find(|found| self.is_per_batch(found)).filter(|found| !self.is_on_few_turns(at, found))
     }
 
-    /// Whether a point is reached on one turn of a loop only: `for step, batch in enumerate(loader): if step == 0: ...`.
-    fn is_on_one_turn(&self, at: &At, turns: &Loop<'a>) -> bool {
+    /// Whether a point is reached on a few turns of a loop only: `for step, batch in enumerate(loader): if step == 0: ...`,
+    /// `if step in chosen: ...`.
+    #[must_use]
+    pub fn is_on_few_turns(&self, at: &At, turns: &Loop<'a>) -> bool {
         let BlockKind::Loop(_, crate::python::Stmt::For(node)) = turns.node else { return false };
         let counts =
             |expr: &Expr| matches!(expr, Expr::Name(name) if self.target_binds(&node.target, name.id.as_str()));
@@ -72,7 +74,11 @@ impl<'a> Facts<'a> {
             let BlockKind::If(Some(Expr::Compare(test))) = block.kind else { return false };
             let [left, right] = [&*test.left, &test.comparators[0]];
             let one = |name: &Expr, number: &Expr| counts(name) && number.is_number_literal_expr();
-            matches!(&*test.ops, [crate::python::ast::CmpOp::Eq]) && (one(left, right) || one(right, left))
+            match &*test.ops {
+                [CmpOp::Eq] => one(left, right) || one(right, left),
+                [CmpOp::In] => counts(left),
+                _ => false,
+            }
         })
     }
 

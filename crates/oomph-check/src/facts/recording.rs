@@ -67,8 +67,10 @@ impl<'a> Facts<'a> {
         if let Callee::Project(id) = call.callee {
             return self.summary(id).is_some_and(|summary| summary.forwards && summary.forwards_off);
         }
-        if let Some(forward) = self.class_called(call).and_then(|class| self.tables().method(class, "forward")) {
-            return self.function_def(forward).switches;
+        if let Some(class) = self.class_called(call)
+            && let Some(forward) = self.tables().method(class, "forward")
+        {
+            return self.function_def(forward).switches || self.tables().class_infers_off(class);
         }
         let literal = |value: &Expr| matches!(value, Expr::BooleanLiteral(_) | Expr::StringLiteral(_));
         let keywords = call.node.arguments.keywords.iter().filter(|keyword| literal(&keyword.value));
@@ -78,6 +80,16 @@ impl<'a> Facts<'a> {
                 let parameters = &function.node.parameters;
                 function.switches && parameters.iter().any(|parameter| flags.contains(&parameter.name().as_str()))
             })
+    }
+
+    /// Whether it is not seen which network a forward pass runs, and one of the program's infers without recording by itself.
+    #[must_use]
+    pub fn may_switch_itself_off(&self, call: &Call<'a>) -> bool {
+        let module = self.module_called(call);
+        let seen = module
+            .is_some_and(|module| module.class.is_some() || module.maker.is_some() || module.has(Flags::PRETRAINED));
+        let files = || self.tables().files_of_process(self.file_index()).into_iter();
+        !seen && files().any(|file| self.tables().file_infers_off(file))
     }
 
     /// Whether a function of another file runs networks that take themselves out of training when they are made, as far
@@ -117,7 +129,7 @@ impl<'a> Facts<'a> {
     }
 
     /// The module that a call runs: by what is bound to its name, or by what callers give.
-    fn module_called<'s>(&'s self, call: &'s Call<'a>) -> Option<&'s Value> {
+    pub(super) fn module_called<'s>(&'s self, call: &'s Call<'a>) -> Option<&'s Value> {
         if let Callee::Project(_) = call.callee {
             return call.values().find(|value| value.is_module());
         }

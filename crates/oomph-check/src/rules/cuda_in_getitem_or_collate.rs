@@ -1,6 +1,6 @@
 //! `cuda-in-getitem-or-collate`: loader workers touch the GPU.
 
-use crate::analysis::events::{Bind, BlockKind, Call};
+use crate::analysis::events::{At, Bind, BlockKind, Call};
 use crate::analysis::value::{Kind, Value};
 use crate::facts::{Facts, FunctionKind};
 use crate::finding::Level;
@@ -191,10 +191,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
     for call in facts.calls() {
         let helper = facts.callee_summary(call).is_some_and(|summary| summary.moves_to_cuda);
         let told = || placed_by_constructor(facts, call);
-        if !(facts.moves_to_gpu(call) || facts.makes_on_gpu(call) || helper || told())
-            || follows_data(facts, call)
-            || stays_by_default(facts, call)
-        {
+        if !(facts.moves_to_gpu(call) || facts.makes_on_gpu(call) || helper || told()) {
             continue;
         }
         let tied: Vec<&&Call<'_>> = loaders.iter().filter(|loader| is_for(facts, loader, call)).collect();
@@ -215,31 +212,39 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         }
         let with_workers = with_workers.filter(|_| !tied.is_empty());
         // Forked workers cannot start CUDA at all, so code that runs has none, unless it says that it does.
-        let sure = elsewhere || with_workers.is_some_and(|loader| surely_has_workers(facts, loader));
+        let works = elsewhere || with_workers.is_some_and(|loader| surely_has_workers(facts, loader));
+        let place = call.keyword("device").or_else(|| call.arg(0)).filter(|_| call.name != "cuda" && !helper);
+        let on_gpu = place.is_none_or(|place| is_surely_gpu(facts, place, Some(&call.at), 3));
         report
             .add(call, format!("`{part}` runs in the loader's workers: each of them opens a CUDA context here"))
-            .level(if sure { Level::Error } else { Level::Info })
+            .level(if works && on_gpu { Level::Error } else { Level::Info })
             .because(call, "this puts data on the GPU")
             .because_if(with_workers.map(Ranged::range), "this loader has workers");
     }
 }
 
-/// Whether a call puts things where a tensor of its own function is, `device=image.device`: nothing says that is a GPU.
-fn follows_data(facts: &Facts<'_>, call: &Call<'_>) -> bool {
-    let Some(Expr::Attribute(device)) = call.keyword("device").or_else(|| call.arg(0)) else { return false };
-    let Expr::Name(data) = &*device.value else { return false };
-    let own = |bind: &Bind<'_>| bind.at.function == call.at.function;
-    device.attr.as_str() == "device" && facts.binds_of(data.id.as_str()).any(own)
-}
-
-/// Whether the place is a parameter that is the CPU unless told otherwise: a loader calls its function with the batch alone.
-fn stays_by_default(facts: &Facts<'_>, call: &Call<'_>) -> bool {
-    let Some(Expr::Name(place)) = call.keyword("device").or_else(|| call.arg(0)) else { return false };
-    let Some(function) = facts.function(&call.at) else { return false };
-    function.node.parameters.iter_non_variadic_params().any(|parameter| {
-        let default = parameter.default.as_deref().and_then(string_of);
-        parameter.name().as_str() == place.id.as_str() && default == Some("cpu")
-    })
+/// Whether everything in view that a place may be is a GPU, if only where there is one: its bindings as seen from a point,
+/// or those of the whole file; for a parameter what calls give it, else its default.
+fn is_surely_gpu<'a>(facts: &Facts<'a>, place: &Expr, at: Option<&At>, hops: u32) -> bool {
+    let (Expr::Name(_) | Expr::Attribute(_), Some(name)) = (place, last_name(place)) else {
+        let text = facts.written(place);
+        let depends = text.contains(" if ") && !text.contains("is_available");
+        return text.contains("cuda") && !text.contains(".parameters(") && !depends;
+    };
+    let Some(hops) = hops.checked_sub(1) else { return false };
+    let anywhere = |given: Vec<&'a Expr>| {
+        !given.is_empty() && given.into_iter().all(|expr| is_surely_gpu(facts, expr, None, hops))
+    };
+    let Some(at) = at else { return anywhere(facts.given_to(name).collect()) };
+    let parameter = facts.function(at).is_some_and(|function| function.node.parameters.includes(name));
+    if place.is_name_expr() && parameter {
+        let given = facts.arguments_for(name, Some(at));
+        return anywhere(if given.is_empty() { facts.given_at(name, at) } else { given });
+    }
+    let binds = facts.binds_seen(place, at);
+    let on_gpu =
+        |bind: &&Bind<'a>| bind.value_expr.is_some_and(|expr| is_surely_gpu(facts, expr, Some(&bind.at), hops));
+    !binds.is_empty() && binds.iter().all(on_gpu)
 }
 
 /// Whether a loader is known to run the function a call is in.

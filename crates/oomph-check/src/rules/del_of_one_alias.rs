@@ -404,7 +404,7 @@ fn held_by_list(facts: &Facts<'_>, delete: &Delete<'_>, name: &str) -> Option<He
         let made = bind.value_expr.and_then(|expr| facts.call_at(expr));
         bind.at.function == store.at.function && made.is_some_and(|call| call.callee == Callee::Module)
     });
-    if store.value.device != Device::Cuda && !store.value.surely_holds_graph() && !of_module {
+    if store.value.device != Device::Cuda && !of_module {
         return None;
     }
     let holder = facts.source.slice(store.target.range());

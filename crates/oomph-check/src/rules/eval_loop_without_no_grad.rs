@@ -316,9 +316,12 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
                 format!("`{name}` is evaluation by its name, and no backward pass runs in it"),
             ),
         };
-        // A name says little, and what a helper runs may have nothing to train.
-        let unseen = || facts.is_out_of_view(call);
-        if matches!((&eval, call.callee), (Sign::Name, Callee::Project(_))) || unseen() {
+        // A name says little: the pass and its network have to be seen as well.
+        let unseen = || match eval {
+            Sign::Name => matches!(call.callee, Callee::Project(_)) || !facts.records_in_sight(call),
+            _ => facts.is_out_of_view(call) || facts.may_switch_itself_off(call),
+        };
+        if unseen() {
             finding.level(Level::Info);
         }
         finding.safe_fix("Run the loop under `no_grad`", wrapped(facts, &batches));

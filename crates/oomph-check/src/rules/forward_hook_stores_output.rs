@@ -143,7 +143,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         let mut passed: Vec<&str> = callback.parameters.iter().skip(1).copied().collect();
         passed.extend(parts_passed(facts, &callback, &passed));
         for store in facts.stores_of(&callback) {
-            let Some(run) = repeated_forward(facts, call, made_in(facts, store)) else { continue };
+            let Some((run, hooked)) = repeated_forward(facts, call, made_in(facts, store)) else { continue };
             let Some(name) = appended(store, &passed) else { continue };
             if is_emptied_somewhere(facts, store) || is_made_by_turn(facts, call, store) {
                 continue;
@@ -158,6 +158,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
                 store,
                 format!("The hook appends `{text}` to `{target}` on every forward pass, and nothing empties it"),
             );
+            finding.level(if hooked { RULE.level } else { Level::Info });
             finding.because(call, "the hook is registered here");
             finding.because(&run, "forward passes run once a batch");
             if matches!(store.value_expr, Expr::Name(_)) {
@@ -269,8 +270,9 @@ fn made_in(facts: &Facts<'_>, store: &Store<'_>) -> Option<u32> {
     facts.binds_of(name.id.as_str()).next().and_then(|bind| bind.at.function)
 }
 
-/// A forward pass in a loop over batches, once the hook is there and within the life of the list.
-fn repeated_forward(facts: &Facts<'_>, registered: &Call<'_>, within: Option<u32>) -> Option<TextRange> {
+/// A forward pass in a loop over batches, once the hook is there and within the life of the list; and whether it is seen
+/// to be one of the module with the hook.
+fn repeated_forward(facts: &Facts<'_>, registered: &Call<'_>, within: Option<u32>) -> Option<(TextRange, bool)> {
     // A notebook runs from top to bottom: training is over when a later cell looks into the model.
     let is_over = |call: &Call<'_>| {
         !facts.source.cells.is_empty()
@@ -282,7 +284,7 @@ fn repeated_forward(facts: &Facts<'_>, registered: &Call<'_>, within: Option<u32
     let repeated: Vec<&Call<'_>> =
         calls.filter(|call| facts.batch_loop(&call.at).is_some() || goes_on(facts, call, registered)).collect();
     let own = repeated.iter().find(|call| is_hooked(facts, call, registered));
-    own.or(repeated.first()).map(Ranged::range)
+    own.or(repeated.first()).map(|call| (call.range(), own.is_some()))
 }
 
 /// Whether a loop over many things runs the same model on every turn: `for path in paths: net(read(path))`.
@@ -308,6 +310,7 @@ fn goes_on<'a>(facts: &Facts<'a>, call: &Call<'a>, registered: &Call<'a>) -> boo
 fn is_hooked<'a>(facts: &Facts<'a>, call: &Call<'a>, registered: &Call<'a>) -> bool {
     let walked = facts.loops(&registered.at).filter_map(|turns| match turns.node {
         BlockKind::Loop(_, Stmt::For(node)) => Some(&*node.iter),
+        BlockKind::Comprehension(_, whole) => Some(whole),
         _ => None,
     });
     let callers = facts.callers_of(&registered.at).flat_map(|caller| {

@@ -4,7 +4,7 @@ use crate::analysis::events::{Bind, Call, Callee, LoopKind};
 use crate::analysis::value::{BlockId, Kind, Value};
 use crate::facts::{Effect, Facts, FunctionKind};
 use crate::finding::{Level, Safety};
-use crate::python::{Expr, Ranged, Stmt};
+use crate::python::{Expr, Ranged, Stmt, TextRange};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
 
@@ -86,6 +86,9 @@ for x, y in train_loader:
     check,
 };
 
+/// What a backward pass that keeps its graph says.
+const KEEPS: &str = "this backward pass keeps the graph for the next one";
+
 fn check(facts: &Facts<'_>, report: &mut Report) {
     for call in facts.calls() {
         // `net.gru(x, h)` runs a part of a module.
@@ -111,10 +114,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         for (expr, value) in arguments(call) {
             let states = parts(expr);
             let named = states.iter().all(|state| matches!(state, Expr::Name(_) | Expr::Attribute(_)));
-            let other = |state: &&Expr| {
-                let text = facts.source.slice(state.range());
-                is_set_otherwise(facts, text, call, batches.block) || is_made_anew(facts, text, call, batches.block)
-            };
+            let other = |state: &&Expr| is_set_otherwise(facts, facts.source.slice(state.range()), call, batches.block);
             let carried = |state: &&Expr| is_bound_in(facts, state, batches.block);
             let holds =
                 |state: &&Expr| holds_graph_of(value, call) || comes_back(facts, state, value, call, batches.block);
@@ -122,15 +122,41 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
                 continue;
             }
             let state = facts.source.slice(expr.range());
+            let back = retained_in(facts, call, batches.block);
+            let proven = back.is_some() || own && is_only_evaluated(facts, call, &states, batches.block);
             let finding = report.add(expr, format!("`{state}` carries the graph of every past batch into this one"));
             finding
+                .level(if proven { RULE.level } else { Level::Info })
                 .because(call, format!("`{state}` goes in, and what comes out is the next batch's `{state}`"))
-                .because(&batches.head(), "this loop goes over batches, and nothing detaches the state in it");
+                .because(&batches.head(), "this loop goes over batches, and nothing detaches the state in it")
+                .because_if(back, KEEPS);
             if let [Expr::Name(_) | Expr::Attribute(_)] = states[..] {
                 finding.unsafe_fix("Detach the state before the call", detach_before(facts, call, state));
             }
         }
     }
+}
+
+/// The backward pass of each turn that goes through a forward pass and keeps its graph. One that does not keep it raises
+/// on the second turn: who wrote it would know, so the state is detached where it is not seen.
+fn retained_in(facts: &Facts<'_>, call: &Call<'_>, block: BlockId) -> Option<TextRange> {
+    let through =
+        |back: &&Call<'_>| back.keyword_is("retain_graph", true) && facts.backward_sources(back).overlap(call.site);
+    facts.effects_in(Effect::Backward, block).find(through).map(Ranged::range)
+}
+
+/// Whether a network that is seen to record runs in evaluation mode, nothing goes back, and nothing else sets the states.
+fn is_only_evaluated(facts: &Facts<'_>, call: &Call<'_>, states: &[&Expr], block: BlockId) -> bool {
+    let evaluates = call.evaluates || facts.eval_before(call).is_some_and(|eval| facts.is_eval_of(eval, call));
+    let set_by_pass = |state: &&Expr| {
+        let text = facts.source.slice(state.range());
+        let mut binds = facts.binds().iter().filter(|bind| facts.source.slice(bind.target.range()) == text);
+        binds.all(|bind| bind.at.stmt == call.at.stmt || !facts.is_inside(bind.at.block, block))
+    };
+    evaluates
+        && facts.effects_in(Effect::Backward, block).next().is_none()
+        && states.iter().all(set_by_pass)
+        && facts.records_in_sight(call)
 }
 
 /// Whether a statement of the block, other than the call's, sets a state to something else than what the call made.
@@ -140,23 +166,6 @@ fn is_set_otherwise(facts: &Facts<'_>, text: &str, call: &Call<'_>, block: Block
             && facts.is_inside(bind.at.block, block)
             && facts.source.slice(bind.target.range()) == text
             && !holds_graph_of(&bind.value, call)
-    })
-}
-
-/// Whether every turn makes a state before the call reads it, of other things than what comes out of the call: what the
-/// last turn left under that name is read by nobody. `context = attend(encoded, out)` begins anew where `out` does.
-fn is_made_anew(facts: &Facts<'_>, text: &str, call: &Call<'_>, block: BlockId) -> bool {
-    let comes_out: Vec<&str> =
-        facts.binds().iter().filter(|bind| bind.at.stmt == call.at.stmt).map(|bind| bind.name).collect();
-    facts.binds().iter().any(|bind| {
-        let Some(Stmt::Assign(assign)) = facts.statement(bind.at.stmt).map(|found| found.node) else { return false };
-        let reads = |name: &str| facts.mentions_word(assign.value.range(), name);
-        bind.at.stmt != call.at.stmt
-            && facts.source.slice(bind.target.range()) == text
-            && facts.is_inside(bind.at.block, block)
-            && facts.is_always_before(&bind.at, &call.at)
-            && !reads(text)
-            && !comes_out.iter().any(|name| reads(name) && !is_set_otherwise(facts, name, call, block))
     })
 }
 
@@ -201,10 +210,13 @@ fn check_module(facts: &Facts<'_>, call: &Call<'_>, report: &mut Report) {
         if detached || all_own < 2 || facts.tables().attribute_writes(name) as usize > all_own {
             continue;
         }
+        let back = facts.calls_named("backward").find(|back| back.keyword_is("retain_graph", true));
         report
             .add(state, format!("`{text}` carries the graph of every past batch into this one"))
+            .level(if back.is_some() { RULE.level } else { Level::Info })
             .because(call, format!("`{text}` goes in, and what comes out is the next call's `{text}`"))
-            .because(&assign.targets[0], "nothing in the project detaches it or sets it back");
+            .because(&assign.targets[0], "nothing in the project detaches it or sets it back")
+            .because_if(back.map(Ranged::range), KEEPS);
         return;
     }
 }

@@ -386,17 +386,25 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         let message = format!("`{target}` keeps the graph of every {added} added to it: {kept}");
         let finding = report.add(store, message);
         finding
-            .level(match (is_unproven_entry(facts, store.value_expr, store), is_freed) {
-                (true, _) => Level::Info,
-                (false, true) => Level::Warning,
-                (false, false) => Level::Error,
-            })
+            .level(level(facts, store, frees.is_some()))
             .because_if(facts.forward_pass(&store.value, &store.at), "this forward pass makes the graph")
             .because(&turn.head, "once a batch, and the sum outlives it")
             .because_if(frees, "the backward pass frees activations, but not the nodes of the graph");
         if store.kind == StoreKind::AugAssign {
             finding.unsafe_fix("Detach what is added", facts.call_method_on(store.value_expr, "detach"));
         }
+    }
+}
+
+/// What is seen of a sum tells how sure it is: where nothing goes back, the network that makes the graph has to be seen;
+/// where the backward pass runs elsewhere, at least the pass.
+fn level<'a>(facts: &Facts<'a>, store: &Store<'a>, goes_back: bool) -> Level {
+    let unproven = || is_unproven_entry(facts, store.value_expr, store) || facts.is_unseen_part(store);
+    let freed = goes_back || store.value.is_freed_elsewhere() && facts.forward_pass(&store.value, &store.at).is_some();
+    match freed {
+        true if !unproven() => Level::Warning,
+        false if facts.is_seen_to_record(&store.value, &store.at) => Level::Error,
+        _ => Level::Info,
     }
 }
 

@@ -190,7 +190,9 @@ fn one_backward<'f, 'a>(facts: &'f Facts<'a>, store: &Store<'_>, turns: &Loop<'_
     if facts.effects_in(Effect::Backward, turns.block).next().is_some() {
         return backward_now_and_then(facts, store, turns);
     }
-    let mut after = facts.effects_of(Effect::Backward, store.at.function).filter(|call| call.at.order > store.at.order);
+    // A function nested in this one runs when it is called, not where it stands.
+    let follows = |call: &&Call<'_>| call.at.function == store.at.function && call.at.order > store.at.order;
+    let mut after = facts.effects(Effect::Backward).filter(follows);
     let own = after.find(|call| facts.backward_sources(call).overlap(store.value.sources));
     own.or_else(|| backward_by_callers(facts, store))
 }

@@ -286,7 +286,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         };
         report
             .add(store, message)
-            .level(if freed { Level::Warning } else { Level::Error })
+            .level(level(facts, store, freed))
             .because_if(facts.forward_pass(&store.value, &store.at), "this forward pass makes the graph")
             .because(&turn.head, format!("once a {each}, and the holder outlives it"))
             .because_if(late, late_words(facts, late))
@@ -295,6 +295,15 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
                 "the backward pass frees activations, but not the nodes of the graph",
             )
             .unsafe_fix("Detach what is stored", detached(facts, store));
+    }
+}
+
+/// What is seen of a store tells how sure it is: where nothing goes back, the network that makes the graph has to be seen.
+fn level<'a>(facts: &Facts<'a>, store: &Store<'a>, freed: bool) -> Level {
+    match freed {
+        true if !facts.is_unseen_part(store) => Level::Warning,
+        false if facts.is_seen_to_record(&store.value, &store.at) => Level::Error,
+        _ => Level::Info,
     }
 }
 
@@ -333,7 +342,8 @@ fn turn<'a>(facts: &Facts<'a>, store: &Store<'a>) -> Option<(Turn, Option<TextRa
     if let Some(batches) = facts.batch_loop(&store.at) {
         return Some((batches.turn(), None));
     }
-    if let (Some(turns), Some(late)) = (facts.loops(&store.at).next(), detached_late(facts, store)) {
+    let innermost = facts.loops(&store.at).next().filter(|turns| !facts.is_on_few_turns(&store.at, turns));
+    if let (Some(turns), Some(late)) = (innermost, detached_late(facts, store)) {
         return Some((turns.turn(), Some(late)));
     }
     if let Some(turns) = facts.evaluating_loop_of(&store.value, &store.at) {
@@ -456,10 +466,23 @@ fn grows(facts: &Facts<'_>, store: &Store<'_>, turn: &Turn) -> bool {
             };
             let keys = assign.targets.iter().filter_map(Expr::as_subscript_expr).map(|target| &*target.slice);
             let varies = |key: &Expr| facts.varies_in(key, turn.block) && !is_of_fixed_set(facts, store, turn, key);
-            matches!(store.holder.kind, Kind::Dict | Kind::List) && keys.into_iter().any(varies)
+            matches!(store.holder.kind, Kind::Dict | Kind::List)
+                && !is_table_of_slots(facts, store)
+                && keys.into_iter().any(varies)
         }
         _ => false,
     }
+}
+
+/// Whether what items are put into is made with its keys, `{head: None for head in heads}`: each is overwritten.
+fn is_table_of_slots(facts: &Facts<'_>, store: &Store<'_>) -> bool {
+    let has_keys = |expr: &Expr| match expr {
+        Expr::Dict(dict) => !dict.items.is_empty(),
+        Expr::DictComp(_) => true,
+        _ => false,
+    };
+    let binds = facts.binds_seen(facts.keeper(store), &store.at);
+    !binds.is_empty() && binds.iter().all(|bind| bind.value_expr.is_some_and(has_keys))
 }
 
 /// Whether a loop within the turn gives the key, over names that are the same on every turn: `for key in metrics`.

@@ -332,3 +332,16 @@ class Embeddings:
         for x, y in loader:
             first += torch.nn.functional.mse_loss(self.model(x), y)  # <-
         print(first)
+# ---
+import torch
+
+def train(model, loader, optimizer):
+    total, other = 0.0, 0.0
+    for x, y in loader:
+        loss, side_loss = model.loss(model(x.cuda()), y.cuda())
+        optimizer.zero_grad()
+        (loss + side_loss).backward()
+        optimizer.step()
+        total += loss.item()
+        other += side_loss  # <-
+    return total, other.item()

@@ -190,3 +190,183 @@ class Attention(nn.Module):
         q, k, v = self.q(x), self.k(x), self.v(x)
         weights = torch.softmax(q @ k.transpose(-2, -1), dim=-1)
         return weights @ v
+# ---
+import torch
+from featurelib.zoo import build_backbone
+from torch.utils.data import DataLoader
+
+def collect(pictures, device):
+    backbone = build_backbone("vit").to(device).eval()
+    loader = DataLoader(pictures, batch_size=64)
+    kept = []
+    with torch.no_grad():
+        first = backbone(next(iter(loader)).to(device))
+    for batch in loader:
+        kept.append(backbone(batch.to(device)))
+    return first, torch.cat(kept)
+# ---
+import torch
+from torch import nn
+from surgery.tools import strip
+from torch.utils.data import DataLoader
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(8, 8)
+    def forward(self, x):
+        return self.layer(x)
+
+def collect(rows):
+    net = Net().cuda()
+    strip(net)
+    kept = []
+    for batch in DataLoader(rows, batch_size=64):
+        kept.append(net(batch.cuda()))
+    return torch.cat(kept)
+# ---
+import torch
+
+def train(model, loader, optimizer):
+    total, rate = 0.0, 0.0
+    for x, y in loader:
+        loss, side_loss = model.loss(model(x.cuda()), y.cuda())
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        total += loss.item()
+        rate += side_loss
+    return total, rate
+# ---
+import torch
+
+def train(model, criterion, loader, optimizer, sums):
+    for x, y in loader:
+        losses = criterion(model(x.cuda()), y.cuda())
+        optimizer.zero_grad()
+        losses["all"].backward()
+        optimizer.step()
+        for name, value in losses.items():
+            if isinstance(value, torch.Tensor):
+                sums[name] += value.item()
+            else:
+                sums[name] += value
+# ---
+import torch
+from itertools import cycle
+
+def train(model, loader, criterion, optimizer, tasks):
+    newest = {task: None for task in tasks}
+    for batch, task in zip(loader, cycle(tasks)):
+        newest[task] = criterion(model(batch["x"].cuda(), task), batch["y"].cuda())
+        optimizer.zero_grad()
+        newest[task].backward()
+        optimizer.step()
+# ---
+import torch
+
+def fit(model, points, targets, criterion, optimizer, shown):
+    curves = []
+    for step in range(1000):
+        optimizer.zero_grad()
+        loss = criterion(model(points), targets)
+        loss.backward()
+        optimizer.step()
+        if step in shown:
+            curves.append(model(points))
+    return [curve.detach().cpu() for curve in curves]
+# ---
+import torch
+
+def train(model, loader, optimizer, criterion):
+    state = None
+    for x, y in loader:
+        out, state = model(x.cuda(), state)
+        loss = criterion(out, y.cuda())
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+# ---
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+class Rows(Dataset):
+    def __init__(self, rows, place="cpu"):
+        self.rows, self.place = rows, place
+    def __getitem__(self, index):
+        return torch.as_tensor(self.rows[index]).to(self.place)
+
+def pad(batch, device="cpu"):
+    return torch.stack(batch).to(device), torch.zeros(len(batch), device=batch[0].device)
+
+device = "cuda"
+loader = DataLoader(Rows([[1.0]]), batch_size=8, num_workers=4, collate_fn=pad)
+for x, _ in loader:
+    x = x.to(device)
+# ---
+import torch
+from torch import nn
+
+class Detector(nn.Module):
+    def __init__(self, trains):
+        super().__init__()
+        self.trains = trains
+        self.body = nn.Conv2d(3, 8, 3)
+    @torch.no_grad()
+    def detect(self, x):
+        return self.body(x).amax((2, 3))
+    def forward(self, x):
+        if not self.trains:
+            return self.detect(x)
+        return self.body(x)
+
+class Wide(Detector):
+    pass
+
+def build(wide):
+    if wide:
+        found = Wide(trains=False)
+    else:
+        found = Detector(trains=False)
+    return found
+
+def show(net, loader):
+    net.eval()
+    for x in loader:
+        print(net(x.cuda()).argmax(1))
+
+def main(args, loader):
+    show(build(args.wide).cuda(), loader)
+# ---
+import torch
+
+def surface(model, x, y, moves, criterion):
+    def slope(move):
+        move.requires_grad_(True)
+        criterion(model(x + move), y).backward()
+        return move.grad.sign()
+    first = slope(torch.zeros_like(x))
+    heights = torch.zeros(len(moves))
+    for index, move in enumerate(moves):
+        loss = criterion(model(x + move * first), y)
+        heights[index] = loss
+    return heights.detach().cpu().numpy()
+# ---
+import torch
+from torch import nn
+
+seen = []
+
+def watch(part):
+    part.register_forward_hook(lambda module, given, result: seen.append(result))
+
+def fit(student, other, loader, optimizer, criterion):
+    watch(other.head)
+    with torch.no_grad():
+        other(torch.zeros(1, 8).cuda())
+    for x, y in loader:
+        loss = criterion(student(x.cuda()), y.cuda())
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    return seen
