@@ -1,6 +1,6 @@
 //! What no run gets to: lines after a `return`, and lines after one that raises whenever it runs, because a name on it
-//! is bound nowhere, an attribute is never set, an option is not defined, or a result has another length; and files that no
-//! interpreter takes. An import of what is not there is no proof: such files are mended in a minute, and what stands in
+//! is bound nowhere, an attribute is never set, an option is not defined, or a result has another length; functions that
+//! others of the same name replace; and files that no interpreter takes. An import of what is not there is no proof: such files are mended in a minute, and what stands in
 //! them then runs.
 //!
 //! A finding there is about code that costs nothing: no rule has to ask, [`crate::project`] asks for all of them.
@@ -11,6 +11,7 @@ mod imports;
 mod members;
 mod names;
 mod options;
+mod replaced;
 #[cfg(test)]
 mod tests;
 
@@ -63,6 +64,6 @@ impl Facts<'_> {
             };
             return Unreached { parts: never_compiled(self.source).into_iter().map(broken).collect() };
         }
-        Unreached { parts: flow::parts(self) }
+        Unreached { parts: flow::parts(self).into_iter().chain(replaced::parts(self)).collect() }
     }
 }

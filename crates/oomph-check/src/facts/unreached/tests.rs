@@ -154,3 +154,21 @@ fn a_file_that_no_interpreter_takes_runs_nothing() {
         assert_eq!(program(runs), 1, "{runs}");
     }
 }
+
+#[test]
+fn a_function_that_another_one_replaces_is_not_told() {
+    let train = |rest: &str| {
+        format!("import torch\n\n\ndef train(model, loader, optimizer, criterion):\n    total = 0\n{LOOP}\n\n{rest}")
+    };
+    let again = "def train(model, loader):\n    return model, loader\n";
+    assert_eq!(told_in(&train(again)), 0);
+    for innocent in [
+        "def test(model, loader):\n    return model, loader\n".to_owned(),
+        format!("print(train)\n\n\n{again}"),
+        format!("def main():\n    return train\n\n\nmain()\n\n\n{again}"),
+        format!("@torch.no_grad()\n{again}"),
+        format!("if torch.cuda.is_available():\n    {}", again.replace('\n', "\n    ")),
+    ] {
+        assert_eq!(told_in(&train(&innocent)), 1, "{innocent}");
+    }
+}
