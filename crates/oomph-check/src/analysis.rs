@@ -32,6 +32,7 @@ pub mod outline;
 mod recording;
 mod run;
 pub(crate) mod saving;
+mod settings;
 mod sites;
 mod spreading;
 mod stmts;

@@ -12,13 +12,15 @@ mod places;
 mod proof;
 mod reach;
 mod recording;
+mod settings;
 mod training;
 mod turns;
 mod unreached;
 
 pub(crate) use evaluation::may_only_run;
 pub use training::is_reference_name;
-pub use unreached::{Cause, Unreached};
+pub(crate) use turns::has_few_turns;
+pub use unreached::{Cause, Often, Unreached};
 
 use rustc_hash::FxHashMap;
 

@@ -4,8 +4,9 @@ use crate::analysis::events::{At, Bind, Call, Callee, LoopKind};
 use crate::analysis::outline::FunctionDef;
 use crate::analysis::value::Kind;
 use crate::facts::Facts;
-use crate::python::{Expr, ExprCall, Ranged, TextRange, root_name};
-use crate::uses::{Use, string_of, uses_in};
+use crate::python::ast::visitor::source_order::{SourceOrderVisitor, walk_body, walk_expr};
+use crate::python::{Expr, ExprCall, Ranged, Stmt, TextRange, root_name};
+use crate::uses::{Use, last_name, string_of, uses_in};
 
 impl<'a> Facts<'a> {
     /// Whether what a call gives can be what a use reads: it comes after, or in a loop around both, not in another branch,
@@ -15,6 +16,12 @@ impl<'a> Facts<'a> {
         let block = self.statement_id(found.stmt).and_then(|id| self.statement(id)).map(|found| found.block);
         let after = found.name.start() >= given.end();
         let Some(block) = block else { return after };
+        // A parameter of that name is another thing.
+        let function = self.block(block).function.filter(|function| given.at.function != Some(*function));
+        let hidden = function.map(|index| &self.outline().functions[index as usize].node.parameters);
+        if hidden.is_some_and(|parameters| parameters.includes(found.name.id.as_str())) {
+            return false;
+        }
         let around = || self.loops(&given.at).any(|turns| self.is_inside(block, turns.block));
         let name = found.name.id.as_str();
         let replaces = |bind: &Bind<'a>| {
@@ -32,6 +39,35 @@ impl<'a> Facts<'a> {
         (after || around())
             && !self.are_exclusive(given.at.block, block)
             && !(after && is_own && self.binds_of(name).any(replaces))
+    }
+
+    /// Whether a `load_state_dict` is that of an object that keeps numbers of its own: a class of the project that is no
+    /// module, and hands the weights to none.
+    #[must_use]
+    pub fn is_of_plain_object(&self, into: &ExprCall) -> bool {
+        let mut calls = self.calls_named("load_state_dict");
+        let receiver = calls.find(|call| call.node.range() == into.range()).and_then(|call| call.receiver.as_ref());
+        let Some(Kind::Instance(class)) = receiver.map(|value| value.kind) else { return false };
+        let Some(own) = self.tables().method(class, "load_state_dict") else { return false };
+        let function = self.function_def(own);
+        !names_load(&function.node.body)
+    }
+
+    /// Whether nothing in the file moves a model, makes it on a device, or hands it to what might.
+    #[must_use]
+    pub fn is_left_where_made(&self, model: &str) -> bool {
+        let moves = |call: &Call<'a>| {
+            let own = call.receiver_expr().is_some_and(|expr| self.written(expr) == model);
+            let given = || call.node.arguments.args.iter().any(|arg| self.written(arg) == model);
+            matches!(call.name, "to" | "cuda") && own || given()
+        };
+        let placed = |bind: &Bind<'a>| {
+            let text = bind.value_expr.map_or("", |value| self.written(value));
+            [".to(", ".cuda(", "device"].iter().any(|word| text.contains(word))
+        };
+        let name = model.rsplit('.').next().unwrap_or(model);
+        let mut made = self.binds_of(name).peekable();
+        made.peek().is_some() && !made.any(placed) && !self.calls().iter().any(moves)
     }
 
     /// Whether a model comes out of the very file its weights are taken from, as `model = checkpoint["structure"]`: the
@@ -173,6 +209,40 @@ impl<'a> Facts<'a> {
             && !self.calls_named("train").any(|call| same(&call))
             && !self.calls().iter().any(optimizes)
     }
+}
+
+/// Whether what goes by a name, written small, is no network: its state is shared, or is no weights.
+pub(crate) fn is_no_network(holder: &str) -> bool {
+    const OTHERS: &[&str] = &[
+        "opt",
+        "sched",
+        "scaler",
+        "normalizer",
+        "normaliser",
+        "_rms",
+        "running_stat",
+        "statistics",
+        "tokenizer",
+        "vocab",
+        "replay",
+        "logger",
+    ];
+    OTHERS.iter().any(|word| holder.contains(word))
+}
+
+/// Whether statements call something that loads weights.
+fn names_load(body: &[Stmt]) -> bool {
+    struct Loads(bool);
+    impl<'n> SourceOrderVisitor<'n> for Loads {
+        fn visit_expr(&mut self, expr: &'n Expr) {
+            let name = expr.as_call_expr().and_then(|call| last_name(&call.func)).unwrap_or_default();
+            self.0 |= name.contains("load") || name == "copy_";
+            walk_expr(self, expr);
+        }
+    }
+    let mut loads = Loads(false);
+    walk_body(&mut loads, body);
+    loads.0
 }
 
 /// Whether an expression calls an item of something, whatever is done with what it gives.

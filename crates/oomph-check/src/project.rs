@@ -3,7 +3,7 @@
 use std::cell::OnceCell;
 
 use crate::analysis::analyse;
-use crate::facts::{Facts, Unreached};
+use crate::facts::{Facts, Often, Unreached};
 use crate::finding::{Evidence, Finding, Level};
 use crate::report::Report;
 use crate::rule::{Group, Rule};
@@ -65,15 +65,37 @@ fn is_about_spelling(rule: &Rule) -> bool {
     )
 }
 
-/// A finding where no run gets to costs nothing: it is told only to those who ask for the rule.
+/// How often a run must get to where a rule points for what it says to be true.
+fn asked_of(rule: &Rule) -> Often {
+    let of_batches = ["in-loop", "in-inner-loop", "every-step", "per-batch"].iter().any(|end| rule.name.ends_with(end));
+    match (rule.name, rule.group) {
+        ("hook-handle-dropped" | "previous-step-result-alive" | "accumulation-walks-whole-loader", _) => {
+            Often::OnceATurn
+        }
+        _ if of_batches => Often::OnceATurn,
+        // A graph that grows and gradients that pile up take more than one turn.
+        (_, Group::Graph | Group::Optimizer) => Often::Once,
+        _ => Often::Never,
+    }
+}
+
+/// A finding where no run gets to costs nothing, and one that rests on such a line is not true: it is told only to those
+/// who ask for the rule.
 fn lowered(rule: &Rule, mut finding: Finding, unreached: &OnceCell<Unreached>, facts: &Facts<'_>) -> Finding {
-    // A graph that grows and gradients that pile up take more than one turn.
-    let twice = matches!(rule.group, Group::Graph | Group::Optimizer);
-    if finding.level != Level::Info
-        && let Some(cause) = unreached.get_or_init(|| facts.unreached()).why(&finding.range, twice)
-    {
+    if finding.level == Level::Info {
+        return finding;
+    }
+    let (often, unreached) = (asked_of(rule), unreached.get_or_init(|| facts.unreached()));
+    // What a fact of another turn rests on need not happen twice itself, unless the rule speaks of batches.
+    let of_facts = if often == Often::OnceATurn { often } else { Often::Never };
+    let facts = finding.evidence.iter().find_map(|fact| unreached.why(&fact.range, of_facts));
+    if let Some(cause) = unreached.why(&finding.range, often).or(facts) {
+        let text = match often {
+            Often::Never => format!("not reached: {}", cause.text),
+            Often::Once | Often::OnceATurn => format!("not reached, or not again: {}", cause.text),
+        };
+        finding.evidence.push(Evidence { range: cause.range, text });
         finding.level = Level::Info;
-        finding.evidence.push(Evidence { range: cause.range, text: format!("not reached: {}", cause.text) });
     }
     finding
 }

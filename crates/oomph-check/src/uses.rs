@@ -1,10 +1,10 @@
 //! Where a name is read and what stands around an expression: questions about text that no event answers.
 
-use crate::analysis::events::{At, Call};
+use crate::analysis::events::{At, Bind, Call};
 use crate::analysis::value::{Flags, Kind, Value};
 use crate::facts::{Effect, Facts};
 use crate::python::ast::visitor::source_order::{SourceOrderVisitor, walk_expr, walk_stmt};
-use crate::python::ast::{ExprAttribute, ExprName, Number};
+use crate::python::ast::{BoolOp, ExprAttribute, ExprName, Number};
 use crate::python::{Expr, Ranged, Stmt, TextRange};
 
 /// A place where a name is read.
@@ -248,16 +248,36 @@ impl<'a> Facts<'a> {
     /// if only where one is available.
     #[must_use]
     pub fn is_gpu(&self, device: &Expr) -> bool {
-        let names_gpu =
-            |text: &str| text.contains("cuda") && !text.contains(".parameters(") || text.contains("get_device(");
+        let names_gpu = |expr: &Expr| {
+            let text = self.written(chosen(expr));
+            text.contains("cuda") && !text.contains(".parameters(") || text.contains("get_device(")
+        };
         match device {
             Expr::StringLiteral(node) => node.value.to_str().starts_with("cuda"),
             Expr::Name(_) | Expr::Attribute(_) => last_name(device).is_some_and(|name| {
-                let given = self.given_to(name).chain(self.arguments_for(name, None));
-                given.into_iter().any(|expr| names_gpu(self.written(expr)))
+                let bound = self.binds_of(name).filter(|bind| !self.is_overwritten(bind));
+                let bound = bound.filter_map(|bind| bind.value_expr).chain(self.defaults_of(name));
+                bound.chain(self.arguments_for(name, None)).any(names_gpu)
             }),
-            _ => names_gpu(self.written(device)),
+            _ => names_gpu(device),
         }
+    }
+
+    /// Whether a name is bound again right after, with nothing that reads it between: `device = "cpu"  # for now`.
+    fn is_overwritten(&self, bind: &Bind<'a>) -> bool {
+        let Some(statement) = self.statement(bind.at.stmt) else { return false };
+        let text = self.written(bind.target);
+        for stmt in statement.suite.iter().skip(statement.index + 1).take(3) {
+            if let Stmt::Assign(assign) = stmt
+                && matches!(assign.targets.as_slice(), [target] if self.written(target) == text)
+            {
+                return !self.mentions_word(assign.value.range(), bind.name);
+            }
+            if self.mentions_word(stmt.range(), bind.name) {
+                return false;
+            }
+        }
+        false
     }
 
     /// Whether a call moves its receiver to a GPU: `x.cuda()`, `x.to("cuda")`, `x.to(device)` where that is one.
@@ -359,6 +379,32 @@ impl<'a> Facts<'a> {
     pub fn is_made_by(&self, name: &str, full_name: &str) -> bool {
         let mut binds = self.binds_of(name).peekable();
         binds.peek().is_some() && binds.all(|bind| self.name_of(&bind.value) == Some(full_name))
+    }
+}
+
+/// The arm of a conditional expression that is always taken, where its test is written so: `a if ready and False else b`.
+fn chosen(expr: &Expr) -> &Expr {
+    let node = match expr {
+        Expr::If(node) => node,
+        // `torch.device(a if ready else b)`.
+        Expr::Call(call) => match &*call.arguments.args {
+            [Expr::If(node)] => node,
+            _ => return expr,
+        },
+        _ => return expr,
+    };
+    let literal = |expr: &Expr| expr.as_boolean_literal_expr().map(|literal| literal.value);
+    let decided = match &*node.test {
+        Expr::BoolOp(test) => {
+            let decides = test.op == BoolOp::Or;
+            test.values.iter().any(|part| literal(part) == Some(decides)).then_some(decides)
+        }
+        other => literal(other),
+    };
+    match decided {
+        Some(true) => chosen(&node.body),
+        Some(false) => chosen(&node.orelse),
+        None => expr,
     }
 }
 

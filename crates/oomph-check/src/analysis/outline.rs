@@ -8,12 +8,13 @@ use super::bindings::Bindings;
 use super::freezing::{self, Freezing};
 use super::recording;
 use super::saving::Saving;
+use super::settings::{is_settings, is_settings_name, option_of, settings_of};
 use super::writes::{Saved, Writes};
 use crate::python::ast::visitor::source_order::{SourceOrderVisitor, walk_expr, walk_stmt};
 use crate::python::ast::{ExprCall, StmtClassDef, StmtFunctionDef, StmtImportFrom};
 use crate::python::{Expr, Ranged, Stmt, root_name};
 use crate::source::Source;
-use crate::uses::{last_name, string_of};
+use crate::uses::last_name;
 
 /// How a name is used anywhere in a file, whatever scope: names tend to mean one thing in one file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -183,8 +184,8 @@ pub struct Outline<'a> {
     pub saves_from_cpu: bool,
     /// Whether it tells the program not to use the GPU, whatever the command line says: `args.no_cuda = True`.
     pub turns_gpu_off: bool,
-    /// The options of its command line, as they are read later, and what each is unless told otherwise; the numbers of
-    /// its dicts and classes of settings too.
+    /// The options of its command line, as they are read later, and what each is unless told otherwise; the numbers and
+    /// lists of its dicts and classes of settings too.
     pub options: Vec<(String, &'a Expr)>,
     /// Attributes it binds on anything but the `self` of a method: `model.name = ...`, `setattr(model, "name", ...)`.
     pub foreign_writes: FxHashSet<&'a str>,
@@ -295,35 +296,6 @@ pub(crate) fn dotted(expr: &Expr) -> Option<String> {
         Expr::Attribute(attribute) => Some(format!("{}.{}", dotted(&attribute.value)?, attribute.attr)),
         Expr::Subscript(subscript) => dotted(&subscript.value),
         _ => None,
-    }
-}
-
-/// The option a call adds to the command line, by the name its value has, where it has a default.
-fn option_of(call: &ExprCall) -> Option<(String, &Expr)> {
-    let name = call.arguments.args.iter().filter_map(string_of).find(|text| text.len() > 2)?;
-    let default = call.arguments.keywords.iter().find(|found| found.arg.as_deref() == Some("default"))?;
-    Some((name.trim_start_matches('-').replace('-', "_"), &default.value))
-}
-
-/// What a file that holds settings says of each that is a number: `CONFIG = {"every": 1}`, and `every: int = 1` of a
-/// class.
-fn settings_of(stmt: &Stmt, in_class: bool) -> Vec<(String, &Expr)> {
-    let (target, value) = match stmt {
-        Stmt::Assign(assign) => (assign.targets.first(), Some(&*assign.value)),
-        Stmt::AnnAssign(assign) => (Some(&*assign.target), assign.value.as_deref()),
-        _ => return Vec::new(),
-    };
-    match (target, value) {
-        (Some(Expr::Name(_)), Some(Expr::Dict(dict))) => {
-            let entries = dict.items.iter().filter(|entry| entry.value.is_number_literal_expr());
-            entries
-                .filter_map(|entry| Some((entry.key.as_ref().and_then(string_of)?.to_owned(), &entry.value)))
-                .collect()
-        }
-        (Some(Expr::Name(name)), Some(value)) if in_class && value.is_number_literal_expr() => {
-            vec![(name.id.to_string(), value)]
-        }
-        _ => Vec::new(),
     }
 }
 
@@ -523,12 +495,6 @@ impl<'a> Look<'a> {
     }
 }
 
-/// Whether a name is what settings are called.
-fn is_settings_name(name: &str) -> bool {
-    let lower = name.to_ascii_lowercase();
-    ["arg", "opt", "cfg", "conf", "param", "flag", "setting"].iter().any(|word| lower.contains(word))
-}
-
 impl<'a> SourceOrderVisitor<'a> for Look<'a> {
     fn visit_stmt(&mut self, stmt: &'a Stmt) {
         self.saving.note_stmt(stmt, self.function);
@@ -543,8 +509,11 @@ impl<'a> SourceOrderVisitor<'a> for Look<'a> {
                 walk_stmt(self, stmt);
             }
             _ => {
-                if self.function.is_none() {
-                    self.outline.options.extend(settings_of(stmt, self.class.is_some()));
+                let settings =
+                    || stmt.as_assign_stmt().and_then(|assign| assign.targets.first()).is_some_and(is_settings);
+                if self.function.is_none() || settings() {
+                    let in_class = self.function.is_none() && self.class.is_some();
+                    self.outline.options.extend(settings_of(stmt, in_class));
                 }
                 walk_stmt(self, stmt);
             }

@@ -2,13 +2,13 @@
 
 use rustc_hash::FxHashSet;
 
+use super::turns::has_few_turns;
 use super::{Effect, Facts, Loop};
 use crate::analysis::events::{At, BlockKind, Call, Callee, GradMode, LoopKind};
 use crate::analysis::guesses::is_half_of_pass;
 use crate::analysis::tables::Summary;
 use crate::analysis::value::{Device, Flags, Graph, Value};
 use crate::python::{Expr, Ranged, Stmt, TextRange};
-use crate::uses::whole_literal;
 
 impl<'a> Facts<'a> {
     /// The loop over batches around a call, or over other items where a module was switched to evaluation before.
@@ -46,7 +46,8 @@ impl<'a> Facts<'a> {
         let mut given = call.node.arguments.args.iter().chain(call.node.arguments.keywords.iter().map(|k| &k.value));
         let another = given.any(|arg| self.varies_in(arg, found.block));
         // A whole experiment each turn is no evaluation, and what stays in main memory is small.
-        let of_data = found.kind != LoopKind::Epochs && !is_short(&found) && is_fed_from_card(call);
+        let few = matches!(found.node, BlockKind::Loop(_, Stmt::For(node)) if has_few_turns(&node.iter));
+        let of_data = found.kind != LoopKind::Epochs && !few && is_fed_from_card(call);
         (another && of_data && !self.plays_in(&found)).then_some(found)
     }
 
@@ -179,15 +180,6 @@ impl<'a> Facts<'a> {
 /// Whether a call is given something that was moved to a card.
 fn is_fed_from_card(call: &Call<'_>) -> bool {
     call.values().any(|value| value.has(Flags::MOVED) || value.is_tensor() && value.device == Device::Cuda)
-}
-
-/// Whether a loop has a few turns, as written: `range(3)` shows some examples.
-fn is_short(turns: &Loop<'_>) -> bool {
-    const FEW: u64 = 32;
-    let BlockKind::Loop(_, Stmt::For(node)) = turns.node else { return false };
-    let Expr::Call(call) = &*node.iter else { return matches!(&*node.iter, Expr::List(_) | Expr::Tuple(_)) };
-    let counted = |arg: &Expr| whole_literal(arg).is_some_and(|number| number <= FEW);
-    !call.arguments.args.is_empty() && call.arguments.args.iter().all(counted)
 }
 
 /// Whether a function's name says that it uses gradients: `gradient_update_parameters`, `get_adversary`, `pgd`.

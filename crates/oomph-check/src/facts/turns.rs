@@ -5,12 +5,12 @@ use crate::analysis::events::{At, Bind, BlockKind, Call, Callee, LoopKind};
 use crate::analysis::value::{FunctionId, Kind};
 use crate::python::ast::visitor::source_order::{SourceOrderVisitor, walk_expr};
 use crate::python::{Expr, Stmt, count_reads_in};
-use crate::uses::{last_name, whole_literal};
+use crate::uses::{last_name, whole_literal, whole_number};
 
 /// Methods by which models, pipelines and encoders run.
 const RUNS: &[&str] = &["generate", "encode", "transcribe", "predict", "embed"];
 
-/// A loop that is written out to fewer turns than this shows some examples.
+/// A loop that is written out to so few turns shows some examples.
 const FEW: u64 = 16;
 
 impl<'a> Facts<'a> {
@@ -25,7 +25,7 @@ impl<'a> Facts<'a> {
     pub fn runs_model_on_items(&self, turns: &Loop<'a>) -> bool {
         let BlockKind::Loop(kind, stmt) = turns.node else { return false };
         let many = match stmt {
-            Stmt::For(node) => !is_short(&node.iter),
+            Stmt::For(node) => !has_few_turns(&node.iter),
             _ => true,
         };
         let of_items = !matches!(kind, LoopKind::Epochs | LoopKind::Parameters | LoopKind::Loader);
@@ -189,15 +189,56 @@ fn fetched(expr: &Expr) -> Option<&Expr> {
     }
 }
 
-/// Whether what a loop goes over is written out in a few items, or is a short count.
-fn is_short(iter: &Expr) -> bool {
+/// Whether what a loop goes over is written out in a few items, or is a short count: that shows some examples.
+#[must_use]
+pub(crate) fn has_few_turns(iter: &Expr) -> bool {
+    turns_written(iter).is_some_and(|turns| turns <= FEW)
+}
+
+/// How many turns a loop over an expression has at most, where that is written out: `range(0, 64, 8)`, `files[:5]`.
+fn turns_written(iter: &Expr) -> Option<u64> {
+    let listed = |parts: &[Expr]| (!parts.iter().any(Expr::is_starred_expr)).then_some(parts.len() as u64);
     match iter {
-        Expr::List(_) | Expr::Tuple(_) | Expr::Set(_) | Expr::Dict(_) => true,
+        Expr::List(node) => listed(&node.elts),
+        Expr::Tuple(node) => listed(&node.elts),
+        Expr::Set(node) => listed(&node.elts),
+        Expr::Dict(node) => node.items.iter().all(|item| item.key.is_some()).then_some(node.items.len() as u64),
+        Expr::Subscript(node) => match &*node.slice {
+            Expr::Slice(part) if part.step.is_none() => {
+                let first = part.lower.as_deref().map_or(Some(0), whole_literal)?;
+                part.upper.as_deref().and_then(whole_literal)?.checked_sub(first)
+            }
+            _ => None,
+        },
         Expr::Call(call) => {
-            let counted = call.arguments.args.last().and_then(whole_literal).is_some_and(|count| count < FEW);
-            let inner = call.arguments.args.first().is_some_and(|first| !first.is_name_expr() && is_short(first));
-            counted || inner
+            let args = &call.arguments.args;
+            match last_name(&call.func)? {
+                "range" | "trange" | "arange" => turns_of_range(args),
+                // `random.sample(files, 5)`, `islice(loader, 5)`.
+                "sample" | "choices" | "islice" | "take" => args.last().and_then(whole_literal),
+                "zip" => args.iter().filter_map(turns_written).min(),
+                "items" | "keys" | "values" => match &*call.func {
+                    Expr::Attribute(method) => turns_written(&method.value),
+                    _ => None,
+                },
+                "product" | "cycle" | "repeat" | "chain" => None,
+                // `enumerate(...)`, `tqdm(...)`, `sorted(...)`: one turn for each of what is given.
+                _ => args.first().and_then(turns_written),
+            }
         }
-        _ => false,
+        _ => None,
+    }
+}
+
+/// `range(n)`, `range(first, end)`, `range(first, end, step)`.
+fn turns_of_range(args: &[Expr]) -> Option<u64> {
+    match args {
+        [count] => whole_number(count),
+        [first, end] => whole_number(end)?.checked_sub(whole_number(first)?),
+        [first, end, step] => {
+            let count = whole_number(end)?.checked_sub(whole_number(first)?)?;
+            Some(count.div_ceil(whole_number(step).filter(|step| *step > 0)?))
+        }
+        _ => None,
     }
 }

@@ -224,11 +224,14 @@ fn is_no_training(facts: &Facts<'_>) -> bool {
 /// Whether it is in a file's own `__main__`, and nothing there or in the file trains or hands on to what does: a check of
 /// the code above it.
 fn is_self_check(facts: &Facts<'_>, at: &At) -> bool {
-    const TRAINS: &[&str] = &["optim", ".step(", ".fit(", "train", "main(", "run(", "backward()", "launch"];
+    const TRAINS: &[&str] = &["optim", ".step(", ".fit(", "train", "main(", "run(", "launch"];
     let is_main = facts.blocks_around(at).find(|(_, block)| matches!(block.kind, BlockKind::Main));
     is_main.is_some_and(|(_, block)| {
         let text = facts.source.slice(block.range);
-        !TRAINS.iter().any(|word| text.contains(word)) && !facts.source.text.contains("optim.")
+        // One pass there and back is a check; in a loop it is training.
+        let repeats = text.contains("for ") || text.contains("while ");
+        let trains = TRAINS.iter().any(|word| text.contains(word)) || repeats && text.contains("backward()");
+        !trains && !facts.source.text.contains("optim.")
     })
 }
 

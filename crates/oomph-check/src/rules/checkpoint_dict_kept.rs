@@ -2,8 +2,9 @@
 
 use crate::analysis::events::{BlockKind, Call, Callee, LoopKind, StmtId};
 use crate::analysis::value::BlockId;
-use crate::facts::{Effect, Facts, Loop};
+use crate::facts::{Effect, Facts, Loop, Often};
 use crate::finding::{Edit, Level, Safety};
+use crate::loaded::is_no_network;
 use crate::python::ast::ExprAttribute;
 use crate::python::{Expr, ExprCall, Ranged, Stmt, TextRange, root_name};
 use crate::report::Report;
@@ -305,9 +306,14 @@ fn kept_by_name<'a>(facts: &Facts<'a>, report: &mut Report, call: &Call<'a>, nam
     let before = |found: &&Use<'_>| !same_body || found.name.start() < training.start();
     let loads = uses.iter().chain(&parts).filter(|found| goes_into_model(facts, found));
     let last_load = loads.filter(before).max_by_key(|found| found.name.start()).unwrap_or(load);
+    let needed = uses
+        .iter()
+        .chain(&parts)
+        .any(|found| found.name.start() > last_load.name.start() && goes_into_model(facts, found));
     let finding =
         report.add(call, format!("`{name}` keeps its own copy of the weights on the GPU while the model trains"));
     finding
+        .level(if needed { Level::Info } else { RULE.level })
         .because(last_load.name, "its tensors are copied into the model here and not needed again")
         .because(training, "training runs with the copy still alive");
     let last = last_statement(facts, call, &uses).filter(|_| !read_later && parts.is_empty() && same_body);
@@ -340,8 +346,10 @@ fn kept_by_server<'a>(facts: &Facts<'a>, report: &mut Report, call: &Call<'a>, n
     let here = || facts.run_in_loop_after(call, model?, name).filter(|_| says_gpu(call));
     let Some(serves) = serves.or_else(here).filter(|_| !gone) else { return };
     let until = if of_module { "as long as the program runs" } else { "while the model works" };
+    let left = model.is_some_and(|model| facts.is_left_where_made(model));
     report
         .add(call, format!("`{name}` keeps its own copy of the weights on the GPU {until}"))
+        .level(if left { Level::Info } else { RULE.level })
         .because(load.name, "its tensors are copied into the model here, and nothing reads them again")
         .because(serves, "the model works on with the copy still alive");
 }
@@ -447,7 +455,7 @@ fn loads_model(facts: &Facts<'_>, call: &ExprCall) -> bool {
     match &*call.func {
         Expr::Attribute(method) => {
             let holder = facts.written(&*method.value).to_ascii_lowercase();
-            let shares = ["opt", "sched", "scaler"].iter().any(|word| holder.contains(word));
+            let shares = is_no_network(&holder) || facts.is_of_plain_object(call);
             let assigns = facts.written(&call.arguments).contains("assign=");
             method.attr.as_str() == "load_state_dict" && !shares && !assigns
         }
@@ -547,7 +555,7 @@ fn raises_between(facts: &Facts<'_>, call: &Call<'_>, between: TextRange) -> boo
         between.contains_range(statement.node.range()) && around()
     });
     let unreached = facts.unreached();
-    after.any(|statement| unreached.why(statement.node, false).is_some())
+    after.any(|statement| unreached.why(statement.node, Often::Never).is_some())
 }
 
 /// Whether a statement ends the function or the program.

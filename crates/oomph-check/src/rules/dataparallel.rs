@@ -1,14 +1,14 @@
 //! `dataparallel`: one process feeds all cards and gathers on the first.
 
-use crate::analysis::events::{At, BlockKind, Call, Callee};
+use crate::analysis::events::{At, Call, Callee};
 use crate::analysis::value::{Flags, Kind};
 use crate::facts::{Effect, Facts, is_reference_name};
 use crate::finding::Level;
-use crate::python::ast::CmpOp;
 use crate::python::{Expr, Stmt};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
-use crate::uses::{is_number, last_name, string_of, whole_number};
+use crate::uses::last_name;
+use crate::wrapping::cards::{is_single, is_single_unless_told};
 use crate::wrapping::fate_of;
 
 pub(super) static RULE: Rule = Rule {
@@ -357,7 +357,8 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         }
         let model = if model.contains('\n') || model.len() > 40 { "model" } else { model };
         // A model that wraps itself is called both ways: `self(x)` is not the wrapper.
-        let depends = is_single_unless_told(facts, call)
+        let depends = !fate.is_seen
+            || is_single_unless_told(facts, call)
             || only_loads(facts, call)
             || model == "self"
             || is_left_frozen(facts, call);
@@ -483,76 +484,4 @@ fn is_unpacked_wrongly(facts: &Facts<'_>, wrapping: &Call<'_>) -> bool {
     });
     let taken: Vec<Option<usize>> = taken.collect();
     !taken.is_empty() && taken.iter().all(|taken| taken.is_some_and(|taken| taken != given))
-}
-
-/// Whether the devices come from an option that names one: with that, the model is called as it is.
-fn is_single_unless_told(facts: &Facts<'_>, call: &Call<'_>) -> bool {
-    let name = call.keyword("device_ids").or_else(|| call.arg(1)).and_then(last_name);
-    let one = |default: &Expr| match default {
-        Expr::List(list) => list.elts.len() == 1,
-        other => string_of(other).is_some_and(|text| text.trim().parse::<u32>().is_ok()),
-    };
-    // `os.environ["CUDA_VISIBLE_DEVICES"] = args.gpu`, where the option is `"0"` unless told otherwise.
-    let mut shown = shown_devices(facts).into_iter().peekable();
-    let shows_one = |value: &Expr| {
-        let one = |default: &Expr| one(default) || whole_number(default).is_some();
-        option_shown(value).is_some_and(|name| facts.defaults_of(name).any(one))
-    };
-    // `if n_gpu > 1:` asks first, so that the line runs with several.
-    let asks = facts.blocks_around(&call.at).any(|(_, block)| match block.kind {
-        BlockKind::If(Some(test)) => counts_devices(facts, test, CmpOp::Gt),
-        _ => false,
-    });
-    let pinned = !asks && shown.peek().is_some() && shown.all(shows_one);
-    name.is_some_and(|name| facts.defaults_of(name).any(one)) || pinned
-}
-
-/// The option that names the cards: `gpu` of `args.gpu`, `str(args.gpu)`.
-fn option_shown(value: &Expr) -> Option<&str> {
-    match value {
-        Expr::Call(call) if last_name(&call.func) == Some("str") => call.arguments.args.first().and_then(last_name),
-        other => last_name(other),
-    }
-}
-
-/// Whether there is one device: told so, the only one in sight, or the branch for one.
-fn is_single(facts: &Facts<'_>, call: &Call<'_>) -> bool {
-    let one = |expr: &Expr| matches!(expr, Expr::List(list) if list.elts.len() == 1);
-    let devices = call.keyword("device_ids").or_else(|| call.arg(1));
-    let told = devices.is_some_and(|devices| {
-        let bound = last_name(devices).map(|name| facts.given_at(name, &call.at)).unwrap_or_default();
-        one(devices) || !bound.is_empty() && bound.into_iter().all(one)
-    });
-    let branch = facts.blocks_around(&call.at).any(|(_, block)| match block.kind {
-        BlockKind::If(Some(test)) => counts_devices(facts, test, CmpOp::Eq),
-        BlockKind::Else(test) => counts_devices(facts, test, CmpOp::Gt),
-        _ => false,
-    });
-    told || branch || sees_one_device(facts)
-}
-
-/// `n_gpu == 1`, `len(devices) > 1`.
-fn counts_devices(facts: &Facts<'_>, test: &Expr, by: CmpOp) -> bool {
-    let Expr::Compare(compare) = test else { return false };
-    let ([op], [right]) = (&*compare.ops, &*compare.comparators) else { return false };
-    let counted = facts.written(&*compare.left).to_ascii_lowercase();
-    *op == by && is_number(right, 1) && ["gpu", "device", "cuda"].iter().any(|word| counted.contains(word))
-}
-
-/// Whether the file shows itself one card: `os.environ["CUDA_VISIBLE_DEVICES"] = "0"`.
-fn sees_one_device(facts: &Facts<'_>) -> bool {
-    let mut shown = shown_devices(facts).into_iter().peekable();
-    shown.peek().is_some() && shown.all(|value| string_of(value).is_some_and(|text| text.trim().parse::<u32>().is_ok()))
-}
-
-/// What the file shows itself of the cards: `os.environ["CUDA_VISIBLE_DEVICES"] = ...`.
-fn shown_devices<'a>(facts: &Facts<'a>) -> Vec<&'a Expr> {
-    let shown = facts.statements().iter().filter_map(|found| match found.node {
-        Stmt::Assign(assign) => match assign.targets.as_slice() {
-            [Expr::Subscript(item)] if string_of(&item.slice) == Some("CUDA_VISIBLE_DEVICES") => Some(&*assign.value),
-            _ => None,
-        },
-        _ => None,
-    });
-    shown.collect()
 }

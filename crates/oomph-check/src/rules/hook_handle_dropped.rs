@@ -2,12 +2,11 @@
 
 use crate::analysis::events::{At, BlockKind, Call, Callee, LoopKind};
 use crate::analysis::value::{BlockId, Kind};
-use crate::facts::{Facts, FunctionKind, Loop};
+use crate::facts::{Facts, FunctionKind, Loop, has_few_turns};
 use crate::finding::Level;
 use crate::python::{Expr, Ranged, Stmt, TextRange, count_reads_in, root_name};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
-use crate::uses::whole_number;
 
 pub(super) static RULE: Rule = Rule {
     name: "hook-handle-dropped",
@@ -342,10 +341,10 @@ fn hooks_same_module<'a>(facts: &Facts<'a>, hooked: &Call<'a>, caller: &Call<'a>
 fn goes_on_and_on(facts: &Facts<'_>, turns: &Loop<'_>) -> bool {
     match turns.node {
         BlockKind::Loop(LoopKind::Parameters, _) => false,
-        BlockKind::Loop(_, Stmt::For(node)) => !is_short(&node.iter) && !goes_over_parts(facts, &node.iter),
+        BlockKind::Loop(_, Stmt::For(node)) => !has_few_turns(&node.iter) && !goes_over_parts(facts, &node.iter),
         BlockKind::Loop(LoopKind::Forever, _) => true,
         BlockKind::Comprehension(_, whole) => {
-            comprehended(whole).is_some_and(|iter| !is_short(iter) && !goes_over_parts(facts, iter))
+            comprehended(whole).is_some_and(|iter| !has_few_turns(iter) && !goes_over_parts(facts, iter))
         }
         _ => false,
     }
@@ -375,31 +374,6 @@ fn hooks_in_loop<'a>(facts: &Facts<'a>, hooked: &Call<'a>, turns: &Loop<'a>) -> 
     let on = hooked.receiver_expr();
     let same = on.is_some_and(|on| !facts.varies_in(on, turns.block));
     goes_on_and_on(facts, turns) && same && runs_after(facts, hooked) && !clears_hooks(facts)
-}
-
-/// Whether what is gone over is written out in a few items, or is a short count.
-fn is_short(iter: &Expr) -> bool {
-    match iter {
-        Expr::List(_) | Expr::Tuple(_) | Expr::Set(_) | Expr::Dict(_) => true,
-        Expr::Call(call) => {
-            let counted = turns_of(&call.arguments.args).is_some_and(|count| count < 16);
-            let inner = call.arguments.args.first().is_some_and(|first| first.is_call_expr() && is_short(first));
-            counted || inner
-        }
-        _ => false,
-    }
-}
-
-/// How many turns the numbers of a `range` say: `range(n)`, `range(first, end)`, `range(first, end, step)`.
-fn turns_of(args: &[Expr]) -> Option<u64> {
-    match args {
-        [count] => whole_number(count),
-        [first, end] => whole_number(end)?.checked_sub(whole_number(first)?),
-        [first, end, step] => {
-            whole_number(end)?.checked_sub(whole_number(first)?)?.checked_div(whole_number(step)?.max(1))
-        }
-        _ => None,
-    }
 }
 
 /// Whether a loop goes over the layers of a network or a few settings, by the name of what it goes over.

@@ -7,7 +7,6 @@ use crate::python::ast::{BoolOp, CmpOp, Operator, UnaryOp};
 use crate::python::{Expr, Ranged, Stmt};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
-use crate::uses::{last_name, string_of, whole_number};
 
 pub(super) static RULE: Rule = Rule {
     name: "last-micro-batches-not-stepped",
@@ -222,14 +221,19 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
                 &modulo.range(),
                 format!("The last batches of `{iterated}` get no step unless the very last one meets this condition"),
             )
-            .level(if steps_always(facts, modulo) { Level::Info } else { Level::Warning })
+            .level(if steps_always(facts, modulo, &step.at) { Level::Info } else { Level::Warning })
             .because(backward, "every batch adds its gradients")
             .because(step, "the only step, under this condition, and none follows the loop");
     }
 }
 
-/// Whether the accumulation is an option that is one unless told otherwise: then every batch steps.
-pub(super) fn steps_always(facts: &Facts<'_>, test: &Expr) -> bool {
+/// Whether the accumulation is one as the program is written: then every batch steps.
+pub(super) fn steps_always<'a>(facts: &Facts<'a>, test: &'a Expr, at: &At) -> bool {
+    every_of(test).is_some_and(|every| facts.is_one_as_written(every, at) == Some(true))
+}
+
+/// After how many batches a test holds.
+fn every_of(test: &Expr) -> Option<&Expr> {
     let every = match test {
         Expr::UnaryOp(not) => period(&not.operand),
         Expr::Compare(compare) => period(&compare.left).or_else(|| compare.comparators.first().and_then(period)),
@@ -240,8 +244,7 @@ pub(super) fn steps_always(facts: &Facts<'_>, test: &Expr) -> bool {
         Expr::Compare(compare) => compare.comparators.first(),
         _ => None,
     };
-    let Some(every) = every.or_else(counted) else { return false };
-    whole_number(every) == Some(1) || setting_name(every).is_some_and(|name| facts.is_set_to(name, 1))
+    every.or_else(counted)
 }
 
 /// The `n` of `i % n`.
@@ -249,14 +252,6 @@ fn period(expr: &Expr) -> Option<&Expr> {
     match expr {
         Expr::BinOp(node) if node.op == Operator::Mod => Some(&node.right),
         _ => None,
-    }
-}
-
-/// The name of a setting: `n`, `args.n`, `config["n"]`.
-pub(super) fn setting_name(expr: &Expr) -> Option<&str> {
-    match expr {
-        Expr::Subscript(node) => string_of(&node.slice),
-        other => last_name(other),
     }
 }
 

@@ -5,6 +5,7 @@ use crate::analysis::tables::ClassKind;
 use crate::analysis::value::{FunctionId, Kind};
 use crate::facts::{Facts, FunctionKind};
 use crate::finding::{Level, Safety};
+use crate::loaded::is_no_network;
 use crate::python::{Expr, ExprCall, Ranged, Stmt, TextRange, root_name};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
@@ -581,7 +582,7 @@ fn is_load_state_dict(facts: &Facts<'_>, call: &ExprCall) -> bool {
     match &*call.func {
         Expr::Attribute(method) => {
             let holder = facts.written(&*method.value).to_ascii_lowercase();
-            let shares = ["opt", "sched", "scaler"].iter().any(|word| holder.contains(word));
+            let shares = is_no_network(&holder) || facts.is_of_plain_object(call);
             method.attr.as_str() == "load_state_dict" && !shares
         }
         _ => false,

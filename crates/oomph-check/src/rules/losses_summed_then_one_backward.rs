@@ -152,7 +152,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
                 store,
                 "All these losses wait for one backward pass: the activations of every forward pass are alive at once",
             )
-            .level(if turns_once(facts, &turns) { Level::Info } else { RULE.level })
+            .level(if turns_once(facts, &turns, &store.at) { Level::Info } else { RULE.level })
             .because_if(facts.forward_pass(&store.value, &store.at), "a forward pass each turn")
             .because(&turns.head(), here)
             .because(backward, "the one backward pass over all of them");

@@ -284,8 +284,13 @@ fn misspelt_attribute(facts: &Facts<'_>, report: &mut Report, misspelt: &str, bi
         .owner
         .as_ref()
         .is_some_and(|owner| owner.is_tensor() && owner.graph == Graph::No && !owner.has(Flags::LEAF));
-    let harmless = harmless || is_frozen_anyway(facts, target);
-    let cost = if harmless { "it needs no gradients, but not for that" } else { "nothing is frozen by it" };
+    let thaws = matches!(bind.value_expr, Some(Expr::BooleanLiteral(literal)) if literal.value);
+    let harmless = harmless || thaws || is_frozen_anyway(facts, target);
+    let cost = match (thaws, harmless) {
+        (true, _) => "nothing is trained for it",
+        (_, true) => "it needs no gradients, but not for that",
+        _ => "nothing is frozen by it",
+    };
     let does = if misspelt == "requires_grad_" {
         "only hides a method"
     } else {
@@ -361,7 +366,7 @@ fn set_on_module(facts: &Facts<'_>, report: &mut Report, bind: &Bind<'_>, target
         return;
     }
     let whole = TextRange::new(target.start(), literal.range().end());
-    let frozen_around = owner == "self" && freezes_parameters(facts);
+    let frozen_around = owner == "self" && (freezes_parameters(facts) || holds_nothing(facts, bind));
     report
         .add(
             &whole,
@@ -374,6 +379,19 @@ fn set_on_module(facts: &Facts<'_>, report: &mut Report, bind: &Bind<'_>, target
             "Call `requires_grad_(False)`",
             vec![Edit::replace(whole, format!("{owner}.requires_grad_(False)"))],
         );
+}
+
+/// Whether the class around gives its objects nothing that could be a parameter.
+fn holds_nothing(facts: &Facts<'_>, bind: &Bind<'_>) -> bool {
+    let class = facts.class_around(&bind.at);
+    let derived = class.is_some_and(|class| facts.tables().ancestry(class).len() > 1);
+    let plain = |value: &Expr| value.is_literal_expr() || value.is_name_expr() || value.is_tuple_expr();
+    let own = facts.binds().iter().filter(|other| other.target.is_attribute_expr());
+    let mut own = own.filter(|other| facts.class_around(&other.at) == class);
+    let registers = facts.calls().iter().any(|call| {
+        facts.class_around(&call.at) == class && matches!(call.name, "add_module" | "register_parameter" | "setattr")
+    });
+    class.is_some() && !derived && !registers && own.all(|other| other.value_expr.is_some_and(plain))
 }
 
 /// Whether the file freezes parameters in the right way too: perhaps those of this module, from what holds it.

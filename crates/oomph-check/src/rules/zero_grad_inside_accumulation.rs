@@ -1,6 +1,6 @@
 //! `zero-grad-inside-accumulation`: gradients are cleared before they are used.
 
-use crate::analysis::events::{Block, BlockKind, Call, Callee, LoopKind, StoreKind};
+use crate::analysis::events::{At, Block, BlockKind, Call, Callee, LoopKind, StoreKind};
 use crate::analysis::value::BlockId;
 use crate::facts::{Effect, Facts, Loop, Turn};
 use crate::finding::Level;
@@ -9,8 +9,8 @@ use crate::python::ast::visitor::source_order::{SourceOrderVisitor, walk_body, w
 use crate::python::{Expr, Ranged, Stmt};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
-use crate::rules::last_micro_batches_not_stepped::{setting_name, steps_always};
-use crate::uses::{is_number, last_name};
+use crate::rules::last_micro_batches_not_stepped::steps_always;
+use crate::uses::last_name;
 
 pub(super) static RULE: Rule = Rule {
     name: "zero-grad-inside-accumulation",
@@ -131,7 +131,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         let Some(backward) = backward_of_turn(facts, zero, &turn) else { continue };
         report
             .add(zero, "Gradients are cleared on every micro-batch: what was accumulated is lost before the step")
-            .level(if steps_always(facts, every) { Level::Info } else { RULE.level })
+            .level(if steps_always(facts, every, &step.at) { Level::Info } else { RULE.level })
             .because(every, "the optimizer steps only when this holds")
             .because(step, "the step")
             .because(backward, "gradients are added up here on every micro-batch");
@@ -194,7 +194,7 @@ fn report_micro_loop(facts: &Facts<'_>, zero: &Call<'_>, report: &mut Report) ->
     }
     report
         .add(zero, "Gradients are cleared on every micro-batch: only the last one reaches the step")
-        .level(if turns_once(facts, &micro) { Level::Info } else { RULE.level })
+        .level(if turns_once(facts, &micro, &zero.at) { Level::Info } else { RULE.level })
         .because(&micro.head(), "this loop adds up the gradients of one step")
         .because(backward, "gradients are added up here on every micro-batch")
         .because(step, "the step comes once, after them");
@@ -202,12 +202,11 @@ fn report_micro_loop(facts: &Facts<'_>, zero: &Call<'_>, report: &mut Report) ->
 }
 
 /// Whether the loop counts to one, or to a setting that is one unless told otherwise.
-pub(super) fn turns_once(facts: &Facts<'_>, micro: &Loop<'_>) -> bool {
+pub(super) fn turns_once<'a>(facts: &Facts<'a>, micro: &Loop<'a>, at: &At) -> bool {
     let BlockKind::Loop(_, Stmt::For(node)) = micro.node else { return false };
     let Expr::Call(range) = &*node.iter else { return false };
-    let Some(times) = range.arguments.args.last() else { return false };
-    let set_to_one = || setting_name(times).is_some_and(|name| facts.is_set_to(name, 1));
-    counts_up(micro) && range.arguments.args.len() == 1 && (is_number(times, 1) || set_to_one())
+    let [times] = &*range.arguments.args else { return false };
+    counts_up(micro) && facts.is_one_as_written(times, at) == Some(true)
 }
 
 /// Whether something in the loop is called to take the gradients: `store_grad(model)`, a function that reads `.grad`.

@@ -161,3 +161,54 @@ def main(target, generator, loader):
         optimizer.zero_grad()
         target(generator(x.cuda())).mean().backward()
         optimizer.step()
+# ---
+import torch
+
+
+class Trainer:
+    def __init__(self, model, loader, optimizer):
+        self.model = model
+        self.loader, self.optimizer = loader, optimizer
+
+    def fit(self):
+        for x, y in self.loader:
+            self.optimizer.zero_grad()
+            self.model(x).sum().backward()
+            self.optimizer.step()
+
+
+def run(net, loader, optimizer):
+    trainer = Trainer(torch.nn.DataParallel(net).cuda(), loader, optimizer)  # <-
+    trainer.fit()
+# ---
+import torch
+
+
+def build(net, many):
+    net = torch.nn.DataParallel(net) if many else net  # <-
+    return net, torch.optim.SGD(net.parameters(), lr=0.1)
+
+
+def run(net, loader):
+    model, optimizer = build(net, True)
+    for x, y in loader:
+        optimizer.zero_grad()
+        model(x).sum().backward()
+        optimizer.step()
+# ---
+import torch
+
+
+class Gpt:
+    def __init__(self, model):
+        self.model = torch.nn.DataParallel(model).to("cuda")  # <-
+
+    def train(self, loader, make):
+        model, steps = self.model, 0
+        raw = model.module if hasattr(model, "module") else model
+        optimizer = raw.configure(make)
+        for x, y in loader:
+            optimizer.zero_grad()
+            logits, loss = model(x, y)
+            loss.mean().backward()
+            optimizer.step()

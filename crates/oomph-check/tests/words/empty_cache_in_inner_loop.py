@@ -139,3 +139,18 @@ def serve(source, sink):
         texts = [json.loads(m.value())["text"] for m in found]
         sink.send(embed(texts))
         torch.cuda.empty_cache()  # <-
+# ---
+import torch
+
+
+def look(model, loader, once=True):
+    for x in loader:
+        with torch.no_grad():
+            print(model(x.cuda()).mean().item())
+        torch.cuda.empty_cache()  # <-
+        if once:
+            break
+
+
+def report(model, loader):
+    look(model, loader, once=False)

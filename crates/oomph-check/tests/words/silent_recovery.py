@@ -174,3 +174,90 @@ def collate_fn(items):
 
 def loader_of(data):
     return DataLoader(data, batch_size=8, num_workers=4, collate_fn=collate_fn)
+# ---
+import torch
+
+
+def main(net, loader):
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    device = "cpu"
+    net.to(device)
+    net.load_state_dict(torch.load("net.pt"))
+    with torch.no_grad():
+        for x in loader:
+            print(net(x.to(device)).argmax().item())
+# ---
+import torch
+
+
+class Rewards:
+    def __init__(self):
+        self.mean, self.count = 0.0, 0
+
+    def state_dict(self):
+        return {"mean": self.mean, "count": self.count}
+
+    def load_state_dict(self, state):
+        self.mean, self.count = state["mean"], state["count"]
+
+
+def play(agent, path):
+    rewards = Rewards()
+    rewards.load_state_dict(torch.load(path))
+    agent.cuda()
+    return rewards
+# ---
+import torch
+from torchvision.models import resnet18
+
+device = torch.device("cuda" if torch.cuda.is_available() and False else "cpu")
+
+
+def main(loader, path):
+    model = resnet18()
+    state = torch.load(path, map_location=device)
+    model.load_state_dict(state["model"])
+    model.to(device).eval()
+    with torch.no_grad():
+        for x in loader:
+            print(model(x.to(device)).argmax(1).tolist())
+# ---
+import torch
+from torch import nn
+
+
+class Wavelet(nn.Module):
+    def __init__(self, scale):
+        super().__init__()
+        self.scale = scale
+        self.requires_grad = False
+
+    def forward(self, x):
+        return x * self.scale
+# ---
+import torch
+
+
+def thaw(model):
+    for layer in model.layers[-2:]:
+        layer.require_grad = True
+# ---
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Linear(8, 8)
+
+    def forward(self, x):
+        return self.body(x)
+
+
+if __name__ == "__main__":
+    torch.autograd.set_detect_anomaly(True)
+    net = Net()
+    out = net(torch.randn(2, 8))
+    out.sum().backward()
+    print(out.shape)

@@ -73,7 +73,7 @@ impl<'a> Facts<'a> {
 }
 
 /// Whether a decorator leaves what a function takes and returns as it is.
-fn keeps_result(decorator: &Expr) -> bool {
+pub(super) fn keeps_result(decorator: &Expr) -> bool {
     let function = if let Expr::Call(call) = decorator { &call.func } else { decorator };
     matches!(last_name(function), Some("no_grad" | "inference_mode" | "enable_grad" | "staticmethod" | "classmethod"))
 }

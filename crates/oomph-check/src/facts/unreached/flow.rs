@@ -4,7 +4,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::members::Members;
 use super::names::Names;
-use super::{Cause, Part};
+use super::{Cause, Often, Part};
 use crate::analysis::bindings::{bound_by, bound_by_comprehension, bound_by_head};
 use crate::analysis::branches::is_main_guard;
 use crate::analysis::value::ClassId;
@@ -14,7 +14,7 @@ use crate::python::ast::{
     Comprehension, ExprAttribute, ExprCall, InterpolatedStringElement, StmtClassDef, StmtFunctionDef, StmtIf, StmtTry,
     StmtWith,
 };
-use crate::python::{Expr, Ranged, Stmt, TextRange};
+use crate::python::{Expr, Ranged, Stmt, TextRange, root_name};
 use crate::source::Kind;
 use crate::uses::last_name;
 
@@ -54,6 +54,9 @@ pub(super) struct Flow<'f, 'a> {
     pub(super) names: Names<'f, 'a>,
     pub(super) members: Members<'f, 'a>,
     own: Option<Own<'a>>,
+    /// The function around, and how many loops of it.
+    function: Option<&'a StmtFunctionDef>,
+    loops: u32,
     parts: Vec<Part>,
     /// What tests come to on every run, by their place.
     settled: FxHashMap<TextRange, bool>,
@@ -69,6 +72,8 @@ pub(super) fn parts(facts: &Facts<'_>) -> Vec<Part> {
         names: Names::of(facts),
         members: Members::of(facts),
         own: None,
+        function: None,
+        loops: 0,
         parts: Vec::new(),
         settled: facts.settled_tests(),
         broken: FxHashSet::default(),
@@ -120,6 +125,9 @@ impl<'a> Flow<'_, 'a> {
     }
 
     fn suite(&mut self, body: &'a [Stmt]) -> End {
+        for (range, cause) in super::replaced::definitions_in(body) {
+            self.note(range, &cause);
+        }
         for (index, stmt) in body.iter().enumerate() {
             let end = self.stmt(stmt);
             if let Some(cause) = end.cause() {
@@ -133,7 +141,7 @@ impl<'a> Flow<'_, 'a> {
     }
 
     fn note(&mut self, range: TextRange, cause: &Cause) {
-        self.parts.push(Part { range, cause: cause.clone(), runs_once: false });
+        self.parts.push(Part { range, cause: cause.clone(), often: Often::Never });
     }
 
     /// Notes that a body is not reached.
@@ -173,12 +181,12 @@ impl<'a> Flow<'_, 'a> {
             Stmt::If(node) => self.branches(node),
             Stmt::For(node) => {
                 let cause = self.expr(&node.iter);
-                self.turns(&node.body, &node.orelse, cause, false)
+                self.turns(stmt, &node.body, &node.orelse, cause, false)
             }
             Stmt::While(node) => {
                 let cause = self.expr(&node.test);
                 let forever = node.test.as_boolean_literal_expr().is_some_and(|literal| literal.value);
-                self.turns(&node.body, &node.orelse, cause, forever)
+                self.turns(stmt, &node.body, &node.orelse, cause, forever)
             }
             Stmt::With(node) => self.with(node),
             Stmt::Try(node) => self.guarded(node),
@@ -227,29 +235,72 @@ impl<'a> Flow<'_, 'a> {
         joined(&ends)
     }
 
-    fn turns(&mut self, body: &'a [Stmt], orelse: &'a [Stmt], head: Option<Cause>, forever: bool) -> End {
+    fn turns(
+        &mut self,
+        whole: &'a Stmt,
+        body: &'a [Stmt],
+        orelse: &'a [Stmt],
+        head: Option<Cause>,
+        forever: bool,
+    ) -> End {
         if let Some(cause) = head {
             self.skip(body, &cause);
             self.skip(orelse, &cause);
             return End::Breaks(cause);
         }
+        self.loops += 1;
         let end = self.suite(body);
+        self.loops -= 1;
         self.suite(orelse);
         let jumps = Jumps::of(body);
         match end {
             // The first turn ends the run: nothing before that line happens twice, nothing behind the loop happens.
             End::Breaks(cause) if !jumps.breaks && !jumps.continues => {
-                let before = body.iter().filter(|stmt| stmt.end() <= cause.range.start() && !has_loop(stmt));
-                let once = |stmt: &Stmt| Part { range: stmt.range(), cause: cause.clone(), runs_once: true };
-                self.parts.extend(before.map(once));
-                End::Breaks(cause)
+                let before = body.iter().filter(|stmt| stmt.end() <= cause.range.start());
+                self.once(before, &cause, Often::Once);
+                return End::Breaks(cause);
             }
-            _ if forever && !jumps.breaks => {
-                let range = body.first().map_or_else(TextRange::default, Ranged::range);
-                End::Leaves(Cause { range, text: "this loop has no end".to_owned() })
+            End::Leaves(ref cause) if !jumps.continues => self.leaves_at_once(whole, body, &cause.clone()),
+            End::Goes if !jumps.continues => {
+                if let Some(cause) = self.left_as_called(body) {
+                    self.leaves_at_once(whole, body, &cause);
+                }
             }
-            _ => End::Goes,
+            _ => {}
         }
+        if forever && !jumps.breaks {
+            let range = body.first().map_or_else(TextRange::default, Ranged::range);
+            return End::Leaves(Cause { range, text: "this loop has no end".to_owned() });
+        }
+        End::Goes
+    }
+
+    /// Notes what a loop does not do twice; what loops within it do, they do in turn after turn.
+    fn once(&mut self, stmts: impl Iterator<Item = &'a Stmt>, cause: &Cause, often: Often) {
+        let part = |stmt: &Stmt| Part { range: stmt.range(), cause: cause.clone(), often };
+        self.parts.extend(stmts.filter(|stmt| !has_loop(stmt)).map(part));
+    }
+
+    /// A loop whose first turn is its last: `for batch in loader: ...; break`.
+    fn leaves_at_once(&mut self, whole: &'a Stmt, body: &'a [Stmt], cause: &Cause) {
+        let often = if self.loops == 0 { Often::Once } else { Often::OnceATurn };
+        let cause = Cause { range: cause.range, text: "the loop is left here on its first turn".to_owned() };
+        let head = TextRange::new(whole.start(), body.first().map_or(whole.end(), Ranged::start));
+        self.parts.push(Part { range: head, cause: cause.clone(), often });
+        self.once(body.iter(), &cause, often);
+    }
+
+    /// Where a loop is left by a switch that is on unless told otherwise, and that nobody in view turns off:
+    /// `def look(model, loader, first_only=True)`, `if first_only: break`.
+    fn left_as_called(&self, body: &'a [Stmt]) -> Option<Cause> {
+        let function = self.function?;
+        body.iter().find_map(|stmt| {
+            let Stmt::If(node) = stmt else { return None };
+            let switch = node.test.as_name_expr()?.id.as_str();
+            let leaves = matches!(node.body.last(), Some(Stmt::Break(_) | Stmt::Return(_)));
+            (leaves && self.facts.is_on_as_called(function, switch))
+                .then(|| Cause { range: node.range(), text: String::new() })
+        })
     }
 
     fn with(&mut self, node: &'a StmtWith) -> End {
@@ -301,12 +352,12 @@ impl<'a> Flow<'_, 'a> {
         }
         let mut bound: FxHashSet<&'a str> = bound_by(&node.body);
         bound.extend(bound_by_head(Some(&node.parameters), node.type_params.as_deref()));
-        let outer = self.own;
+        let outer = (self.own, self.function.replace(node), std::mem::take(&mut self.loops));
         self.own = self.facts.own_of(node).or(self.own.filter(|own| !bound.contains(own.name)));
         self.names.enter(bound, node.name.as_str());
         let end = self.suite(&node.body);
         self.names.leave();
-        self.own = outer;
+        (self.own, self.function, self.loops) = outer;
         let jumps = Jumps::of(&node.body);
         let runs_when_called = !jumps.returns && !jumps.yields && !node.is_async;
         if matches!(end, End::Breaks(_)) && runs_when_called {
@@ -328,7 +379,23 @@ impl<'a> Flow<'_, 'a> {
         self.names.enter_class(bound, node.name.as_str());
         let end = self.suite(&node.body);
         self.names.leave();
+        if self.broken.contains(node.name.as_str()) && !self.facts.has_heirs(node) {
+            self.methods_of_none(node);
+        }
         end
+    }
+
+    /// Methods of a class of which no object can be made.
+    fn methods_of_none(&mut self, node: &'a StmtClassDef) {
+        let text = format!("making a `{}` raises, so that there is none", node.name);
+        for stmt in &node.body {
+            if let Stmt::FunctionDef(method) = stmt
+                && method.decorator_list.is_empty()
+                && method.name.as_str() != "__init__"
+            {
+                self.note(method.range(), &Cause { range: node.name.range(), text: text.clone() });
+            }
+        }
     }
 
     /// The first thing in an expression that raises whenever the expression is evaluated.
@@ -405,10 +472,18 @@ impl<'a> Flow<'_, 'a> {
             self.note(node.range(), &cause);
             return Some(cause);
         }
+        if let Some(cause) = self.facts.refused_by_torch(node, self.is_import(&node.func)) {
+            return Some(cause);
+        }
         let Expr::Name(name) = &*node.func else { return None };
         let broken = self.broken.contains(name.id.as_str()) && self.names.is_of_file(name.id.as_str());
         let text = || format!("`{}` raises whenever it is called", name.id);
         broken.then(|| Cause { range: node.range(), text: text() })
+    }
+
+    /// Whether what an expression begins with is what the file binds it to, not a name of a function around.
+    fn is_import(&self, expr: &Expr) -> bool {
+        root_name(expr).is_some_and(|name| self.names.is_of_file(name))
     }
 
     fn comprehension(&mut self, results: &[&'a Expr], generators: &'a [Comprehension]) -> Option<Cause> {

@@ -56,6 +56,9 @@ fn a_line_behind_one_that_always_raises_is_not_told() {
         "    return total\n",
         "    exit()\n",
         "    while True:\n        print(total)\n",
+        "    optimizer.zero_grade()\n",
+        "    torch.nn.functional.cross_entropy()\n",
+        "    model = torch.utils.checkpoint(model)\n",
     ] {
         assert_eq!(told(guilty), 0, "{guilty}");
     }
@@ -166,9 +169,70 @@ fn a_function_that_another_one_replaces_is_not_told() {
         "def test(model, loader):\n    return model, loader\n".to_owned(),
         format!("print(train)\n\n\n{again}"),
         format!("def main():\n    return train\n\n\nmain()\n\n\n{again}"),
-        format!("@torch.no_grad()\n{again}"),
+        format!("@torch.jit.export\ndef other(step=train):\n    return step\n\n\n{again}"),
         format!("if torch.cuda.is_available():\n    {}", again.replace('\n', "\n    ")),
     ] {
         assert_eq!(told_in(&train(&innocent)), 1, "{innocent}");
     }
+}
+
+fn a_loop_that_is_left_on_its_first_turn_adds_up_nothing() {
+    let left = |end: &str| {
+        let body = LOOP.replace("    return total\n", &format!("        {end}\n    return total\n"));
+        told_in(&format!(
+            "import torch\nimport helpers\n\n\ndef train(model, loader, optimizer, criterion, once=True):\n    total = 0\n\
+             {body}\n\ndef all(model, loader, optimizer, criterion):\n    train(model, loader, optimizer, criterion)\n"
+        ))
+    };
+    for goes_on in ["print(total)", "if total > 3:\n            break", "if helpers.pair():\n            return total"]
+    {
+        assert_eq!(left(goes_on), 1, "{goes_on}");
+    }
+    for leaves in ["break", "return total", "if once:\n            break"] {
+        assert_eq!(left(leaves), 0, "{leaves}");
+    }
+}
+
+#[test]
+fn a_switch_that_a_caller_turns_off_ends_no_loop() {
+    let body = LOOP.replace("    return total\n", "        if once:\n            break\n    return total\n");
+    let program = |call: &str| {
+        told_in(&format!(
+            "import torch\nimport helpers\n\n\ndef train(model, loader, optimizer, criterion, once=True):\n    total = 0\n\
+             {body}\n\ndef all(model, loader, optimizer, criterion):\n    {call}\n"
+        ))
+    };
+    assert_eq!(program("train(model, loader, optimizer, criterion, once=True)"), 0);
+    assert_eq!(program("train(model, loader, optimizer, criterion, once=False)"), 1);
+    assert_eq!(program("train(model, loader, optimizer, criterion, False)"), 1);
+}
+
+#[test]
+fn a_definition_that_another_replaces_never_runs() {
+    let twice = |between: &str, decorator: &str| {
+        let head =
+            format!("import torch\nimport helpers\n\n\n{decorator}def train(model, loader, optimizer, criterion):");
+        let again = "def train(model, loader):\n    return model\n";
+        told_in(&format!("{head}\n    total = 0\n{LOOP}\n\n{between}\n{again}"))
+    };
+    assert_eq!(twice("", ""), 0);
+    assert_eq!(twice("def other():\n    return train\n", ""), 0);
+    assert_eq!(twice("first = train", ""), 1);
+    assert_eq!(twice("def other():\n    return train\n\n\nfirst = other()", ""), 1);
+    assert_eq!(twice("", "@helpers.register\n"), 1);
+}
+
+#[test]
+fn methods_of_a_class_that_cannot_be_made_never_run() {
+    let class = |init: &str, heir: &str| {
+        let body = LOOP.replace("    ", "        ").replace("                ", "            ");
+        let train = "    def train(self, model, loader, optimizer, criterion):\n        total = 0\n";
+        told_in(&format!(
+            "import torch\nimport helpers\n\n\nclass Trainer:\n    def __init__(self):\n        self.loss = {init}\n\n\
+             {train}{body}\n\n{heir}"
+        ))
+    };
+    assert_eq!(class("torch.nn.functional.cross_entropy", ""), 1);
+    assert_eq!(class("torch.nn.functional.cross_entropy()", ""), 0);
+    assert_eq!(class("torch.nn.functional.cross_entropy()", "class Other(Trainer):\n    pass\n"), 1);
 }
