@@ -88,7 +88,9 @@ fn lowered(rule: &Rule, mut finding: Finding, unreached: &OnceCell<Unreached>, f
     let (often, unreached) = (asked_of(rule), unreached.get_or_init(|| facts.unreached()));
     // What a fact of another turn rests on need not happen twice itself, unless the rule speaks of batches.
     let of_facts = if often == Often::OnceATurn { often } else { Often::Never };
-    let facts = finding.evidence.iter().find_map(|fact| unreached.why(&fact.range, of_facts));
+    // What holds of the whole program has other witnesses.
+    let mut facts = finding.evidence.iter().filter(|fact| !fact.text.starts_with("this program"));
+    let facts = facts.find_map(|fact| unreached.why(&fact.range, of_facts));
     if let Some(cause) = unreached.why(&finding.range, often).or(facts) {
         let text = match often {
             Often::Never => format!("not reached: {}", cause.text),

@@ -223,7 +223,7 @@ impl<'a> Trace<'_, 'a> {
     }
 
     fn scope(&mut self, scope: Scope<'a>, path: &Path) {
-        const MOST: u32 = 200;
+        const MOST: u32 = 100;
         self.scopes += 1;
         if self.scopes > MOST {
             self.fate.runs = true;

@@ -194,3 +194,18 @@ def main(files):
         for name in files:
             x = torch.load(name, map_location="cpu").cuda()
             torch.save(net(x).argmax(1).cpu(), name + ".out")
+# ---
+import torch
+from torchvision.models import resnet18
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def main(loader, path):
+    model = resnet18()
+    state = torch.load(path, map_location=device)  # <-
+    model.load_state_dict(state["model"])
+    model.to(device).eval()
+    with torch.no_grad():
+        for x in loader:
+            print(model(x.to(device)).argmax(1).tolist())

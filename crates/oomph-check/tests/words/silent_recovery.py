@@ -261,3 +261,19 @@ if __name__ == "__main__":
     out = net(torch.randn(2, 8))
     out.sum().backward()
     print(out.shape)
+# ---
+import torch
+
+whole = torch.load("model.pt", weights_only=False)
+
+
+def renew(model, whole):
+    model.load_state_dict(whole)
+    return model
+
+
+def main(loader):
+    whole.to("cuda").eval()
+    with torch.no_grad():
+        for x in loader:
+            print(whole(x.cuda()).argmax().item())

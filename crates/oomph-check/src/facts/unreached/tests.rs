@@ -176,6 +176,7 @@ fn a_function_that_another_one_replaces_is_not_told() {
     }
 }
 
+#[test]
 fn a_loop_that_is_left_on_its_first_turn_adds_up_nothing() {
     let left = |end: &str| {
         let body = LOOP.replace("    return total\n", &format!("        {end}\n    return total\n"));
@@ -218,6 +219,7 @@ fn a_definition_that_another_replaces_never_runs() {
     assert_eq!(twice("", ""), 0);
     assert_eq!(twice("def other():\n    return train\n", ""), 0);
     assert_eq!(twice("first = train", ""), 1);
+    assert_eq!(twice("def other(step=train):\n    return step\n", ""), 1);
     assert_eq!(twice("def other():\n    return train\n\n\nfirst = other()", ""), 1);
     assert_eq!(twice("", "@helpers.register\n"), 1);
 }
