@@ -43,7 +43,7 @@ impl Facts<'_> {
         if !self.is_alone_on_its_lines(stmt) {
             return Vec::new();
         }
-        if statement.suite.len() == 1 {
+        if statement.suite.len() == 1 || self.read_in_place(statement.node.range()).is_some() {
             return vec![Edit::replace(statement.node.range(), "pass")];
         }
         vec![Edit::delete(self.lines_of(statement.node.range()))]
@@ -77,7 +77,12 @@ impl Facts<'_> {
     #[must_use]
     pub fn wrap_in_with(&self, first: StmtId, last: TextRange, head: &str) -> Vec<Edit> {
         let Some(statement) = self.statement(first) else { return Vec::new() };
-        let lines = self.lines_of(TextRange::new(statement.node.start(), last.end()));
+        let start = statement.node.start();
+        let apart = self.read_in_place(statement.node.range()) != self.read_in_place(last);
+        if apart || last.end() < start {
+            return Vec::new();
+        }
+        let lines = self.lines_of(TextRange::new(start, last.end()));
         let text = self.source.slice(lines);
         if !self.is_alone_on_its_lines(first) || text.contains("\"\"\"") || text.contains("'''") || text.contains('\t')
         {

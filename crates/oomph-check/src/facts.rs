@@ -93,7 +93,7 @@ impl Loop<'_> {
     #[must_use]
     pub fn head(&self) -> TextRange {
         match self.node {
-            BlockKind::Loop(_, crate::python::Stmt::For(node)) => TextRange::new(node.start(), node.iter.end()),
+            BlockKind::Loop(_, crate::python::Stmt::For(node)) => crate::python::head_of(node),
             BlockKind::Loop(_, crate::python::Stmt::While(node)) => TextRange::new(node.start(), node.test.end()),
             _ => self.range,
         }
@@ -131,6 +131,8 @@ pub struct Facts<'a> {
     conversions: Vec<u32>,
     /// Calls that take what they are given out of training.
     freezers: Vec<u32>,
+    /// Functions whose bodies are read where they are called: the block there, and their text.
+    read_in_place: Vec<(BlockId, TextRange)>,
 }
 
 impl<'a> Facts<'a> {
@@ -151,12 +153,20 @@ impl<'a> Facts<'a> {
             hooks: Vec::new(),
             conversions: Vec::new(),
             freezers: Vec::new(),
+            read_in_place: Vec::new(),
         };
         facts.index();
         facts
     }
 
     fn index(&mut self) {
+        for (index, block) in self.log.blocks.iter().enumerate() {
+            if let BlockKind::With(node) = block.kind
+                && let Some(text) = crate::python::body_elsewhere(node)
+            {
+                self.read_in_place.push((BlockId(index as u32), text));
+            }
+        }
         for (index, bind) in self.log.binds.iter().enumerate() {
             self.binds_by_name.entry(bind.name).or_default().push(index as u32);
         }

@@ -2,9 +2,12 @@
 
 use std::cell::OnceCell;
 
+use rayon::prelude::*;
+
 use crate::analysis::analyse;
 use crate::facts::{Facts, Often, Unreached};
 use crate::finding::{Evidence, Finding, Level};
+use crate::python::Imported;
 use crate::report::Report;
 use crate::rule::{Group, Rule};
 use crate::selection::Selection;
@@ -19,7 +22,12 @@ pub struct Project {
 impl Project {
     /// Puts files together. Names that are paths let imports between them be followed.
     #[must_use]
-    pub fn new(sources: Vec<Source>) -> Self {
+    pub fn new(mut sources: Vec<Source>) -> Self {
+        let imported = sources.par_iter().map(|source| Imported::by(source.body()));
+        let imported = imported.reduce(Imported::default, Imported::and);
+        sources.par_iter_mut().filter(|source| source.concerns_torch()).for_each(|source| {
+            source.read_in_place(&imported);
+        });
         Self { sources }
     }
 

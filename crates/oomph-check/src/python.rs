@@ -2,6 +2,7 @@
 //!
 //! Ruff's library API is unstable; when it moves, this file and nothing else is to move with it.
 
+pub(crate) use imported::Imported;
 pub use ruff_python_ast as ast;
 pub use ruff_python_ast::{Expr, ExprCall, Stmt};
 pub use ruff_text_size::{Ranged, TextLen, TextRange, TextSize};
@@ -13,7 +14,12 @@ use ruff_python_ast::{AnyNodeRef, ModModule, PySourceType};
 use ruff_python_parser::{ParseError, ParseOptions, Parsed, parse_cells_unchecked, parse_unchecked_source};
 use ruff_source_file::{LineIndex, OneIndexed};
 
+mod imported;
+mod inlined;
+mod mentions;
 mod plain;
+mod state;
+mod turns;
 
 /// Trees nested deeper than this are not analysed: walking them could exhaust the stack.
 pub(crate) const MAX_NESTING: usize = 400;
@@ -63,6 +69,15 @@ impl Tree {
             plain::make_plain(&mut body);
         }
         Self { body, errors, comments, too_deep }
+    }
+
+    /// Reads functions that one loop calls where they are called, and state kept in one place as variables. Functions
+    /// that are imported elsewhere stay what they are.
+    pub(crate) fn read_in_place(&mut self, is_imported: impl Fn(&str) -> bool) {
+        if !self.too_deep {
+            inlined::read_in_place(&mut self.body, &is_imported);
+            state::read_as_variables(&mut self.body);
+        }
     }
 
     /// The statements of the module.
@@ -158,6 +173,27 @@ pub fn root_name(expr: &Expr) -> Option<&str> {
         Expr::Call(node) => root_name(&node.func),
         _ => None,
     }
+}
+
+/// The line that opens a `for`. One that was written as a `while` has what it goes over further up.
+#[must_use]
+pub fn head_of(node: &ast::StmtFor) -> TextRange {
+    let start = node.range.start();
+    if node.iter.end() > start {
+        return TextRange::new(start, node.iter.end());
+    }
+    TextRange::at(start, TextSize::of("while"))
+}
+
+/// The text of a function's body that is read in place: a `with` stands where the call is written.
+#[must_use]
+pub fn body_elsewhere(node: &ast::StmtWith) -> Option<TextRange> {
+    let mut written = node.body.iter().map(Ranged::range).filter(|range| !range.is_empty());
+    let mut text = written.next().filter(|first| !node.range.contains_range(*first))?;
+    for range in written.filter(|range| !node.range.contains_range(*range)) {
+        text = text.cover(range);
+    }
+    Some(text)
 }
 
 /// How often a name is read within statements.

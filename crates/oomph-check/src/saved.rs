@@ -31,7 +31,7 @@ impl<'a> Facts<'a> {
             return false;
         };
         let model = model.id.as_str();
-        let before = self.source.slice(TextRange::new(function.node.start(), load.start()));
+        let before = self.source.slice(TextRange::new(function.node.start().min(load.start()), load.start()));
         let made = |bind: &&Bind<'a>| bind.at.function == load.at.function;
         let mut binds = self.binds_of(model).filter(made).peekable();
         let is_class = |bind: &Bind<'a>| match bind.value_expr {

@@ -1,7 +1,7 @@
 //! A Python file, a notebook or text from an editor, parsed.
 
 use crate::error::Error;
-use crate::python::{Lines, Output, Stmt, SyntaxError, TextRange, TextSize, Tree, read_notebook};
+use crate::python::{Imported, Lines, Output, Stmt, SyntaxError, TextRange, TextSize, Tree, read_notebook};
 
 /// What a source was read from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,6 +88,13 @@ impl Source {
         ["torch", "lightning", "transformers", "accelerate", "PYTORCH", "cuda", "zero_grad", ".backward(", ".eval()"]
             .iter()
             .any(|word| memchr::memmem::find(self.text.as_bytes(), word.as_bytes()).is_some())
+    }
+
+    /// Reads the steps of loops that are functions of their own where they are called, but for what others import.
+    pub(crate) fn read_in_place(&mut self, imported: &Imported) {
+        let file = self.name.rsplit(['/', '\\']).next().unwrap_or_default();
+        let is_open = imported.has_module(file.split('.').next().unwrap_or_default());
+        self.tree.read_in_place(|name| is_open || imported.has_name(name));
     }
 
     /// Where an offset is.

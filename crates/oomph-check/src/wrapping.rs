@@ -48,7 +48,7 @@ pub(crate) fn fate_of<'a>(facts: &Facts<'a>, wrapping: &Call<'a>) -> Fate {
 fn made_by<'a>(facts: &Facts<'a>, wrapping: &Call<'a>) -> Option<Spot<'a>> {
     let stmt = facts.statement(wrapping.at.stmt)?.node;
     let (range, around) = (wrapping.node.range(), facts.around(wrapping));
-    Some(kept(Spot { range, stmt, around, function: None, is_guarded: false }))
+    Some(kept(Spot { range, at: range.start(), stmt, around, function: None, is_guarded: false }))
 }
 
 /// A spot with the methods that give the module itself, and the choice whether to wrap, taken off what stands around.
@@ -192,7 +192,7 @@ impl<'a> Trace<'_, 'a> {
         if let Some(root) = path.root_alone() {
             // The whole goes on, and the wrapped part with it.
             let whole = spots_in(scope.body, &root, from);
-            if whole.iter().any(|spot| spot.name_is_bare() && spot.range.start() > from) {
+            if whole.iter().any(|spot| spot.name_is_bare() && spot.at > from) {
                 self.by_name(path.last());
             }
         }
@@ -232,8 +232,7 @@ impl<'a> Trace<'_, 'a> {
         let spots: Vec<Spot<'a>> = spots_in(scope.body, path, scope.from).into_iter().map(kept).collect();
         let seen = |spot: &&Spot<'a>| {
             let nested = spot.function.is_some() && wraps_at_top(self.facts, scope);
-            (nested || spot.range.start() >= scope.from)
-                && scope.until.is_none_or(|until| nested || spot.range.start() < until)
+            (nested || spot.at >= scope.from) && scope.until.is_none_or(|until| nested || spot.at < until)
         };
         let seen: Vec<&Spot<'a>> = spots.iter().filter(seen).collect();
         let given: Vec<&str> =
@@ -249,7 +248,7 @@ impl<'a> Trace<'_, 'a> {
             return;
         }
         if let Some(attribute) = spot.attribute() {
-            let sure = !spot.is_guarded && scope.surely_until.is_none_or(|until| spot.range.start() < until);
+            let sure = !spot.is_guarded && scope.surely_until.is_none_or(|until| spot.at < until);
             let foreign = sure && !is_of_module(attribute) && !given.contains(&attribute);
             self.fate.fails |= foreign && self.is_before_backward(scope, spot);
             return;
@@ -280,7 +279,8 @@ impl<'a> Trace<'_, 'a> {
     fn stored(&mut self, scope: Scope<'a>, spot: &Spot<'a>, to: &Path) {
         let function = self.function_of(scope, spot);
         let body = spot.function.map_or(scope.body, |function| &function.body);
-        let inner = Scope { body, function, from: spot.range.end(), until: None, surely_until: None, ..scope };
+        let inner =
+            Scope { body, function, from: spot.at.max(spot.range.start()), until: None, surely_until: None, ..scope };
         if to.is_of_self() {
             let place = format!("self.{}", to.last());
             let Some(id) = inner.id().filter(|id| !self.is_known(*id, &place)) else { return };
@@ -467,8 +467,8 @@ impl<'a> Trace<'_, 'a> {
         }
         let function = self.facts.statement_id(spot.stmt).and_then(|id| self.facts.statement(id));
         let function = function.and_then(|found| self.facts.block(found.block).function);
-        let passes = self.facts.effects_of(Effect::Backward, function).map(|pass| pass.node.start());
-        passes.filter(|pass| *pass > scope.from).min().is_some_and(|first| first > spot.range.start())
+        let passes = self.facts.effects_of(Effect::Backward, function).map(|pass| self.facts.read_at(pass));
+        passes.filter(|pass| *pass > scope.from).min().is_some_and(|first| first > spot.at)
     }
 }
 

@@ -380,6 +380,8 @@ pub struct Delete<'a> {
     pub target: &'a Expr,
     /// What it was.
     pub value: Value,
+    /// Whether a `del` says so; a local of a function ends without one.
+    pub is_written: bool,
     /// Where.
     pub at: At,
 }

@@ -40,7 +40,7 @@ impl<'a> Walker<'a, '_> {
             Stmt::ClassDef(node) => self.define_class(node),
             Stmt::Delete(node) => {
                 for target in &node.targets {
-                    self.delete(target);
+                    self.delete(target, !node.range().is_empty());
                 }
             }
             Stmt::Break(_) => self.leave_loop(|frame, state| frame.breaks.push(state)),
@@ -186,11 +186,11 @@ impl<'a> Walker<'a, '_> {
         self.f.env.bind(slot, Some(Value::of(Kind::Class(id))));
     }
 
-    fn delete(&mut self, target: &'a Expr) {
+    fn delete(&mut self, target: &'a Expr, is_written: bool) {
         let value = self.quietly(|walker| walker.eval(target));
         if self.recording() {
             let at = self.at();
-            self.log.deletes.push(Delete { target, value, at });
+            self.log.deletes.push(Delete { target, value, is_written, at });
         }
         if let Expr::Name(name) = target {
             let slot = self.f.env.name(name.id.as_str());

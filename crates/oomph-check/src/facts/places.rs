@@ -2,11 +2,11 @@
 
 use super::{Effect, Facts, Loop, Turn};
 use crate::analysis::events::{
-    At, Bind, Block, BlockKind, Call, Callee, Delete, LoopKind, Root, Statement, StmtId, StoreKind,
+    At, Bind, Block, BlockKind, Call, Callee, Delete, LoopKind, Root, Statement, StmtId, Store, StoreKind,
 };
 use crate::analysis::value::{BlockId, Value};
 use crate::python::ast::CmpOp;
-use crate::python::{Expr, Ranged, count_reads_in};
+use crate::python::{Expr, Ranged, TextRange, TextSize, count_reads_in, root_name};
 
 impl<'a> Facts<'a> {
     /// A statement.
@@ -159,6 +159,27 @@ impl<'a> Facts<'a> {
         }
     }
 
+    /// Whether a piece of text is part of a block: of its own text, or of a function whose body is read in there.
+    #[must_use]
+    pub fn is_text_of(&self, range: TextRange, block: BlockId) -> bool {
+        let read_in = |(body, text): &(BlockId, TextRange)| text.contains_range(range) && self.is_inside(*body, block);
+        self.block(block).range.contains_range(range) || self.read_in_place.iter().any(read_in)
+    }
+
+    /// The function whose body is read where it is called, of a piece of text.
+    #[must_use]
+    pub fn read_in_place(&self, range: TextRange) -> Option<TextRange> {
+        self.read_in_place.iter().map(|(_, text)| *text).find(|text| text.contains_range(range))
+    }
+
+    /// Where something is read in the order of the text: what is read in place, where the call is.
+    #[must_use]
+    pub fn read_at(&self, found: &impl Ranged) -> TextSize {
+        let range = found.range();
+        let call = self.read_in_place.iter().find(|(_, text)| text.contains_range(range));
+        call.map_or_else(|| range.start(), |(body, _)| self.block(*body).range.start())
+    }
+
     /// The `except` a point is in.
     #[must_use]
     pub fn handler(&self, at: &At) -> Option<&'a crate::python::ast::ExceptHandlerExceptHandler> {
@@ -302,7 +323,23 @@ impl<'a> Facts<'a> {
             Root::Local(name) | Root::Outer(name) if store.kind == StoreKind::AugAssign => Some(name),
             _ => None,
         });
-        bound.chain(counted).any(|name| count_reads_in(expr, name) > 0)
+        bound.chain(counted).any(|name| count_reads_in(expr, name) > 0 && !self.is_another_name_in(name, block))
+    }
+
+    /// Whether a block gives a name only to what is there before it: `layer = model.layer4[-1]`.
+    fn is_another_name_in(&self, name: &str, block: BlockId) -> bool {
+        let bound_here = |bind: &&Bind<'a>| self.is_inside(bind.at.block, block) && bind.target.is_name_expr();
+        let lasting = |expr: &Expr| {
+            is_path(expr) && root_name(expr).is_some_and(|root| self.binds_of(root).find(bound_here).is_none())
+        };
+        let mut binds = self.binds_of(name).filter(bound_here).peekable();
+        let counted = |store: &Store<'a>| {
+            store.kind == StoreKind::AugAssign
+                && matches!(store.root, Root::Local(own) | Root::Outer(own) if own == name)
+        };
+        binds.peek().is_some()
+            && binds.all(|bind| bind.value_expr.is_some_and(lasting))
+            && !self.log.stores.iter().any(|store| counted(store) && self.is_inside(store.at.block, block))
     }
 
     /// Whether the target of a `for` binds a name: `i, (x, y)` binds `y`.
@@ -332,4 +369,20 @@ impl<'a> Facts<'a> {
 
 fn is_self(expr: &Expr) -> bool {
     matches!(expr, Expr::Name(name) if name.id.as_str() == "self")
+}
+
+/// A name, or parts of one picked by attributes and numbers: `model.layer4[-1]`.
+fn is_path(expr: &Expr) -> bool {
+    match expr {
+        Expr::Name(_) => true,
+        Expr::Attribute(node) => is_path(&node.value),
+        Expr::Subscript(node) => {
+            let fixed = match &*node.slice {
+                Expr::UnaryOp(sign) => sign.operand.is_literal_expr(),
+                slice => slice.is_literal_expr(),
+            };
+            fixed && is_path(&node.value)
+        }
+        _ => false,
+    }
 }

@@ -1,5 +1,5 @@
 //! Statements that mean the same, written one way: what rules say of `x = f()` holds for `x: Tensor = f()`, and what
-//! they say of `kept.append(x)` for `kept += [x]`.
+//! they say of `kept.append(x)` for `kept += [x]`. Loops are the business of `turns`, functions that of `inlined`.
 
 use ruff_python_ast::name::Name;
 use ruff_python_ast::{
@@ -8,12 +8,17 @@ use ruff_python_ast::{
 };
 use ruff_text_size::Ranged;
 
+use super::turns;
+
 /// Writes all statements the plain way. Fields of classes stay annotated: there that declares them.
 pub(super) fn make_plain(body: &mut [Stmt]) {
+    turns::make_plain(body);
     for stmt in body {
         match stmt {
+            Stmt::Assign(_) => count_up(stmt),
             Stmt::AnnAssign(_) => drop_annotation(stmt),
             Stmt::AugAssign(_) => append_one(stmt),
+            Stmt::Expr(_) => bind_by_statement(stmt),
             _ => {}
         }
         for inner in bodies_of(stmt) {
@@ -55,6 +60,53 @@ fn append_one(stmt: &mut Stmt) {
     *stmt = Stmt::Expr(StmtExpr { value, range: whole, node_index: AtomicNodeIndex::NONE });
 }
 
+/// `n += 1` of `n = n + 1`: of numbers, both are the same.
+fn count_up(stmt: &mut Stmt) {
+    let Stmt::Assign(StmtAssign { targets, value, range, .. }) = stmt else { return };
+    let ([target], Expr::BinOp(sum)) = (targets.as_mut_slice(), &mut **value) else { return };
+    if sum.op != Operator::Add || !target.is_name_expr() && !target.is_attribute_expr() {
+        return;
+    }
+    let added = if is_same_place(target, &sum.left) && is_count(&sum.right) {
+        taken(&mut sum.right)
+    } else if is_same_place(target, &sum.right) && is_count(&sum.left) {
+        taken(&mut sum.left)
+    } else {
+        return;
+    };
+    let (target, value, range) = (Box::new(taken(target)), Box::new(added), *range);
+    let node_index = AtomicNodeIndex::NONE;
+    *stmt = Stmt::AugAssign(StmtAugAssign { target, op: Operator::Add, value, range, node_index });
+}
+
+/// Whether a target is what an expression reads.
+fn is_same_place(target: &Expr, read: &Expr) -> bool {
+    match (target, read) {
+        (Expr::Name(target), Expr::Name(read)) => target.id == read.id,
+        (Expr::Attribute(target), Expr::Attribute(read)) => {
+            target.attr.as_str() == read.attr.as_str() && is_same_place(&target.value, &read.value)
+        }
+        _ => false,
+    }
+}
+
+/// Whether an expression is a number, and no tensor: `1`, `len(batch)`.
+fn is_count(expr: &Expr) -> bool {
+    match expr {
+        Expr::NumberLiteral(_) => true,
+        Expr::Call(call) => matches!(&*call.func, Expr::Name(name) if name.id.as_str() == "len"),
+        _ => false,
+    }
+}
+
+/// `x = f()` of `(x := f())` that stands alone.
+fn bind_by_statement(stmt: &mut Stmt) {
+    let Stmt::Expr(StmtExpr { value, range, .. }) = stmt else { return };
+    let Expr::Named(named) = &mut **value else { return };
+    let (targets, value, range) = (vec![taken(&mut named.target)], Box::new(taken(&mut named.value)), *range);
+    *stmt = Stmt::Assign(StmtAssign { targets, value, range, node_index: AtomicNodeIndex::NONE });
+}
+
 fn drop_annotation(stmt: &mut Stmt) {
     let Stmt::AnnAssign(node) = stmt else { return };
     let Some(value) = node.value.take() else { return };
@@ -63,12 +115,12 @@ fn drop_annotation(stmt: &mut Stmt) {
 }
 
 /// An expression out of a statement that is replaced at once.
-fn taken(place: &mut Expr) -> Expr {
+pub(super) fn taken(place: &mut Expr) -> Expr {
     std::mem::replace(place, Expr::EllipsisLiteral(ExprEllipsisLiteral::default()))
 }
 
 /// The suites of a compound statement; of a class, those of its methods.
-fn bodies_of(stmt: &mut Stmt) -> Vec<&mut [Stmt]> {
+pub(super) fn bodies_of(stmt: &mut Stmt) -> Vec<&mut [Stmt]> {
     match stmt {
         Stmt::FunctionDef(node) => vec![&mut node.body],
         Stmt::ClassDef(node) => {

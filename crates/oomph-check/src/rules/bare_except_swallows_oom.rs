@@ -209,6 +209,9 @@ fn consequence(facts: &Facts<'_>, backward: &Call<'_>, batches: &Loop<'_>) -> Op
         return None;
     }
     let cleared = facts.effects_in(Effect::ZeroGrad, batches.block).any(before);
+    if cleared && facts.read_in_place(backward.range()).is_some() {
+        return None;
+    }
     Some(if cleared {
         "the graph of the failed step is still alive when the next one begins"
     } else {

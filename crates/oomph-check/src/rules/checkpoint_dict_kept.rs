@@ -286,7 +286,7 @@ fn kept_by_name<'a>(facts: &Facts<'a>, report: &mut Report, call: &Call<'a>, nam
         return;
     };
     // Read after the training: it is there to go back to.
-    if training.at.function == call.at.function && load.name.start() > training.start() {
+    if training.at.function == call.at.function && facts.read_at(load.name) > facts.read_at(training) {
         return;
     }
     let gone = facts
@@ -298,12 +298,12 @@ fn kept_by_name<'a>(facts: &Facts<'a>, report: &mut Report, call: &Call<'a>, nam
         let between = !same_body || (call.at.order..training.at.order).contains(&bind.at.order);
         bind.at.function == call.at.function && bind.at.stmt != call.at.stmt && between
     });
-    let read_later = uses.iter().any(|found| found.name.start() > training.start());
+    let read_later = uses.iter().any(|found| facts.read_at(found.name) > facts.read_at(training));
     if gone || rebound {
         return;
     }
     // A second model may take its weights from the same file.
-    let before = |found: &&Use<'_>| !same_body || found.name.start() < training.start();
+    let before = |found: &&Use<'_>| !same_body || facts.read_at(found.name) < facts.read_at(training);
     let loads = uses.iter().chain(&parts).filter(|found| goes_into_model(facts, found));
     let last_load = loads.filter(before).max_by_key(|found| found.name.start()).unwrap_or(load);
     let needed = uses

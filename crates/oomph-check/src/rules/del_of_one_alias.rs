@@ -228,7 +228,7 @@ def consume(x, net):
 };
 
 fn check(facts: &Facts<'_>, report: &mut Report) {
-    for delete in facts.deletes() {
+    for delete in facts.deletes().iter().filter(|delete| delete.is_written) {
         let Expr::Name(name) = delete.target else { continue };
         let name = name.id.as_str();
         if !may_be_big(delete) || hands_over(facts, delete, name) {

@@ -337,7 +337,10 @@ fn makes(facts: &Facts<'_>, expr: &Expr) -> bool {
         "to" | "cuda" | "eval" | "train" | "half" | "bfloat16" => {
             call.receiver_expr().is_some_and(|made| makes(facts, made))
         }
-        name => name.starts_with(char::is_uppercase),
+        name => {
+            name.starts_with(char::is_uppercase)
+                || ["make", "build", "create"].iter().any(|word| name.starts_with(word))
+        }
     }
 }
 

@@ -328,7 +328,7 @@ fn targets_of_training(facts: &Facts<'_>, report: &mut Report) {
         let trains = backwards.find(|call| call.at.order > bind.at.order && call.at.function == bind.at.function);
         let Some(turns) = trains.and_then(|call| facts.loops(&call.at).last()) else { continue };
         let uses = uses_in(facts.body_around(&bind.at), bind.name);
-        let mut read = uses.iter().filter(|found| turns.range.contains_range(found.name.range())).peekable();
+        let mut read = uses.iter().filter(|found| facts.is_text_of(found.name.range(), turns.block)).peekable();
         let detached = |found: &Use<'_>| matches!(found.around.first(), Some(Expr::Attribute(method)) if method.attr.as_str() == "detach");
         if read.peek().is_some() && read.all(detached) && facts.binds_of(bind.name).count() == 1 {
             let name = bind.name;

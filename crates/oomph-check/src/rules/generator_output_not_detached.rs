@@ -244,17 +244,19 @@ fn optimizers<'f>(facts: &'f Facts<'_>) -> Vec<Trained<'f>> {
         let Some(given) = call.and_then(|call| call.arg(0).map(|given| (given, &call.at))) else { continue };
         let optimizer = facts.source.slice(bind.target.range());
         found.extend(
-            networks_of(facts, given.0, given.1).into_iter().map(|parameters| Trained { optimizer, parameters }),
+            networks_of(facts, given.0, given.1, 4).into_iter().map(|parameters| Trained { optimizer, parameters }),
         );
     }
     found
 }
 
 /// `a` and `b` of `list(a.parameters()) + list(b.parameters())`, of a chain of them, or of a name bound to that.
-fn networks_of<'f>(facts: &'f Facts<'_>, given: &Expr, at: &At) -> Vec<&'f str> {
+fn networks_of<'f>(facts: &'f Facts<'_>, given: &Expr, at: &At, hops: u32) -> Vec<&'f str> {
+    // `params = list(params)` goes in circles.
+    let Some(next) = hops.checked_sub(1) else { return Vec::new() };
     match given {
         Expr::BinOp(sum) => {
-            let (left, right) = (networks_of(facts, &sum.left, at), networks_of(facts, &sum.right, at));
+            let (left, right) = (networks_of(facts, &sum.left, at, hops), networks_of(facts, &sum.right, at, hops));
             if left.is_empty() || right.is_empty() { Vec::new() } else { [left, right].concat() }
         }
         Expr::Call(call) => match &*call.func {
@@ -263,14 +265,14 @@ fn networks_of<'f>(facts: &'f Facts<'_>, given: &Expr, at: &At) -> Vec<&'f str> 
             }
             func if matches!(last_name(func), Some("list" | "chain")) => {
                 let parts: Vec<Vec<&str>> =
-                    call.arguments.args.iter().map(|part| networks_of(facts, part, at)).collect();
+                    call.arguments.args.iter().map(|part| networks_of(facts, part, at, hops)).collect();
                 if parts.iter().any(Vec::is_empty) { Vec::new() } else { parts.concat() }
             }
             _ => Vec::new(),
         },
         Expr::Name(_) => match facts.binds_seen(given, at).as_slice() {
             [only] if only.value_expr.is_some_and(|value| !value.is_name_expr()) => {
-                only.value_expr.map_or_else(Vec::new, |value| networks_of(facts, value, &only.at))
+                only.value_expr.map_or_else(Vec::new, |value| networks_of(facts, value, &only.at, next))
             }
             _ => Vec::new(),
         },

@@ -226,6 +226,9 @@ fn repeated(facts: &Facts<'_>, store: &Store<'_>) -> Option<(TextRange, &'static
     if let Some(route) = facts.request_handler(&store.at) {
         return Some((route, "called once a request"));
     }
+    if let Some(turns) = put_per_item(facts, store) {
+        return Some((turns.head(), "once a turn of this loop, each time another item"));
+    }
     let function = facts.function(&store.at)?;
     match facts.kind_at(&store.at) {
         FunctionKind::Forward => Some((function.node.name.range(), "once a forward pass")),
@@ -233,6 +236,28 @@ fn repeated(facts: &Facts<'_>, store: &Store<'_>) -> Option<(TextRange, &'static
         _ if facts.is_called_per_batch(&store.at) => Some((function.node.name.range(), "called once a batch")),
         _ => called_per_item(facts, store)
             .map(|turns| (turns.head(), "called in this loop, each time with another item")),
+    }
+}
+
+/// The loop around a store that puts another item in on every turn.
+fn put_per_item<'a>(facts: &Facts<'a>, store: &Store<'a>) -> Option<Loop<'a>> {
+    let mut around = facts.loops(&store.at);
+    let turns = around.next().filter(|turns| around.next().is_none() && goes_on(turns))?;
+    let Some(Stmt::Assign(assign)) = facts.statement(store.at.stmt).map(|statement| statement.node) else {
+        return (store.kind == StoreKind::Append).then_some(turns);
+    };
+    let mut keys = assign.targets.iter().filter_map(Expr::as_subscript_expr).map(|target| &*target.slice);
+    keys.any(|key| facts.varies_in(key, turns.block)).then_some(turns)
+}
+
+/// Whether a loop goes over things that come one after the other, with no end in view.
+fn goes_on(turns: &Loop<'_>) -> bool {
+    match turns.node {
+        BlockKind::Loop(LoopKind::Items, Stmt::For(node)) => {
+            !matches!(&*node.iter, Expr::List(_) | Expr::Tuple(_) | Expr::Dict(_))
+        }
+        BlockKind::Loop(LoopKind::Forever | LoopKind::While | LoopKind::Loader, _) => true,
+        _ => false,
     }
 }
 
@@ -255,15 +280,8 @@ fn looped_caller<'a>(facts: &Facts<'a>, at: &At, hops: u32) -> Option<Loop<'a>> 
             let given = |arg: &Expr| root_name(arg).is_some_and(|name| parameters.includes(name));
             return (!args.is_empty() && args.iter().all(given)).then(|| looped_caller(facts, &call.at, hops))?;
         };
-        let goes_on = match turns.node {
-            BlockKind::Loop(LoopKind::Items, Stmt::For(node)) => {
-                !matches!(&*node.iter, Expr::List(_) | Expr::Tuple(_) | Expr::Dict(_))
-            }
-            BlockKind::Loop(LoopKind::Forever | LoopKind::While | LoopKind::Loader, _) => true,
-            _ => false,
-        };
         let another = !args.is_empty() && args.iter().all(|arg| facts.varies_in(arg, turns.block));
-        (goes_on && another && facts.loops(&call.at).count() == 1).then_some(turns)
+        (goes_on(&turns) && another && facts.loops(&call.at).count() == 1).then_some(turns)
     })
 }
 

@@ -494,7 +494,8 @@ fn evaluated_loop<'a>(facts: &Facts<'a>, store: &Store<'a>) -> Option<Turn> {
         return None;
     }
     let passes: Vec<_> = facts.forward_passes(&store.value, &store.at).collect();
-    let around = |turns: &Loop<'_>| !passes.is_empty() && passes.iter().all(|pass| turns.range.contains_range(*pass));
+    let around =
+        |turns: &Loop<'_>| !passes.is_empty() && passes.iter().all(|pass| facts.is_text_of(*pass, turns.block));
     let turns = facts.loops(&store.at).find(around)?;
     (turns.kind != LoopKind::Parameters).then(|| turns.turn())
 }

@@ -298,7 +298,7 @@ fn is_fed_by_last_turn(facts: &Facts<'_>, passes: &[TextRange], turns: &Loop<'_>
 fn passes_are_apart(facts: &Facts<'_>, value: &Value, store: &Store<'_>, turns: &Loop<'_>) -> bool {
     let passes: Vec<TextRange> = facts.forward_passes(value, &store.at).collect();
     // What the loop goes over was made once: `for out, y in zip(model(x), targets)`.
-    let each_turn = |pass: &TextRange| turns.range.contains_range(*pass) && !turns.head().contains_range(*pass);
+    let each_turn = |pass: &TextRange| facts.is_text_of(*pass, turns.block) && !turns.head().contains_range(*pass);
     let inside = !passes.is_empty() && passes.iter().all(each_turn);
     // `for head in heads: loss += head(x)`: each pass is another module's.
     let other_modules = facts

@@ -171,7 +171,7 @@ fn uncut(facts: &Facts<'_>, id: BlockId) -> Option<TextRange> {
     let left = statements.any(|statement| {
         matches!(statement.node, Stmt::Break(_) | Stmt::Return(_)) && facts.is_inside(statement.block, id)
     });
-    (!cut && !left).then(|| TextRange::new(node.range().start(), node.iter.range().end()))
+    (!cut && !left).then(|| crate::python::head_of(node))
 }
 
 /// A profiler started by hand, and a whole pass after that with no `step()` of it.

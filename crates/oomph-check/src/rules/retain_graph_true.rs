@@ -265,11 +265,10 @@ fn kept_by_hook(facts: &Facts<'_>, backward: &Call<'_>) -> Option<TextRange> {
 /// graph of its own.
 fn made_within(facts: &Facts<'_>, call: &Call<'_>, block: BlockId, shows: bool) -> Option<TextRange> {
     let loss = call.receiver.as_ref().filter(|value| value.is_tensor()).or_else(|| call.args.first())?;
-    let turn = facts.block(block).range;
     let mut passes = facts.forward_passes(loss, &call.at).peekable();
     let first = *passes.peek()?;
     let from_parameters = !shows && loss.sources.parameters().any(|index| !is_data(facts, call, index));
-    (!from_parameters && passes.all(|range| turn.contains_range(range))).then_some(first)
+    (!from_parameters && passes.all(|range| facts.is_text_of(range, block))).then_some(first)
 }
 
 /// Whether a method that is not in this file gave several things at once, before this backward pass and a later one: the

@@ -309,8 +309,7 @@ fn level<'a>(facts: &Facts<'a>, store: &Store<'a>, freed: bool) -> Level {
 
 /// Whether all forward passes that a stored value comes from run on every turn.
 fn passes_each_turn(facts: &Facts<'_>, store: &Store<'_>, turn: &Turn) -> bool {
-    let range = facts.block(turn.block).range;
-    facts.forward_passes(&store.value, &store.at).all(|pass| range.contains_range(pass))
+    facts.forward_passes(&store.value, &store.at).all(|pass| facts.is_text_of(pass, turn.block))
 }
 
 /// Whether other things go by the same expression: another method computes the attribute without a graph as well, the

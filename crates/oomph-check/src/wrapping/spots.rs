@@ -2,7 +2,7 @@
 
 use crate::python::ast::visitor::source_order::{SourceOrderVisitor, walk_expr, walk_stmt};
 use crate::python::ast::{ExprContext, StmtFunctionDef};
-use crate::python::{Expr, ExprCall, Ranged, Stmt, TextRange, TextSize, root_name};
+use crate::python::{Expr, ExprCall, Ranged, Stmt, TextRange, TextSize, body_elsewhere, root_name};
 
 /// `model`, `self.model`, `net.encoder`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,6 +73,8 @@ impl Path {
 #[derive(Debug)]
 pub(super) struct Spot<'a> {
     pub(super) range: TextRange,
+    /// Where it is read: what is read in place, where the call is.
+    pub(super) at: TextSize,
     pub(super) stmt: &'a Stmt,
     /// The expressions around it within its statement, innermost first.
     pub(super) around: Vec<&'a Expr>,
@@ -130,6 +132,7 @@ pub(super) fn spots_in<'a>(body: &'a [Stmt], path: &Path, from: TextSize) -> Vec
         exprs: Vec::new(),
         functions: Vec::new(),
         guards: 0,
+        read_at: None,
         found: Vec::new(),
     };
     for stmt in body {
@@ -145,6 +148,7 @@ struct Finder<'a, 'p> {
     exprs: Vec<&'a Expr>,
     functions: Vec<&'a StmtFunctionDef>,
     guards: u32,
+    read_at: Option<TextSize>,
     found: Vec<Spot<'a>>,
 }
 
@@ -176,6 +180,12 @@ impl<'a> SourceOrderVisitor<'a> for Finder<'a, '_> {
                 node.elif_else_clauses.iter().for_each(|clause| self.visit_elif_else_clause(clause));
                 self.guards -= decides;
             }
+            Stmt::With(node) if body_elsewhere(node).is_some() => {
+                let outer = self.read_at;
+                self.read_at = outer.or(Some(node.start()));
+                walk_stmt(self, stmt);
+                self.read_at = outer;
+            }
             Stmt::Try(_) => {
                 self.guards += 1;
                 walk_stmt(self, stmt);
@@ -197,6 +207,7 @@ impl<'a> SourceOrderVisitor<'a> for Finder<'a, '_> {
             if is_read {
                 self.found.push(Spot {
                     range: expr.range(),
+                    at: self.read_at.unwrap_or_else(|| expr.start()),
                     stmt,
                     around: self.exprs.iter().rev().copied().collect(),
                     function: self.functions.last().copied(),

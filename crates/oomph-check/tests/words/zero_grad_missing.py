@@ -35,12 +35,12 @@ import torch
 def step(net, opt, x, y, crit):
     loss = crit(net(x), y)
     loss.backward()
-    opt.step()
+    opt.step()  # <-
     return loss.item()
 def train(net, loader, crit):
     opt = torch.optim.SGD(net.parameters(), 0.1)
     for x, y in loader:
-        print(step(net, opt, x, y, crit))  # <-
+        print(step(net, opt, x, y, crit))
 # ---
 import torch
 class Attack:

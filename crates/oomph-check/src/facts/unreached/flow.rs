@@ -14,7 +14,7 @@ use crate::python::ast::{
     Comprehension, ExprAttribute, ExprCall, InterpolatedStringElement, StmtClassDef, StmtFunctionDef, StmtIf, StmtTry,
     StmtWith,
 };
-use crate::python::{Expr, Ranged, Stmt, TextRange, root_name};
+use crate::python::{Expr, Ranged, Stmt, TextRange, body_elsewhere, root_name};
 use crate::source::Kind;
 use crate::uses::last_name;
 
@@ -131,9 +131,7 @@ impl<'a> Flow<'_, 'a> {
         for (index, stmt) in body.iter().enumerate() {
             let end = self.stmt(stmt);
             if let Some(cause) = end.cause() {
-                if let (Some(next), Some(last)) = (body.get(index + 1), body.last()) {
-                    self.note(TextRange::new(next.start(), last.end()), cause);
-                }
+                self.skip(&body[index + 1..], cause);
                 return end;
             }
         }
@@ -146,8 +144,13 @@ impl<'a> Flow<'_, 'a> {
 
     /// Notes that a body is not reached.
     fn skip(&mut self, body: &[Stmt], cause: &Cause) {
-        if let (Some(first), Some(last)) = (body.first(), body.last()) {
-            self.note(TextRange::new(first.start(), last.end()), cause);
+        for stmt in body {
+            self.note(stmt.range(), cause);
+            if let Stmt::With(node) = stmt
+                && body_elsewhere(node).is_some()
+            {
+                self.skip(&node.body, cause);
+            }
         }
     }
 

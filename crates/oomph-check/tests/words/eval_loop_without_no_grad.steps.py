@@ -1,0 +1,27 @@
+import torch
+
+def count(net, batch):
+    x, y = batch
+    guess = net(x.cuda()).argmax(1)
+    return (guess.cpu() == y).sum().item()
+
+def accuracy(net, val_loader):
+    net.eval()
+    right = 0
+    for batch in val_loader:  # <-
+        right += count(net, batch)
+    return right / len(val_loader.dataset)
+# ---
+import torch
+
+def accuracy(net, val_loader):
+    net.eval()
+    right = 0
+    batches = iter(val_loader)
+    while True:  # <-
+        try:
+            x, y = next(batches)
+        except StopIteration:
+            break
+        right += (net(x.cuda()).argmax(1).cpu() == y).sum().item()
+    return right / len(val_loader.dataset)
