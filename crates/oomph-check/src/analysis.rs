@@ -6,7 +6,7 @@
 //! - `events`: what the walk leaves behind, for rules to query through [`crate::Facts`].
 
 mod arguments;
-mod batches;
+pub(crate) mod batches;
 mod binding;
 pub(crate) mod bindings;
 pub(crate) mod branches;

@@ -2,6 +2,7 @@
 //!
 //! See [`crate::rules`] for how a rule is written with it.
 
+mod again;
 mod evaluation;
 mod freezing;
 mod functions;
@@ -13,6 +14,7 @@ mod proof;
 mod reach;
 mod recording;
 mod settings;
+mod spread;
 mod training;
 mod turns;
 mod unreached;

@@ -143,7 +143,7 @@ impl<'a> SourceOrderVisitor<'a> for Moves<'_> {
 }
 
 /// Whether a loop takes a step in an environment on every turn: `obs, reward, done, info = env.step(action)`.
-pub(super) fn is_played(turns: &Stmt) -> bool {
+pub(crate) fn is_played(turns: &Stmt) -> bool {
     let body = match turns {
         Stmt::For(node) => &node.body,
         Stmt::While(node) => &node.body,

@@ -258,6 +258,7 @@ fn model_name(lower: &str) -> Option<Graph> {
         "critic",
         "actor",
         "ddp_model",
+        "pl_module",
         "vae",
         "lm",
     ];

@@ -121,6 +121,7 @@ impl<'a> Facts<'a> {
         let own = last_name(expr).map(|name| self.given_at(name, at)).unwrap_or_default();
         let (mut found, mut seen) = (Vec::new(), vec![self.written(expr)]);
         let mut next: Vec<&'a Expr> = if whole_number(expr).is_some() { vec![expr] } else { own };
+        next.extend(self.item_given(expr, at));
         let name = last_name(expr);
         next.extend(
             name.into_iter().flat_map(|name| self.arguments_for(name, Some(at)).into_iter().chain(self.imported(name))),

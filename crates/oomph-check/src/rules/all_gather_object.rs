@@ -1,10 +1,11 @@
 //! `all-gather-object`: every rank gets everybody's predictions.
 
-use crate::analysis::events::{Call, LoopKind};
+use crate::analysis::events::{Bind, Call, LoopKind, StoreKind};
+use crate::analysis::tables::ClassKind;
 use crate::analysis::value::{Device, Flags, Kind, Value};
-use crate::facts::Facts;
+use crate::facts::{Facts, FunctionKind};
 use crate::finding::Level;
-use crate::python::Ranged;
+use crate::python::{Expr, Ranged, TextRange, root_name};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
 
@@ -135,7 +136,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         return;
     }
     for call in facts.calls_under("torch.distributed.") {
-        let Some(value) = call.args.get(1) else { continue };
+        let (Some(value), Some(expr)) = (call.args.get(1), call.arg(1)) else { continue };
         let gathered = match call.name {
             "all_gather_object" => {
                 let heavy = |value: &Value| is_output(value) || is_on_gpu(value);
@@ -144,17 +145,98 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             "all_gather" | "all_gather_into_tensor" => is_output(value) && in_evaluation(facts, call),
             _ => false,
         };
-        if !gathered {
-            continue;
-        }
-        let name = call.arg(1).map_or("the output", |expr| facts.written(expr));
+        let tensors = matches!(call.name, "all_gather" | "all_gather_into_tensor");
+        let elsewhere = || given_by_caller(facts, call, expr).or_else(|| joined_outputs(facts, call, expr));
         // What a function of another file made has no place in this one.
         let made_here = Some(value.made_at).filter(|range| !range.is_empty());
-        report.add(call, format!("Every GPU gets every rank's `{name}`: one copy a rank")).because(
-            &made_here.unwrap_or_else(|| call.arg(1).map_or(call.range(), Ranged::range)),
-            if is_output(value) { "the output of a model" } else { "tensors on the GPU" },
-        );
+        let (place, why) = match (gathered, tensors) {
+            (true, _) => {
+                let why = if is_output(value) { "the output of a model" } else { "tensors on the GPU" };
+                (made_here.unwrap_or_else(|| expr.range()), why)
+            }
+            (false, true) => match elsewhere() {
+                Some(found) => found,
+                None => continue,
+            },
+            _ => continue,
+        };
+        let name = facts.written(expr);
+        report.add(call, format!("Every GPU gets every rank's `{name}`: one copy a rank")).because(&place, why);
     }
+    check_frameworks(facts, report);
+}
+
+/// The same by the methods that frameworks have for it: `self.all_gather(logits)` of Lightning, and `gather` of accelerate
+/// where each rank then keeps what all ranks gave.
+fn check_frameworks(facts: &Facts<'_>, report: &mut Report) {
+    let calls = ["all_gather", "gather", "gather_for_metrics"].into_iter().flat_map(|name| facts.calls_named(name));
+    for call in calls {
+        let (Some(value), Some(expr)) = (call.args.first(), call.arg(0)) else { continue };
+        let of_lightning = call.name == "all_gather"
+            && facts.class_kind(&call.at) == ClassKind::Lightning
+            && call.receiver_expr().is_some_and(|own| facts.written(own) == "self")
+            && facts.kind_at(&call.at) == FunctionKind::EvaluationStep;
+        let of_engine = call.receiver.as_ref().is_some_and(|value| value.kind == Kind::Engine)
+            && over_loader(facts, call)
+            && is_kept(facts, call);
+        if is_output(value) && (of_lightning || of_engine) {
+            let name = facts.written(expr);
+            report
+                .add(call, format!("Every GPU gets every rank's `{name}`: one copy a rank"))
+                .because(expr, "the output of a model");
+        }
+    }
+}
+
+/// Whether what a call gives is appended to something as it is, on the GPU.
+fn is_kept(facts: &Facts<'_>, call: &Call<'_>) -> bool {
+    let bound = facts.bound_name(call);
+    facts.stores().iter().any(|store| {
+        let itself = store.value_expr.range() == call.range();
+        let by_name = matches!(store.value_expr, Expr::Name(name) if Some(name.id.as_str()) == bound);
+        store.kind == StoreKind::Append && store.at.function == call.at.function && (itself || by_name)
+    })
+}
+
+/// What a function that gathers its parameter is given by an evaluation of this file: the outputs of a model.
+fn given_by_caller(facts: &Facts<'_>, call: &Call<'_>, expr: &Expr) -> Option<(TextRange, &'static str)> {
+    let name = root_name(expr).filter(|_| expr.is_name_expr() || is_copy(expr))?;
+    let copied =
+        |bind: &Bind<'_>| bind.value_expr.is_some_and(|value| is_copy(value) && root_name(value) == Some(name));
+    let mut own = facts.binds_of(name).filter(|bind| bind.at.function == call.at.function);
+    if !facts.function(&call.at)?.node.parameters.includes(name) || !own.all(copied) {
+        return None;
+    }
+    facts.callers_of(&call.at).find_map(|caller| {
+        let given = facts.argument_of(caller, name)?;
+        let index = caller.node.arguments.args.iter().position(|arg| arg.range() == given.range())?;
+        let output = caller.args.get(index).is_some_and(is_output) && in_evaluation(facts, caller);
+        output.then(|| (given.range(), "the output of a model, given here"))
+    })
+}
+
+/// `x.contiguous()`, `x.detach()`: as large as `x`.
+fn is_copy(expr: &Expr) -> bool {
+    let Expr::Call(call) = expr else { return false };
+    let Expr::Attribute(method) = &*call.func else { return false };
+    matches!(method.attr.as_str(), "contiguous" | "detach" | "clone")
+        && (method.value.is_name_expr() || is_copy(&method.value))
+}
+
+/// The outputs of a whole evaluation, made one tensor before they are gathered: `torch.cat(outputs)`.
+fn joined_outputs(facts: &Facts<'_>, call: &Call<'_>, expr: &Expr) -> Option<(TextRange, &'static str)> {
+    let bound = || {
+        let own = facts.binds_of(root_name(expr)?).filter(|bind| bind.at.function == call.at.function);
+        own.filter(|bind| bind.at.order < call.at.order).last()?.value_expr
+    };
+    let joined = facts.call_at(expr).filter(|made| joins(made));
+    let joined = joined.or_else(|| facts.call_at(bound()?).filter(|made| joins(made)))?;
+    let of_outputs = joined.args.first()?.parts.as_ref()?.iter().any(is_output);
+    of_outputs.then(|| (joined.range(), "the outputs of a whole evaluation"))
+}
+
+fn joins(call: &Call<'_>) -> bool {
+    matches!(call.name, "cat" | "concat" | "vstack" | "stack")
 }
 
 /// Whether it is a tensor on the GPU, and more than one number.
@@ -169,5 +251,9 @@ fn is_output(value: &Value) -> bool {
 }
 
 fn in_evaluation(facts: &Facts<'_>, call: &Call<'_>) -> bool {
-    call.at.grad.is_off() && facts.loops(&call.at).any(|turns| turns.kind == LoopKind::Loader)
+    call.at.grad.is_off() && over_loader(facts, call)
+}
+
+fn over_loader(facts: &Facts<'_>, call: &Call<'_>) -> bool {
+    facts.loops(&call.at).any(|turns| turns.kind == LoopKind::Loader)
 }

@@ -1,7 +1,7 @@
 //! `checkpoint-whole-model`: one checkpoint around everything saves nothing.
 
-use crate::analysis::events::{Call, Callee, LoopKind};
-use crate::analysis::value::{ClassId, Kind, Value};
+use crate::analysis::events::{At, Call, Callee, LoopKind};
+use crate::analysis::value::{ClassId, Flags, Kind, Value};
 use crate::facts::{Effect, Facts, FunctionKind};
 use crate::finding::Level;
 use crate::python::{Expr, Ranged};
@@ -86,6 +86,18 @@ def forward(self, x):
 };
 
 fn check(facts: &Facts<'_>, report: &mut Report) {
+    for call in facts.calls_to("torch.utils.checkpoint.checkpoint_sequential") {
+        let (Some(model), Some(segments)) = (call.arg(0), call.arg(1)) else { continue };
+        if facts.is_always(segments, 1) {
+            let name = facts.written(model);
+            report
+                .add(
+                    call,
+                    format!("All activations of `{name}` come back at once in backward: the peak stays the same"),
+                )
+                .because(segments, "one segment: the whole model is one checkpoint");
+        }
+    }
     for call in facts.calls_to("torch.utils.checkpoint.checkpoint") {
         let Some((model, value)) = network_run(facts, call) else { continue };
         let named = matches!(model, Expr::Name(_) | Expr::Attribute(_))
@@ -105,7 +117,8 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             continue;
         }
         let but_head = is_all_but_head(facts, call, model, value);
-        if !but_head && (!named || beside) {
+        let alone = is_network(model) && is_only_module(facts, call);
+        if !but_head && !alone && (!named || beside) {
             continue;
         }
         let name = facts.written(model);
@@ -115,6 +128,26 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             .level(if proven { Level::Warning } else { Level::Info })
             .because(model, "the whole model is one checkpoint");
     }
+}
+
+/// Whether a name is that of a whole network.
+fn is_network(model: &Expr) -> bool {
+    matches!(model, Expr::Name(_) | Expr::Attribute(_))
+        && last_name(model).is_some_and(|name| NETWORKS.contains(&name.trim_start_matches('_')))
+}
+
+/// Whether the function of a call goes back and runs no other module but what gives its loss.
+fn is_only_module(facts: &Facts<'_>, call: &Call<'_>) -> bool {
+    let own = |other: &&Call<'_>| other.at.function == call.at.function && !call.range().contains_range(other.range());
+    let runs = |other: &Call<'_>| other.callee == Callee::Module && !other.result.has(Flags::LOSS);
+    goes_back_after(facts, call) && !facts.calls().iter().filter(own).any(runs)
+}
+
+/// Whether a backward pass follows in the same function, or what it returns goes back: a step of Lightning.
+fn goes_back_after(facts: &Facts<'_>, call: &Call<'_>) -> bool {
+    let own = |other: &&Call<'_>| other.at.function == call.at.function;
+    facts.kind_at(&call.at) == FunctionKind::TrainingStep
+        || facts.effects(Effect::Backward).filter(own).any(|back| back.at.order > call.at.order)
 }
 
 /// The network that a checkpoint runs: itself, or all that a lambda or function of this file does.
@@ -131,15 +164,20 @@ fn network_run<'f, 'a>(facts: &'f Facts<'a>, call: &'f Call<'a>) -> Option<(&'a 
     let mut runs = facts.calls().iter().filter(within).filter(|other| other.callee == Callee::Module);
     let (only, more) = (runs.next()?, runs.next());
     // The layers of a network go by its other methods.
-    let whole = matches!(&*only.node.func, Expr::Name(_) | Expr::Attribute(_));
-    (whole && more.is_none() && facts.loops(&only.at).next().is_none()).then_some((&*only.node.func, value))
+    let whole = matches!(&*only.node.func, Expr::Name(_) | Expr::Attribute(_)) && more.is_none();
+    let once = facts.loops(&only.at).all(|turns| turns.range.contains_range(given.range()));
+    if whole && !once && given.is_attribute_expr() {
+        // One layer after the other, in a method of the model.
+        return Some((given, value));
+    }
+    (whole && once).then_some((&*only.node.func, value))
 }
 
 /// Whether what it gives goes back in the same function, after no other pass: several checkpoints before one backward do
 /// save memory.
 fn is_the_only_pass(facts: &Facts<'_>, call: &Call<'_>, model: &Expr) -> bool {
     let own = |other: &&Call<'_>| other.at.function == call.at.function;
-    let goes_back = facts.effects(Effect::Backward).filter(own).any(|back| back.at.order > call.at.order);
+    let goes_back = goes_back_after(facts, call);
     let is_pass = |other: &&Call<'_>| {
         let again = other.node.func.as_ref() == model || facts.written(&*other.node.func) == facts.written(model);
         let checkpointed = facts.full_name(other).is_some_and(|name| name.starts_with("torch.utils.checkpoint."));
@@ -206,7 +244,7 @@ fn is_all_but_head(facts: &Facts<'_>, call: &Call<'_>, model: &Expr, value: &Val
     let given = call.node.arguments.args.len() > 1;
     given
         && checkpoints == 1
-        && is_layered(facts, model, value, &runs)
+        && is_layered(facts, model, value, &call.at, &runs)
         && call.at.function.is_some_and(|index| runs(index).iter().all(is_head))
 }
 
@@ -216,14 +254,31 @@ fn is_layered<'f, 'a: 'f>(
     facts: &'f Facts<'a>,
     model: &Expr,
     value: &Value,
+    at: &At,
     runs: &impl Fn(u32) -> Vec<&'f Call<'a>>,
 ) -> bool {
+    if let Kind::Function(id) = value.kind
+        && last_name(model) == Some(facts.function_def(id).node.name.as_str())
+    {
+        // It runs layers in a loop; a stage of a larger model does so too.
+        let class = facts.function_def(id).class.map(|index| ClassId { file: id.file, index });
+        let made_here = class.is_some_and(|class| {
+            facts.calls_named(facts.outline().classes[class.index as usize].node.name.as_str()).next().is_some()
+        });
+        return facts.is_own(id) && made_here;
+    }
     if let Some(class) = value.class {
         let inner = facts.tables().method(class, "forward").filter(|id| facts.is_own(*id));
         return inner.is_some_and(|inner| {
             let layers = runs(inner.index);
             layers.len() > 2 || layers.iter().any(|layer| facts.loops(&layer.at).next().is_some())
         });
+    }
+    if facts.name_of(value) == Some("torch.nn.Sequential") {
+        let binds = facts.binds_seen(model, at);
+        let [only] = binds.as_slice() else { return false };
+        let made = only.value_expr.and_then(|expr| facts.call_at(expr)).map(|made| &made.node.arguments.args);
+        return made.is_some_and(|layers| layers.len() > 3 || layers.iter().any(Expr::is_starred_expr));
     }
     let layer = facts.name_of(value).is_some_and(|name| name.starts_with("torch.nn."));
     let own = matches!(model, Expr::Attribute(node) if matches!(&*node.value, Expr::Name(name) if name.id.as_str() == "self"));

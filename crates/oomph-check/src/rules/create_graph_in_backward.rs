@@ -161,11 +161,18 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
     }
 }
 
-/// The literal `True` given for `create_graph`, by name or by place.
+/// What is given for `create_graph`, by name, by place or in a dict that is spread, where that is `True` for sure.
 fn literal_true<'a>(facts: &Facts<'a>, call: &Call<'a>) -> Option<&'a Expr> {
     let place = if facts.full_name(call) == Some("torch.autograd.backward") { 3 } else { 2 };
-    let given = call.keyword("create_graph").or_else(|| call.arg(place))?;
-    matches!(given, Expr::BooleanLiteral(literal) if literal.value).then_some(given)
+    let given = facts.keyword_given(call, "create_graph").or_else(|| call.arg(place))?;
+    let is_true = |expr: &Expr| matches!(expr, Expr::BooleanLiteral(literal) if literal.value);
+    let bound = || {
+        let parameter = |name: &str| facts.function(&call.at).is_some_and(|own| own.node.parameters.includes(name));
+        let named = matches!(given, Expr::Name(name) if !parameter(name.id.as_str())) || given.is_attribute_expr();
+        let binds = facts.binds_seen(given, &call.at);
+        named && !binds.is_empty() && binds.iter().all(|bind| bind.value_expr.is_some_and(is_true))
+    };
+    (is_true(given) || bound()).then_some(given)
 }
 
 /// Whether gradients are set to `None` in the same function, or once a turn of a loop around.

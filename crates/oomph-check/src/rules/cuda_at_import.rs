@@ -5,8 +5,10 @@ use crate::analysis::known::has_no_parameters;
 use crate::analysis::value::Kind;
 use crate::facts::Facts;
 use crate::finding::Level;
+use crate::python::{Expr, Stmt};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::uses::last_name;
 
 pub(super) static RULE: Rule = Rule {
     name: "cuda-at-import",
@@ -119,13 +121,31 @@ fn moves_nothing(facts: &Facts<'_>, call: &Call<'_>) -> bool {
         facts.full_name(made)
     });
     let written = call.receiver_expr().map_or("", |expr| facts.written(expr));
+    if let Some(class) = call.receiver.as_ref().and_then(|value| value.class) {
+        let definition = &facts.tables().outlines[class.file as usize].classes[class.index as usize];
+        let buffers = |stmt: &Stmt| matches!(stmt, Stmt::FunctionDef(method) if registers(&method.body));
+        return facts.tables().has_no_parameters(class) && !definition.node.body.iter().any(buffers);
+    }
     let Some(name) = maker else { return false };
-    let Some(class) = name.strip_prefix("torch.nn.") else { return false };
+    // Another's loss has no weights as a rule, and where it has, nobody here can see it.
+    let Some(class) = name.strip_prefix("torch.nn.") else { return name.ends_with("Loss") };
     let plain = class.ends_with("Loss") && !written.contains("weight");
     plain
         || has_no_parameters(name)
         || ["Dropout", "MaxPool", "AvgPool", "Adaptive"].iter().any(|word| class.starts_with(word))
         || class.contains("Pad")
+}
+
+/// Whether statements make a buffer: `self.register_buffer("mean", mean)`.
+fn registers(body: &[Stmt]) -> bool {
+    body.iter().any(|stmt| match stmt {
+        Stmt::Expr(node) => {
+            matches!(&*node.value, Expr::Call(call) if last_name(&call.func) == Some("register_buffer"))
+        }
+        Stmt::If(node) => registers(&node.body),
+        Stmt::For(node) => registers(&node.body),
+        _ => false,
+    })
 }
 
 fn runs_at_import(facts: &Facts<'_>, call: &Call<'_>) -> bool {
@@ -145,15 +165,33 @@ fn runs_by_itself(facts: &Facts<'_>) -> bool {
     guarded || facts.calls().iter().any(own)
 }
 
+/// Whether a call at the top level only sets something, as modules do too: seeds, logging, the device.
+fn only_sets(facts: &Facts<'_>, call: &Call<'_>) -> bool {
+    const SETTERS: &[&str] = &[
+        "warnings.",
+        "logging.",
+        "random.seed",
+        "numpy.random.seed",
+        "torch.manual_seed",
+        "torch.cuda.manual_seed",
+        "torch.cuda.set_device",
+        "torch.set_",
+        "torch.multiprocessing.set_",
+        "sys.path.",
+        "os.environ.",
+    ];
+    let full = facts.full_name(call).unwrap_or_default();
+    SETTERS.iter().any(|setter| full.starts_with(setter)) || facts.written(call).contains("filterwarnings")
+}
+
 /// Whether the file is there to be imported: it defines things and does nothing else at its top level but bind names.
 fn is_module(facts: &Facts<'_>) -> bool {
-    use crate::python::Stmt;
     let outline = facts.outline();
     let body = facts.source.body();
     let defines = !outline.classes.is_empty() || !outline.functions.is_empty();
     let plain = body.iter().all(|stmt| match stmt {
         Stmt::For(_) | Stmt::While(_) | Stmt::With(_) | Stmt::AugAssign(_) => false,
-        Stmt::Expr(node) => !node.value.is_call_expr() || facts.written(stmt).contains("filterwarnings"),
+        Stmt::Expr(node) => facts.call_at(&node.value).is_none_or(|call| only_sets(facts, call)),
         Stmt::If(node) => !facts.written(&*node.test).contains("__name__") || node.body.len() < 3,
         Stmt::Assign(node) => {
             !facts.written(&*node.value).contains("parse_args")

@@ -261,9 +261,33 @@ fn kept<'a>(
             found.push((bind.target.range(), bind.target, expr));
         }
     }
+    for ret in facts.returns().iter().filter(|ret| !ret.is_yield && is_in(facts, &ret.at, block)) {
+        let whole = is_caught(ret.expr, handler) || is_in_record(facts, ret.expr, handler);
+        if whole && facts.callers_of(&ret.at).any(|call| is_collected(facts, call)) {
+            found.push((ret.expr.range(), ret.expr, ret.expr));
+        }
+    }
     found.sort_by_key(|(place, ..)| place.start());
     found.dedup_by_key(|(place, ..)| place.start());
     found
+}
+
+/// Whether a list or dict gets what a call gives, one turn after the other: `[attempt(x) for x in inputs]`.
+fn is_collected(facts: &Facts<'_>, call: &Call<'_>) -> bool {
+    let listed = facts.loops(&call.at).next().is_some_and(|turns| match turns.node {
+        BlockKind::Comprehension(_, Expr::ListComp(node)) => node.elt.range() == call.range(),
+        BlockKind::Comprehension(_, Expr::DictComp(node)) => node.value.range() == call.range(),
+        _ => false,
+    });
+    let bound = facts.bound_name(call);
+    let looped = facts.loops(&call.at).next().is_some();
+    let added = facts.stores().iter().any(|store| {
+        let itself = store.value_expr.range() == call.range();
+        let by_name = matches!(store.value_expr, Expr::Name(name) if Some(name.id.as_str()) == bound);
+        let adds = matches!(store.kind, StoreKind::Append | StoreKind::Item);
+        adds && store.at.function == call.at.function && (itself || by_name)
+    });
+    listed || looped && added
 }
 
 /// Whether a function of a function keeps it in a name of the outer one, which raises it: `results[i] = e` in a thread.

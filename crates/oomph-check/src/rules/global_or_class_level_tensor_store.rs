@@ -199,15 +199,26 @@ fn is_bounded(facts: &Facts<'_>, store: &Store<'_>, name: &str) -> bool {
     };
     let emptied =
         ["clear", "pop", "popleft", "popitem", "remove"].into_iter().flat_map(|method| facts.calls_named(method));
-    let literal_key = store.kind == StoreKind::Item && facts.source.slice(store.range).contains("['");
+    let literal_key = store.kind == StoreKind::Item && has_literal_key(facts, store);
     // A `deque` has a bound, if a high one.
     facts.name_of(&store.holder) == Some("collections.deque")
         || emptied.into_iter().any(|call| call.receiver_expr().is_some_and(is_it))
         || facts.deletes().iter().any(|delete| is_it(delete.target))
         || facts.binds_of(name).count() > 1
-        || facts.calls_named("len").any(|call| call.arg(0).is_some_and(is_it))
+        || facts.calls_named("len").any(|call| call.arg(0).is_some_and(is_it) && call.at.stmt != store.at.stmt)
         || literal_key
-        || is_memo(facts, store, name) && facts.request_handler(&store.at).is_none()
+        || is_memo(facts, store, name)
+            && facts.request_handler(&store.at).is_none()
+            && !store.value.surely_holds_graph()
+}
+
+/// `HOLDER["last"] = v`: the same again replaces what is there.
+fn has_literal_key(facts: &Facts<'_>, store: &Store<'_>) -> bool {
+    let Some(Stmt::Assign(assign)) = facts.statement(store.at.stmt).map(|statement| statement.node) else {
+        return false;
+    };
+    let mut keys = assign.targets.iter().filter_map(Expr::as_subscript_expr).map(|target| &*target.slice);
+    keys.any(|key| key.is_string_literal_expr() || key.is_number_literal_expr())
 }
 
 /// Whether the store is under `if key not in holder`: a memo.
@@ -235,7 +246,8 @@ fn repeated(facts: &Facts<'_>, store: &Store<'_>) -> Option<(TextRange, &'static
         FunctionKind::TrainingStep => Some((function.node.name.range(), "once a training step")),
         _ if facts.is_called_per_batch(&store.at) => Some((function.node.name.range(), "called once a batch")),
         _ => called_per_item(facts, store)
-            .map(|turns| (turns.head(), "called in this loop, each time with another item")),
+            .map(|turns| (turns.head(), "called in this loop, each time with another item"))
+            .or_else(|| facts.comes_again(&store.at).filter(|_| store.kind != StoreKind::Item)),
     }
 }
 

@@ -93,19 +93,20 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         // What is generated are token ids, no scores.
         let told = ["eval_accumulation_steps", "prediction_loss_only", "predict_with_generate"]
             .iter()
-            .any(|name| call.keyword(name).is_some());
+            .any(|name| facts.keyword_given(call, name).is_some());
         let set_later = facts.source.text.contains(".eval_accumulation_steps");
-        !told && !call.has_star() && !set_later
+        !told && !facts.hides_arguments(call) && !set_later
     });
     // Held-out data alone is not enough: evaluation runs when it is asked for.
     let on_schedule = |call: &&Call<'_>| {
-        let asked = ["eval_strategy", "evaluation_strategy"].iter().find_map(|name| call.keyword(name));
+        let asked = ["eval_strategy", "evaluation_strategy"].iter().find_map(|name| facts.keyword_given(call, name));
         asked.is_some_and(|way| facts.written(way).trim_matches(['"', '\'']) != "no")
             || call.keyword_is("do_eval", true)
     };
     let Some(arguments) = arguments.filter(|_| evaluates || says(&["eval_dataset"])) else { return };
     let surely = evaluates || on_schedule(&arguments);
-    for call in TRAINERS.iter().flat_map(|name| facts.calls_to(name)) {
+    let own = own_trainers(facts).into_iter().flat_map(|name| facts.calls_named(name));
+    for call in TRAINERS.iter().flat_map(|name| facts.calls_to(name)).chain(own) {
         let reduced = call.keyword("preprocess_logits_for_metrics").is_some() || call.has_star();
         if call.keyword("compute_metrics").is_none() || reduced {
             continue;
@@ -123,11 +124,22 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
     }
 }
 
+/// Classes of this file that are trainers with an evaluation as the library has it.
+fn own_trainers<'a>(facts: &Facts<'a>) -> Vec<&'a str> {
+    const ANOTHER_WAY: &[&str] =
+        &["def prediction_step", "def evaluation_loop", "def evaluate", "preprocess_logits_for_metrics"];
+    let classes = facts.outline().classes.iter();
+    let derived = classes.filter(|class| class.bases.iter().any(|base| TRAINERS.contains(&base.as_str())));
+    let as_it_is =
+        derived.filter(|class| !ANOTHER_WAY.iter().any(|way| facts.source.slice(class.node.range()).contains(way)));
+    as_it_is.map(|class| class.node.name.as_str()).collect()
+}
+
 /// What made the trainer's model, when it gives a score for every token and word; wrappers of it are seen through.
 fn large_head_of<'f, 'a>(facts: &'f Facts<'a>, trainer: &Call<'a>) -> Option<&'f Call<'a>> {
     let model = trainer.keyword("model").or_else(|| trainer.arg(0))?;
     if let Some(made) = facts.call_at(model) {
-        return makes_large_head(facts, made).then_some(made);
+        return large_head_in(facts, made);
     }
     let name = last_name(model)?;
     let mut binds: Vec<_> = facts.binds_of(name).filter(|bind| bind.value_expr.is_some()).collect();
@@ -141,7 +153,18 @@ fn large_head_of<'f, 'a>(facts: &'f Facts<'a>, trainer: &Call<'a>) -> Option<&'f
         let wraps = |call: &Call<'_>| call.arg(0).is_some_and(|first| last_name(first) == Some(name));
         facts.call_at(expr).filter(|call| !wraps(call))
     })?;
-    makes_large_head(facts, made).then_some(made)
+    large_head_in(facts, made)
+}
+
+/// The call itself, or the one whose model it moves or adapts: `get_peft_model(AutoModel....from_pretrained(name), lora)`.
+fn large_head_in<'f, 'a>(facts: &'f Facts<'a>, made: &'f Call<'a>) -> Option<&'f Call<'a>> {
+    const HANDS_ON: &[&str] = &["get_peft_model", "prepare_model_for_kbit_training", "to", "cuda", "train", "compile"];
+    if makes_large_head(facts, made) {
+        return Some(made);
+    }
+    let moved = made.receiver_expr().filter(|own| own.is_call_expr());
+    let inner = moved.or_else(|| made.arg(0)).filter(|_| HANDS_ON.contains(&made.name))?;
+    large_head_in(facts, facts.call_at(inner)?)
 }
 
 fn makes_large_head(facts: &Facts<'_>, call: &Call<'_>) -> bool {

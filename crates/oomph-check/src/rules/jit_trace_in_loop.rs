@@ -130,10 +130,19 @@ fn how_often(facts: &Facts<'_>, call: &Call<'_>) -> Option<(&'static str, TextRa
         let handled = facts.message_handler(&call.at).filter(|_| always && !made_here)?;
         Some(("for every message", handled, "this is called once a message"))
     };
-    by_loop.or_else(by_message).or_else(|| {
+    by_loop.or_else(by_message).or_else(|| by_calls(facts, call)).or_else(|| {
         let used = used_once(facts, call)?;
         Some(("at every call", used, "the compiled model is called here, once, and dropped"))
     })
+}
+
+/// The same where a function that is called for every batch or request traces a model that is there before it.
+fn by_calls(facts: &Facts<'_>, call: &Call<'_>) -> Option<(&'static str, TextRange, &'static str)> {
+    let model = call.arg(0).filter(|model| matches!(model, Expr::Name(_) | Expr::Attribute(_)))?;
+    let made_here = facts.binds_of(last_name(model)?).any(|bind| bind.at.function == call.at.function);
+    let looped = facts.loops(&call.at).next().is_some();
+    let (place, why) = facts.comes_again(&call.at).filter(|_| !made_here && !looped && call.name != "compile")?;
+    Some(("at every call", place, why))
 }
 
 /// The innermost loop, when it compiles one and the same model on every turn, and not to compare options.

@@ -1,11 +1,11 @@
 //! `lightning-step-outputs-kept`: a list on a Lightning module grows for the whole run.
 
-use crate::analysis::events::{At, Store, StoreKind};
+use crate::analysis::events::{At, BlockKind, Call, Callee, Store, StoreKind};
 use crate::analysis::tables::ClassKind;
 use crate::analysis::value::{Flags, Kind, Value};
 use crate::facts::{Facts, FunctionKind};
 use crate::finding::{Edit, Level, Safety};
-use crate::python::Expr;
+use crate::python::{Expr, Stmt};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
 use crate::uses::string_of;
@@ -271,7 +271,39 @@ fn is_emptied(facts: &Facts<'_>, holder: &str) -> bool {
     let rebinds =
         facts.binds_of(holder).any(|bind| facts.function_name(&bind.at) != "__init__" && bind.at.function.is_some());
     let indirect = facts.source.text.contains(&format!("reset_{holder}")) || facts.source.text.contains(".__dict__");
-    clears || deletes || rebinds || indirect || resets_by_loop(facts, holder)
+    clears || deletes || rebinds || indirect || resets_by_loop(facts, holder) || may_be_emptied_by_name(facts, holder)
+}
+
+/// Ways to empty a list that goes by another name.
+const EMPTIES: &[&str] = &["clear", "pop", "popleft", "popitem"];
+
+/// Whether the list may go by another name where that is emptied: `getattr(self, f"{phase}_outputs").clear()`,
+/// `for kept in (self.outputs, self.labels): kept.clear()`, `reset(self.outputs)`.
+fn may_be_emptied_by_name(facts: &Facts<'_>, holder: &str) -> bool {
+    let named = |call: &Call<'_>| call.arg(1).and_then(string_of).is_none_or(|name| name == holder);
+    let of_self = |call: &Call<'_>| call.arg(0).is_some_and(|own| facts.written(own) == "self") && named(call);
+    let empties = || {
+        let mut calls = EMPTIES.iter().flat_map(|way| facts.calls_named(way));
+        calls.any(|call| call.receiver_expr().is_some_and(|on| holder_name(on).is_none()))
+    };
+    if facts.calls_named("setattr").any(of_self) || facts.calls_named("getattr").any(of_self) && empties() {
+        return true;
+    }
+    let is_it = |expr: &Expr| holder_name(expr) == Some(holder);
+    let aliased = facts.binds().iter().any(|bind| bind.value_expr.is_some_and(is_it));
+    let walked = facts.blocks().any(|(_, block)| match block.kind {
+        BlockKind::Loop(_, Stmt::For(node)) => match &*node.iter {
+            Expr::Tuple(all) => all.elts.iter().any(is_it),
+            Expr::List(all) => all.elts.iter().any(is_it),
+            _ => false,
+        },
+        _ => false,
+    });
+    let handed_on = || {
+        let ours = |call: &&Call<'_>| matches!(call.callee, Callee::Project(_));
+        facts.calls().iter().filter(ours).any(|call| call.node.arguments.args.iter().any(is_it))
+    };
+    (aliased || walked || handed_on()) && empties()
 }
 
 /// `for values in self.outputs.values(): values.clear()`.

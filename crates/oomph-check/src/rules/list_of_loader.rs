@@ -2,7 +2,7 @@
 
 use crate::analysis::events::{BlockKind, Call, LoopKind, Store, StoreKind};
 use crate::analysis::guesses::is_loader_name;
-use crate::analysis::value::{Flags, Kind};
+use crate::analysis::value::{Flags, Kind, Value};
 use crate::facts::{Facts, Loop};
 use crate::finding::Level;
 use crate::python::ast::Comprehension;
@@ -157,6 +157,14 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
                 .because(&*star.value, "a data loader: it makes one batch at a time");
         }
     }
+    for call in facts.calls_to("zip") {
+        let [Expr::Starred(star)] = &*call.node.arguments.args else { continue };
+        if is_surely_loader(facts, &star.value) && !is_cut_short(facts, &star.value) {
+            report
+                .add(call, "This holds every batch of the epoch at once")
+                .because(&*star.value, "a data loader: it makes one batch at a time");
+        }
+    }
     check_comprehensions(facts, report);
     check_loops(facts, report);
 }
@@ -175,7 +183,7 @@ fn check_comprehensions(facts: &Facts<'_>, report: &mut Report) {
             continue;
         }
         if is_plural(generator)
-            || is_part_of_data(facts, &generator.iter)
+            || !is_surely_loader(facts, &generator.iter)
             || carries_no_tensors(facts, &generator.iter)
             || is_of_one_turn(facts, whole, &generator.iter)
         {
@@ -186,23 +194,6 @@ fn check_comprehensions(facts: &Facts<'_>, report: &mut Report) {
             .because(&generator.iter, "a data loader: it makes one batch at a time")
             .because(&**element, "each batch is kept");
     }
-}
-
-/// Whether the name is unpacked from something unknown and does not say that it is a loader: `i, data, label = item`.
-fn is_part_of_data(facts: &Facts<'_>, iter: &Expr) -> bool {
-    let Expr::Name(name) = iter else { return false };
-    let name = name.id.as_str();
-    let unpacked = facts.statements().iter().any(|found| match found.node {
-        Stmt::Assign(assign) => match assign.targets.as_slice() {
-            [target @ (Expr::Tuple(_) | Expr::List(_))] => {
-                facts.target_binds(target, name) && !assign.value.is_tuple_expr()
-            }
-            _ => false,
-        },
-        _ => false,
-    });
-    let is_known = facts.binds_of(name).any(|bind| bind.value.kind == Kind::Loader && !bind.value.has(Flags::GUESSED));
-    unpacked && !is_known && !is_loader_name(&name.to_ascii_lowercase())
 }
 
 /// Whether a loop around gives the name its value: `for data in shown(loader): x, y = [part.cuda() for part in data]`.
@@ -293,8 +284,33 @@ fn is_loader(facts: &Facts<'_>, iter: &Expr) -> bool {
         })
     };
     match iter {
+        Expr::Call(_) if makes_loader(facts, iter) => true,
         Expr::Call(call) => call.arguments.args.first().is_some_and(|inner| is_loader(facts, inner)),
         other => named(other),
+    }
+}
+
+/// Whether an expression makes a loader: `DataLoader(dataset)`, `make_loader(dataset)`.
+fn makes_loader(facts: &Facts<'_>, expr: &Expr) -> bool {
+    facts.call_at(expr).is_some_and(|made| is_known_loader(&made.result))
+}
+
+fn is_known_loader(value: &Value) -> bool {
+    value.kind == Kind::Loader && !value.has(Flags::GUESSED)
+}
+
+/// Whether more than the sound of a name and the shape of a loop says that something is a loader: `train_data` may be a
+/// list that was read from a file.
+fn is_surely_loader(facts: &Facts<'_>, iter: &Expr) -> bool {
+    match iter {
+        Expr::Call(call) => {
+            makes_loader(facts, iter) || call.arguments.args.first().is_some_and(|inner| is_surely_loader(facts, inner))
+        }
+        other => last_name(other).is_some_and(|name| {
+            let bound = facts.binds_of(name).any(|bind| is_known_loader(&bind.value));
+            // `self.trainer.train_dataloader`, `loader`, `val_dl`.
+            bound || is_loader_name(&name.to_ascii_lowercase())
+        }),
     }
 }
 
@@ -356,6 +372,16 @@ fn keeps_batch(target: &Expr, element: &Expr) -> bool {
 fn moved_name(expr: &Expr) -> Option<&str> {
     match expr {
         Expr::Name(node) => Some(node.id.as_str()),
+        // `tuple(part.cuda() for part in batch)`
+        Expr::Call(call) if matches!(last_name(&call.func), Some("tuple" | "list")) => match &*call.arguments.args {
+            [Expr::Generator(node)] => match &node.generators[..] {
+                [only] if moved_name(&node.elt).is_some() && moved_name(&node.elt) == last_name(&only.target) => {
+                    last_name(&only.iter)
+                }
+                _ => None,
+            },
+            _ => None,
+        },
         Expr::Call(call) => match &*call.func {
             Expr::Attribute(method)
                 if matches!(method.attr.as_str(), "cuda" | "to" | "clone") && !goes_to_cpu(call) =>

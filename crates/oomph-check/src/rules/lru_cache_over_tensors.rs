@@ -5,10 +5,10 @@ use crate::analysis::outline::FunctionDef;
 use crate::analysis::value::{Device, FunctionId, Kind, Value};
 use crate::facts::{Facts, FunctionKind};
 use crate::finding::Level;
-use crate::python::{Expr, Ranged, TextRange, count_reads, count_reads_in};
+use crate::python::{Expr, Ranged, TextRange, count_reads, count_reads_in, root_name};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
-use crate::uses::{last_name, reads_of};
+use crate::uses::{last_name, reads_of, whole_number};
 
 pub(super) static RULE: Rule = Rule {
     name: "lru-cache-over-tensors",
@@ -155,7 +155,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
                     function.node.name.as_str()
                 ),
             )
-            .level(if is_unbounded(decorator) || is_square(facts, made) || is_spread(facts, decorator.function, made) {
+            .level(if is_large(facts, decorator, made) && !has_few_keys(facts, function) {
                 Level::Warning
             } else {
                 Level::Info
@@ -163,6 +163,37 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             .because(made, "the tensor's size comes from the key, so every new size is a new entry")
             .because(decorator.expr, "nothing takes entries out before there are very many");
     }
+}
+
+/// Whether entries are many, or each of them is large.
+fn is_large(facts: &Facts<'_>, decorator: &Decorator<'_>, made: &Call<'_>) -> bool {
+    is_unbounded(decorator) || is_square(facts, made) || is_spread(facts, decorator.function, made)
+}
+
+/// Whether every call in this file gives settings that stay: `mask(self.context, cfg.heads)`, `mask(64, 8)`. A size that
+/// comes from the data changes with it.
+fn has_few_keys(facts: &Facts<'_>, function: &FunctionDef<'_>) -> bool {
+    let name = function.node.name.as_str();
+    let setting = |expr: &Expr| match expr {
+        Expr::NumberLiteral(_) | Expr::StringLiteral(_) | Expr::NoneLiteral(_) | Expr::BooleanLiteral(_) => true,
+        Expr::Attribute(node) => {
+            let last = node.attr.as_str();
+            matches!(last, "device" | "dtype") || matches!(root_name(expr), Some("self" | "cfg" | "config" | "args"))
+        }
+        Expr::Name(name) => {
+            // A constant of the module; `T` of `B, T, C = x.shape` is none.
+            let constant = name.id.chars().all(|c| c.is_ascii_uppercase() || c == '_' || c.is_ascii_digit());
+            let mut binds = facts.binds_of(name.id.as_str());
+            name.id.as_str() == "device" || constant && binds.all(|bind| bind.at.function.is_none())
+        }
+        _ => false,
+    };
+    let mut calls = facts.calls_named(name).peekable();
+    calls.peek().is_some()
+        && calls.all(|call| {
+            let keywords = call.node.arguments.keywords.iter().map(|keyword| &keyword.value);
+            call.node.arguments.args.iter().chain(keywords).all(setting)
+        })
 }
 
 /// Ways to read a sample from a file.
@@ -241,7 +272,7 @@ fn keeps_outputs(facts: &Facts<'_>, report: &mut Report, decorator: &Decorator<'
         return;
     }
     let name = function.node.name.as_str();
-    let level = if is_unbounded(decorator) { Level::Warning } else { Level::Info };
+    let level = if is_unbounded(decorator) || holds_thousands(decorator) { Level::Warning } else { Level::Info };
     report
         .add(decorator.expr, format!("The cache of `{name}` keeps one output of the model for every `{}` it is asked for, as long as the process runs", key.name().as_str()))
         .level(level)
@@ -280,6 +311,13 @@ fn is_small(facts: &Facts<'_>, decorator: &Decorator<'_>) -> bool {
         Some(Expr::NoneLiteral(_)) | None => false,
         Some(_) => true,
     }
+}
+
+/// Whether the bound of the cache is out of reach: `lru_cache(maxsize=100_000)`.
+fn holds_thousands(decorator: &Decorator<'_>) -> bool {
+    const MANY: u64 = 10_000;
+    let Expr::Call(call) = decorator.expr else { return false };
+    call.arguments.find_argument_value("maxsize", 0).and_then(whole_number).is_some_and(|size| size >= MANY)
 }
 
 /// Whether the cache grows without end: `cache`, `lru_cache(maxsize=None)`.

@@ -1,7 +1,7 @@
 //! `notebook-output-history`: a cell's value is kept by the notebook.
 
 use crate::analysis::events::{Bind, Call, Callee};
-use crate::analysis::value::{Device, Flags, Value};
+use crate::analysis::value::{Device, Flags, Kind, Value};
 use crate::facts::Facts;
 use crate::finding::{Edit, Level, Safety};
 use crate::python::{Expr, Output, Ranged, Stmt, TextRange, count_reads_in, root_name};
@@ -21,8 +21,9 @@ pub(super) static RULE: Rule = Rule {
            restarts.",
     instead: "End the line with `;`, bind the result to a name, or show what is wanted: `out.shape`, `out.mean().item()`.",
     when_not: "The value is small and has no graph. Where the notebook has stored what the cell gave, that decides.",
-    examples: &[Example {
-        bad: "\
+    examples: &[
+        Example {
+            bad: "\
 # %%
 import torch
 from torchvision.models import resnet18
@@ -31,7 +32,7 @@ x = torch.randn(64, 3, 224, 224, device='cuda')
 # %%
 model(x)
 ",
-        good: "\
+            good: "\
 # %%
 import torch
 from torchvision.models import resnet18
@@ -42,8 +43,53 @@ with torch.no_grad():
     out = model(x)
 out.shape
 ",
-    }],
+        },
+        Example {
+            bad: "\
+# %%
+import torch
+lstm = torch.nn.LSTM(32, 64, batch_first=True).cuda()
+sequence = torch.randn(64, 100, 32).cuda()
+# %%
+out, (h, c) = lstm(sequence)
+out, h
+",
+            good: "\
+# %%
+import torch
+lstm = torch.nn.LSTM(32, 64, batch_first=True).cuda()
+sequence = torch.randn(64, 100, 32).cuda()
+# %%
+out, (h, c) = lstm(sequence)
+out.shape, h.shape
+",
+        },
+        Example {
+            bad: "\
+# %%
+import torch
+a = torch.randn(20000, 20000, device='cuda')
+# %%
+a @ a
+",
+            good: "\
+# %%
+import torch
+a = torch.randn(20000, 20000, device='cuda')
+# %%
+squared = a @ a
+",
+        },
+    ],
     silent_on: &[
+        "\
+# %%
+from library import Sampler
+sampler = Sampler()
+device = 'cuda'
+# %%
+sampler.to(device)
+",
         "\
 # %%
 import torch
@@ -119,7 +165,8 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         }
         let is_lesson = !cell.output.is_large() && is_fed_literals(facts, &shown.value);
         let worth = is_worth_keeping_out(cell.output, value)
-            || matches!(cell.output, Output::Unknown) && is_pairwise(facts, &shown.value);
+            || matches!(cell.output, Output::Unknown)
+                && (is_pairwise(facts, &shown.value) || is_visibly_large(facts, &shown.value));
         if is_lesson || !worth || is_timed(facts.source.slice(cell.range)) {
             continue;
         }
@@ -128,7 +175,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         }
         let text = facts.written(&*shown.value);
         let text = text.lines().next().unwrap_or(text);
-        let what = if value.keeps_graph() { "a tensor with its graph" } else { "a tensor on the GPU" };
+        let what = if value.holds_graph() { "a tensor with its graph" } else { "a tensor on the GPU" };
         report
             .add(shown, format!("The notebook keeps `{text}` in `Out`: {what} that no `del` can free"))
             .because(shown, format!("the last line of the cell, and {what}"))
@@ -142,8 +189,8 @@ fn is_worth_keeping_out(output: Output, value: &Value) -> bool {
     match output {
         Output::Error => false,
         // A graph with nothing but a copy in it keeps no activations.
-        Output::Value { on_gpu, has_graph, is_large } => on_gpu && (has_graph && value.keeps_graph() || is_large),
-        Output::Unknown => value.keeps_graph(),
+        Output::Value { on_gpu, has_graph, is_large } => on_gpu && (has_graph && value.holds_graph() || is_large),
+        Output::Unknown => value.holds_graph(),
     }
 }
 
@@ -207,18 +254,20 @@ fn value_of<'f>(facts: &'f Facts<'_>, expr: &Expr) -> Option<&'f Value> {
         "squeeze",
         "unsqueeze",
         "clone",
-        "forward",
-        "encode",
-        "decode",
         "relu",
         "flatten",
         "contiguous",
     ];
+    const RUNS: &[&str] = &["forward", "encode", "decode"];
     match expr {
         Expr::Call(_) => {
             let call = facts.call_at(expr)?;
             let torch = facts.full_name(call).is_some_and(|name| name.starts_with("torch."));
-            let known = call.callee == Callee::Module || torch || TENSOR_METHODS.contains(&call.name);
+            // An object that is no tensor may have a `to` of its own, and gives itself.
+            let of_tensor = call.receiver.as_ref().is_some_and(|on| on.is_tensor() && !on.has(Flags::GUESSED));
+            let of_module = call.receiver.as_ref().is_some_and(Value::is_module) && RUNS.contains(&call.name);
+            let method = TENSOR_METHODS.contains(&call.name) && of_tensor || of_module;
+            let known = call.callee == Callee::Module || torch || method;
             known.then_some(&call.result)
         }
         _ => facts.bares().iter().find(|bare| bare.expr.range() == expr.range()).map(|bare| &bare.value),
@@ -227,6 +276,9 @@ fn value_of<'f>(facts: &'f Facts<'_>, expr: &Expr) -> Option<&'f Value> {
 
 /// Whether it is worth a word: more than one number on the GPU, or a forward pass there.
 fn is_heavy(facts: &Facts<'_>, value: &Value, shown: &Expr) -> bool {
+    if let (Kind::Tuple, Expr::Tuple(_), Some(parts)) = (value.kind, shown, &value.parts) {
+        return parts.iter().any(|part| is_heavy(facts, part, shown));
+    }
     if !value.is_tensor() || value.has(Flags::SCALAR) || value.has(Flags::LOSS) {
         return false;
     }
@@ -244,6 +296,19 @@ fn is_visibly_small(facts: &Facts<'_>, shown: &Expr) -> bool {
         made.is_some_and(|call| is_of_few_literals(facts, call))
     };
     !read.is_empty() && read.iter().all(|bind| read.iter().filter(|other| other.name == bind.name).any(is_small))
+}
+
+/// Whether tensors that were made with large literal sizes are worked with, number by number or as matrices: `a @ b`.
+fn is_visibly_large(facts: &Facts<'_>, shown: &Expr) -> bool {
+    const MANY: u64 = 16_000_000;
+    let made_large = |expr: &Expr| {
+        let Expr::Name(name) = expr else { return false };
+        let mut binds = facts.binds_of(name.id.as_str());
+        let (Some(only), None) = (binds.next(), binds.next()) else { return false };
+        let made = only.value_expr.and_then(|expr| innermost_call(facts, expr));
+        made.and_then(|call| numbers_made(facts, call)).is_some_and(|count| count >= MANY)
+    };
+    matches!(shown, Expr::BinOp(node) if made_large(&node.left) && made_large(&node.right))
 }
 
 /// Whether a model is called with a handful of numbers that stand in the notebook: `net(torch.tensor([[8., 9.]]).cuda())`.
@@ -269,16 +334,23 @@ fn innermost_call<'f, 'a>(facts: &'f Facts<'a>, expr: &Expr) -> Option<&'f Call<
 /// `torch.tensor([1., 2., 3.])`, `torch.ones(2, 3)`: at most a few thousand numbers, in plain sight.
 fn is_of_few_literals(facts: &Facts<'_>, call: &Call<'_>) -> bool {
     let maker = facts.full_name(call).and_then(|name| name.strip_prefix("torch."));
-    let written = call.node.arguments.args.iter().map(|arg| facts.written(arg)).collect::<Vec<_>>().join(",");
-    let literal = is_literal(&written);
     match maker {
-        Some("tensor" | "Tensor" | "FloatTensor" | "as_tensor") => literal,
-        Some("ones" | "zeros" | "rand" | "randn" | "arange" | "eye" | "empty") => {
-            let sizes = written.split(|c: char| !c.is_ascii_digit()).filter_map(|size| size.parse::<u64>().ok());
-            literal && sizes.fold(1u64, u64::saturating_mul) <= 4096
-        }
-        _ => false,
+        Some("tensor" | "Tensor" | "FloatTensor" | "as_tensor") => is_literal(&arguments_of(facts, call)),
+        _ => numbers_made(facts, call).is_some_and(|count| count <= 4096),
     }
+}
+
+fn arguments_of(facts: &Facts<'_>, call: &Call<'_>) -> String {
+    call.node.arguments.args.iter().map(|arg| facts.written(arg)).collect::<Vec<_>>().join(",")
+}
+
+/// How many numbers `torch.ones(2, 3)` has, where its sizes are written out.
+fn numbers_made(facts: &Facts<'_>, call: &Call<'_>) -> Option<u64> {
+    let maker = facts.full_name(call).and_then(|name| name.strip_prefix("torch."))?;
+    let written = arguments_of(facts, call);
+    let by_size = matches!(maker, "ones" | "zeros" | "rand" | "randn" | "arange" | "eye" | "empty");
+    let sizes = written.split(|c: char| !c.is_ascii_digit()).filter_map(|size| size.parse::<u64>().ok());
+    (by_size && is_literal(&written)).then(|| sizes.fold(1u64, u64::saturating_mul))
 }
 
 /// Whether nothing but numbers is written there.

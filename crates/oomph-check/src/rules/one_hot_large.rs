@@ -1,6 +1,6 @@
 //! `one-hot-large`: a huge one-hot tensor where indices would do.
 
-use crate::analysis::events::{BlockKind, Call};
+use crate::analysis::events::{At, BlockKind, Call, StoreKind};
 use crate::facts::Facts;
 use crate::finding::Level;
 use crate::python::{Expr, Ranged, Stmt, TextRange};
@@ -128,13 +128,14 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
     if facts.is_test_file() {
         return;
     }
+    check_put(facts, report);
     for call in facts.calls_to("torch.nn.functional.one_hot") {
         let Some(classes) = call.keyword("num_classes").or_else(|| call.arg(1)) else { continue };
         if call.arg(0).is_some_and(|index| is_one_index(facts, call, index)) {
             continue;
         }
         let text = facts.written(classes);
-        if is_many(facts, call, classes) {
+        if is_many(facts, &call.at, classes) {
             report
                 .add(call, format!("`one_hot` makes an 8-byte number for every index and each of `{text}` classes"))
                 .because(classes, "that many classes");
@@ -165,13 +166,33 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
     }
     for call in facts.calls_named("scatter_") {
         let Some(classes) = table_spread_over(facts, call) else { continue };
-        if !is_many(facts, call, classes) {
+        if !is_many(facts, &call.at, classes) {
             continue;
         }
         let text = facts.written(classes);
         report
             .add(call, format!("This one-hot table has a number for every index and each of `{text}` classes"))
             .because(classes, "that many classes");
+    }
+}
+
+/// `table[torch.arange(n), ids] = 1` of a table that was made of zeros.
+fn check_put(facts: &Facts<'_>, report: &mut Report) {
+    for store in facts.stores().iter().filter(|store| store.kind == StoreKind::Item && is_one(facts, store.value_expr))
+    {
+        let Some(Stmt::Assign(assign)) = facts.statement(store.at.stmt).map(|found| found.node) else { continue };
+        let [Expr::Subscript(target)] = assign.targets.as_slice() else { continue };
+        let (Expr::Name(table), Expr::Tuple(index)) = (&*target.value, &*target.slice) else { continue };
+        let rows = index.elts.first().and_then(|row| facts.call_at(row)).is_some_and(|row| row.name == "arange");
+        let own = facts.binds_of(table.id.as_str()).filter(|bind| bind.at.function == store.at.function);
+        let made = own.filter(|bind| bind.at.order < store.at.order).last().and_then(|bind| bind.value_expr);
+        let Some(classes) = made.and_then(|made| sizes_of_zeros(facts, made)) else { continue };
+        if rows && index.elts.len() == 2 && is_many(facts, &store.at, classes) {
+            let text = facts.written(classes);
+            report
+                .add(assign, format!("This one-hot table has a number for every index and each of `{text}` classes"))
+                .because(classes, "that many classes");
+        }
     }
 }
 
@@ -200,8 +221,20 @@ fn is_one_index(facts: &Facts<'_>, call: &Call<'_>, index: &Expr) -> bool {
 
 /// The last size of `torch.zeros(..., classes).scatter_(dim, index, 1)`, and of the same in two statements.
 fn table_spread_over<'a>(facts: &Facts<'a>, call: &Call<'a>) -> Option<&'a Expr> {
-    let ones = call.keyword("value").or_else(|| call.arg(2))?;
-    let made = facts.call_at(made_by(facts, call)?)?;
+    let ones = call.keyword("value").or_else(|| call.arg(2)).is_some_and(|ones| is_one(facts, ones));
+    sizes_of_zeros(facts, made_by(facts, call)?).filter(|_| ones)
+}
+
+/// What a label puts in its place: a one, or `1 - smoothing`.
+fn is_one(facts: &Facts<'_>, ones: &Expr) -> bool {
+    is_number(ones, 1)
+        || matches!(facts.written(ones), "1." | "1.0")
+        || matches!(ones, Expr::BinOp(node) if node.op.is_sub() && is_number(&node.left, 1))
+}
+
+/// The last size of a table that is made with several rows: `torch.zeros(n, classes)`.
+fn sizes_of_zeros<'a>(facts: &Facts<'a>, made: &Expr) -> Option<&'a Expr> {
+    let made = facts.call_at(made)?;
     let full = facts.full_name(made)?;
     let args = &made.node.arguments.args;
     let sizes = match (full, made.arg(0)?) {
@@ -210,12 +243,8 @@ fn table_spread_over<'a>(facts: &Facts<'a>, call: &Call<'a>) -> Option<&'a Expr>
         ("torch.zeros", _) => &args[..],
         _ => return None,
     };
-    // `1 - smoothing` is what a label keeps of its one.
-    let is_one = is_number(ones, 1)
-        || facts.written(ones) == "1."
-        || matches!(ones, Expr::BinOp(node) if node.op.is_sub() && is_number(&node.left, 1));
     let few = sizes.split_last().is_some_and(|(_, others)| others.iter().all(|size| whole_number(size) == Some(1)));
-    sizes.last().filter(|_| is_one && sizes.len() > 1 && !few)
+    sizes.last().filter(|_| sizes.len() > 1 && !few)
 }
 
 /// The expression that makes what a method is called on: itself, or what its name was bound to last.
@@ -228,15 +257,31 @@ fn made_by<'a>(facts: &Facts<'a>, call: &Call<'a>) -> Option<&'a Expr> {
 }
 
 /// Whether it is a large number, the size of a language model's vocabulary, or a name that is given a large number.
-fn is_many(facts: &Facts<'_>, call: &Call<'_>, classes: &Expr) -> bool {
+fn is_many<'a>(facts: &Facts<'a>, at: &At, classes: &'a Expr) -> bool {
     let large = |value: &Expr| whole_number(value).is_some_and(|number| number >= MANY);
     let text = facts.written(classes);
     let of_model = ["config.vocab_size", "cfg.vocab_size"].iter().any(|word| text.contains(word))
-        || text.contains("tokenizer") && knows_subwords(facts);
-    let bound = |name: &str| facts.given_at(name, &call.at).into_iter().any(large);
-    let numbers = facts.numbers_given(classes, &call.at);
+        || text.contains("tokenizer") && knows_subwords(facts)
+        || is_size_of_tokenizer(facts, classes);
+    let bound = |name: &str| facts.given_at(name, at).into_iter().any(large);
+    let numbers = facts.numbers_given(classes, at);
     let handed_on = !numbers.is_empty() && numbers.iter().all(|number| *number >= MANY);
     large(classes) || of_model && whole_number(classes).is_none() || last_name(classes).is_some_and(bound) || handed_on
+}
+
+/// `len(tok)` and `tok.vocab_size` of the tokenizer of a language model.
+fn is_size_of_tokenizer(facts: &Facts<'_>, classes: &Expr) -> bool {
+    let tokenizer = match classes {
+        Expr::Call(call) if last_name(&call.func) == Some("len") => call.arguments.args.first(),
+        Expr::Attribute(node) if node.attr.as_str() == "vocab_size" => Some(&*node.value),
+        _ => None,
+    };
+    let made = |expr: &Expr| {
+        let call = facts.call_at(expr);
+        call.is_some_and(|call| call.name == "from_pretrained" && facts.written(&*call.node.func).contains("Tokenizer"))
+    };
+    let mut given = tokenizer.and_then(last_name).into_iter().flat_map(|name| facts.given_to(name)).peekable();
+    given.peek().is_some() && given.all(made)
 }
 
 /// What shows that a map of indices is spread over its classes, each point of an image or a volume: the classes are

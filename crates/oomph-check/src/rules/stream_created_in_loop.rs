@@ -90,12 +90,10 @@ def run(model, loader):
 
 fn check(facts: &Facts<'_>, report: &mut Report) {
     for call in facts.calls_to("torch.cuda.Stream").chain(facts.calls_to("torch.cuda.streams.Stream")) {
-        let Some(batches) = facts.batch_loop(&call.at) else { continue };
-        if !facts.is_unconditional_in(&call.at, batches.block) {
-            continue;
-        }
+        let Some((place, why)) = facts.comes_again(&call.at) else { continue };
+        let often = if why.ends_with("batch") { "on every batch" } else { "each time" };
         report
-            .add(call, "A new stream on every batch cannot use the blocks freed on the last one: cached memory grows")
-            .because(&batches.head(), "this loop runs once a batch");
+            .add(call, format!("A new stream {often} cannot use the blocks freed on the last one: cached memory grows"))
+            .because(&place, why);
     }
 }

@@ -23,7 +23,7 @@ def f(train_loader):
 import torch
 def f(val_loader):
     data = list(tqdm(val_loader))  # <-
-    xs, ys = zip(*val_loader)
+    xs, ys = zip(*val_loader)  # <-
     return data
 # ---
 import torch
