@@ -341,6 +341,11 @@ impl<'a> Trace<'_, 'a> {
     fn pass(&mut self, scope: Scope<'a>, path: &Path, spot: &Spot<'a>, call: &'a ExprCall) {
         let body = spot.function.map_or(scope.body, |function| &function.body);
         self.fate.fails |= goes_back_as_it_is(body, path);
+        // `path(x).detach()`; behind `path.forward` stands the call.
+        let made = spot.around.iter().skip_while(|around| around.range() != call.range()).nth(1);
+        if made.is_some_and(|around| is_detached(around)) {
+            return;
+        }
         if self.is_own(scope) {
             let found = self.facts.calls().iter().find(|found| found.node.range() == call.range());
             let recorded = found.is_none_or(|found| self.is_recorded(found));
@@ -366,7 +371,8 @@ impl<'a> Trace<'_, 'a> {
             may_only_run(facts.function_name(&pass.at))
                 && !facts.callers_of(&pass.at).any(|caller| goes_back(caller.at.function))
         };
-        !pass.at.grad.is_off() && (goes_back(pass.at.function) || !evaluates())
+        let detached = || facts.around(pass).first().is_some_and(|around| is_detached(around));
+        !pass.at.grad.is_off() && !detached() && (goes_back(pass.at.function) || !evaluates())
     }
 
     /// Whether a function goes back, or its class or a caller of it does, here or in a file that imports this one.
@@ -475,6 +481,11 @@ impl<'a> Trace<'_, 'a> {
 /// Whether a scope is the file itself: its functions see the name too, whenever they are called.
 fn wraps_at_top(facts: &Facts<'_>, scope: Scope<'_>) -> bool {
     scope.file == facts.file_index() && std::ptr::eq(scope.body, facts.source.body())
+}
+
+/// `.detach()`, `.data`: what a pass gave goes no way back from there.
+fn is_detached(around: &Expr) -> bool {
+    matches!(around, Expr::Attribute(part) if matches!(part.attr.as_str(), "detach" | "detach_" | "data"))
 }
 
 /// `model = prepare(model)`: most likely the same, on its card.

@@ -108,3 +108,14 @@ def look(model, loader, once=True):
 
 def report(model, loader):
     look(model, loader)
+# ---
+import torch
+
+
+def probe(net, head, loader, optimizer, criterion):
+    net = torch.nn.DataParallel(net)
+    for x, y in loader:
+        features = net(x.cuda()).detach()
+        optimizer.zero_grad()
+        criterion(head(features), y.cuda()).backward()
+        optimizer.step()
