@@ -9,6 +9,7 @@ use crate::analysis::guesses::is_half_of_pass;
 use crate::analysis::tables::Summary;
 use crate::analysis::value::{Device, Flags, Graph, Value};
 use crate::python::{Expr, Ranged, Stmt, TextRange};
+use crate::uses::string_of;
 
 impl<'a> Facts<'a> {
     /// The loop over batches around a call, or over other items where a module was switched to evaluation before.
@@ -63,7 +64,7 @@ impl<'a> Facts<'a> {
     pub fn evaluating_loop_of(&self, value: &Value, at: &At) -> Option<Loop<'a>> {
         let passes: FxHashSet<TextRange> = self.forward_passes(value, at).collect();
         self.calls().iter().filter(|call| passes.contains(&call.node.range())).find_map(|call| {
-            let turns = self.evaluation_loop(call)?;
+            let turns = self.evaluation_loop(call).filter(|turns| !self.ends_at_once(turns))?;
             let switched = || call.evaluates || self.eval_before(call).is_some_and(|eval| self.is_eval_of(eval, call));
             let kept_inside = self.is_inside(at.block, turns.block);
             let over_data = matches!(turns.kind, LoopKind::Loader | LoopKind::Chunks) || is_fed_from_card(call);
@@ -118,7 +119,9 @@ impl<'a> Facts<'a> {
         let here = call.at.function;
         // Attacks and adaptation go back within what they call.
         let goes_back_inside = |found: &Call<'a>| {
-            let trains = is_gradient_name(found.name) || self.is_step_of_trainer(found);
+            // `options["attack"](x)` is called by the name of an item.
+            let item = found.node.func.as_subscript_expr().and_then(|item| string_of(&item.slice));
+            let trains = is_gradient_name(item.unwrap_or(found.name)) || self.is_step_of_trainer(found);
             trains && self.is_inside(found.at.block, batches.block)
         };
         if self.calls().iter().any(goes_back_inside) {

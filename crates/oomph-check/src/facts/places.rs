@@ -6,7 +6,7 @@ use crate::analysis::events::{
 };
 use crate::analysis::value::{BlockId, Value};
 use crate::python::ast::CmpOp;
-use crate::python::{Expr, Ranged, TextRange, TextSize, count_reads_in, root_name};
+use crate::python::{Expr, Ranged, Stmt, TextRange, TextSize, count_reads_in, root_name};
 
 impl<'a> Facts<'a> {
     /// A statement.
@@ -17,7 +17,7 @@ impl<'a> Facts<'a> {
 
     /// The index of a statement.
     #[must_use]
-    pub fn statement_id(&self, node: &crate::python::Stmt) -> Option<StmtId> {
+    pub fn statement_id(&self, node: &Stmt) -> Option<StmtId> {
         let index = self.log.statements.iter().position(|statement| std::ptr::eq(statement.node, node))?;
         Some(StmtId(index as u32))
     }
@@ -64,7 +64,7 @@ impl<'a> Facts<'a> {
     /// `if step in chosen: ...`.
     #[must_use]
     pub fn is_on_few_turns(&self, at: &At, turns: &Loop<'a>) -> bool {
-        let BlockKind::Loop(_, crate::python::Stmt::For(node)) = turns.node else { return false };
+        let BlockKind::Loop(_, Stmt::For(node)) = turns.node else { return false };
         let counts =
             |expr: &Expr| matches!(expr, Expr::Name(name) if self.target_binds(&node.target, name.id.as_str()));
         let mut tests = self.blocks_around(at).take_while(|(id, _)| *id != turns.block);
@@ -118,7 +118,19 @@ impl<'a> Facts<'a> {
     /// Whether a loop runs once a batch: over a loader, or one that steps an optimizer itself.
     #[must_use]
     pub fn is_per_batch(&self, turns: &Loop<'_>) -> bool {
-        turns.kind == LoopKind::Loader || self.trains(turns)
+        (turns.kind == LoopKind::Loader || self.trains(turns)) && !self.ends_at_once(turns)
+    }
+
+    /// Whether the first turn of a loop is the last one, as written: `for batch in loader: show(batch); break`.
+    #[must_use]
+    pub fn ends_at_once(&self, turns: &Loop<'_>) -> bool {
+        let body = match turns.node {
+            BlockKind::Loop(_, Stmt::For(node)) => &node.body,
+            BlockKind::Loop(_, Stmt::While(node)) => &node.body,
+            _ => return false,
+        };
+        body.iter().any(|stmt| matches!(stmt, Stmt::Break(_) | Stmt::Return(_)))
+            && !self.statements_in(turns.block).any(|found| matches!(found.node, Stmt::Continue(_)))
     }
 
     /// Whether a loop steps an optimizer once a turn: in its own body, not in a loop inside it.
@@ -136,7 +148,7 @@ impl<'a> Facts<'a> {
 
     /// `for critic, optimizer in zip(critics, optimizers)`: a loop over optimizers, not over batches.
     fn steps_another_each_turn(&self, step: &Call<'_>, turns: &Loop<'_>) -> bool {
-        let BlockKind::Loop(_, crate::python::Stmt::For(node)) = turns.node else { return false };
+        let BlockKind::Loop(_, Stmt::For(node)) = turns.node else { return false };
         let Some(stepped) = step.receiver_expr() else { return false };
         let target = self.source.slice(node.target.range());
         let mut names = target.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|name| !name.is_empty());

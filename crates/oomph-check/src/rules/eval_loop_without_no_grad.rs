@@ -321,7 +321,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             Sign::Name => matches!(call.callee, Callee::Project(_)) || !facts.records_in_sight(call),
             _ => facts.is_out_of_view(call) || facts.may_switch_itself_off(call),
         };
-        if unseen() {
+        if unseen() || facts.ends_at_once(&batches) {
             finding.level(Level::Info);
         }
         finding.safe_fix("Run the loop under `no_grad`", wrapped(facts, &batches));

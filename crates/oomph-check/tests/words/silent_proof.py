@@ -370,3 +370,26 @@ def fit(student, other, loader, optimizer, criterion):
         loss.backward()
         optimizer.step()
     return seen
+# ---
+import torch
+from torchvision.models import resnet18
+
+model = resnet18().cuda()
+model.eval()
+shapes = []
+for images, labels in loader:
+    out = model(images.cuda())
+    shapes.append(out)
+    print(out.shape)
+    break
+# ---
+import torch
+
+def test(model, loader, criterion, options):
+    model.eval()
+    total = 0
+    for x, y in loader:
+        x, y = x.cuda(), y.cuda()
+        x = x + options["attack"](model, x, y)
+        total += criterion(model(x), y).item()
+    return total

@@ -18,6 +18,11 @@ use crate::python::{Expr, Ranged, Stmt, TextRange, body_elsewhere, root_name};
 use crate::source::Kind;
 use crate::uses::last_name;
 
+/// Whether a name is a blank in an exercise: `with torch.____:`.
+fn is_blank(name: &str) -> bool {
+    name.len() > 2 && name.bytes().all(|byte| byte == b'_')
+}
+
 /// How a statement ends, on every run that gets to it.
 #[derive(Debug, Clone)]
 pub(super) enum End {
@@ -446,6 +451,12 @@ impl<'a> Flow<'_, 'a> {
 
     /// An attribute that is read.
     fn missing(&mut self, node: &'a ExprAttribute) -> Option<Cause> {
+        if is_blank(node.attr.as_str()) {
+            return Some(Cause {
+                range: node.range(),
+                text: "this is a blank that somebody has yet to fill in".to_owned(),
+            });
+        }
         let unset = self.own.and_then(|own| self.members.never_set(own, node));
         let of_file = |base: &Expr| base.as_name_expr().is_some_and(|name| self.names.is_of_file(name.id.as_str()));
         unset.or_else(|| if of_file(&node.value) { self.facts.never_given(node) } else { None })

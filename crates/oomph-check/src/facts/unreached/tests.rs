@@ -36,6 +36,7 @@ fn a_line_behind_one_that_goes_on_is_told() {
         "    try:\n        print(undefined)\n    except NameError:\n        pass\n",
         "    first, second = helpers.pair()\n",
         "    total and undefined\n",
+        "    model.__(total)\n",
         "    later = lambda: undefined\n",
     ] {
         assert_eq!(told(innocent), 1, "{innocent}");
@@ -46,6 +47,8 @@ fn a_line_behind_one_that_goes_on_is_told() {
 fn a_line_behind_one_that_always_raises_is_not_told() {
     for guilty in [
         "    print(undefined)\n",
+        "    with torch._____:\n        pass\n",
+        "    model.____()\n",
         "    lines = [undefined(x) for x in loader]\n",
         "    for x in loader:\n        print(undefined)\n",
         "    with torch.no_grad():\n        undefined.eval()\n",
