@@ -18,11 +18,6 @@ use crate::python::{Expr, Ranged, Stmt, TextRange, body_elsewhere, root_name};
 use crate::source::Kind;
 use crate::uses::last_name;
 
-/// Whether a name is a blank in an exercise: `with torch.____:`.
-fn is_blank(name: &str) -> bool {
-    name.len() > 2 && name.bytes().all(|byte| byte == b'_')
-}
-
 /// How a statement ends, on every run that gets to it.
 #[derive(Debug, Clone)]
 pub(super) enum End {
@@ -451,7 +446,7 @@ impl<'a> Flow<'_, 'a> {
 
     /// An attribute that is read.
     fn missing(&mut self, node: &'a ExprAttribute) -> Option<Cause> {
-        if is_blank(node.attr.as_str()) {
+        if super::names::is_blank(node.attr.as_str()) {
             return Some(Cause {
                 range: node.range(),
                 text: "this is a blank that somebody has yet to fill in".to_owned(),

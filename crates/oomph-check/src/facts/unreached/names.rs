@@ -170,6 +170,11 @@ fn is_actor(name: &str) -> bool {
         || matches!(lower.as_str(), "x" | "y" | "n" | "lr" | "g" | "d" | "torch" | "nn" | "f" | "np" | "os" | "optim")
 }
 
+/// Whether a name is a blank in an exercise: `with torch.____:`.
+pub(super) fn is_blank(name: &str) -> bool {
+    name.len() > 2 && name.bytes().all(|byte| byte == b'_')
+}
+
 /// The names that statements of a file's body mention, themselves or through definitions of the body they mention.
 pub(super) fn mentioned_from<'a>(body: &'a [Stmt], from: &'a [Stmt]) -> FxHashSet<&'a str> {
     let mut mentions = Mentions { names: FxHashSet::default(), new: Vec::new() };
