@@ -11,7 +11,8 @@ const HOPS: u32 = 4;
 
 impl<'a> Facts<'a> {
     /// What reaches a point again and again, and on every turn: a loop over batches or jobs, a route of a service, a step
-    /// that a framework takes, or a call of this function, in this file, that is reached so itself.
+    /// of training that a framework or this function takes, or a call of this function, in this file, that is reached so
+    /// itself.
     #[must_use]
     pub fn comes_again(&self, at: &At) -> Option<(TextRange, &'static str)> {
         self.comes_again_in(at, HOPS)
@@ -41,6 +42,9 @@ impl<'a> Facts<'a> {
         let stepped = matches!(self.kind_at(at), FunctionKind::TrainingStep | FunctionKind::EvaluationStep);
         if stepped || self.runs_per_batch(at) {
             return Some((function.node.name.range(), "called once a batch"));
+        }
+        if self.is_training_step(at) {
+            return Some((function.node.name.range(), "called for every step of training"));
         }
         let mut callers = self.callers_of(at).filter(|call| call.at.function != at.function);
         callers.find_map(|call| self.comes_again_in(&call.at, hops))

@@ -138,10 +138,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
     for call in facts.calls_under("torch.distributed.") {
         let (Some(value), Some(expr)) = (call.args.get(1), call.arg(1)) else { continue };
         let gathered = match call.name {
-            "all_gather_object" => {
-                let heavy = |value: &Value| is_output(value) || is_on_gpu(value);
-                heavy(value) || value.parts.iter().any(|parts| parts.iter().any(heavy))
-            }
+            "all_gather_object" => holds_tensors(value) || has_joined_outputs(facts, call, expr),
             "all_gather" | "all_gather_into_tensor" => is_output(value) && in_evaluation(facts, call),
             _ => false,
         };
@@ -235,8 +232,26 @@ fn joined_outputs(facts: &Facts<'_>, call: &Call<'_>, expr: &Expr) -> Option<(Te
     of_outputs.then(|| (joined.range(), "the outputs of a whole evaluation"))
 }
 
+/// Whether a record that is gathered has the outputs of a whole evaluation in it: `{"scores": torch.cat(scores)}`.
+fn has_joined_outputs(facts: &Facts<'_>, call: &Call<'_>, expr: &Expr) -> bool {
+    let on_cpu = |item: &Expr| facts.written(item).contains(".cpu()") || facts.written(item).contains(".numpy()");
+    let joined = |item: &Expr| !on_cpu(item) && joined_outputs(facts, call, item).is_some();
+    match expr {
+        Expr::Dict(record) => record.items.iter().any(|item| item.value.is_name_expr() && joined(&item.value)),
+        Expr::Tuple(record) => record.elts.iter().any(|item| item.is_name_expr() && joined(item)),
+        Expr::Name(_) => joined(expr),
+        _ => false,
+    }
+}
+
 fn joins(call: &Call<'_>) -> bool {
     matches!(call.name, "cat" | "concat" | "vstack" | "stack")
+}
+
+/// Whether it is an output or a tensor on the GPU, or a holder or record with some: `[(name, logits)]`.
+fn holds_tensors(value: &Value) -> bool {
+    let inside = |parts: &[Value]| parts.iter().any(holds_tensors);
+    is_output(value) || is_on_gpu(value) || value.parts.as_deref().is_some_and(inside)
 }
 
 /// Whether it is a tensor on the GPU, and more than one number.

@@ -153,6 +153,12 @@ fn goes_back_after(facts: &Facts<'_>, call: &Call<'_>) -> bool {
 /// The network that a checkpoint runs: itself, or all that a lambda or function of this file does.
 fn network_run<'f, 'a>(facts: &'f Facts<'a>, call: &'f Call<'a>) -> Option<(&'a Expr, &'f Value)> {
     let (given, value) = (call.arg(0)?, call.args.first()?);
+    if let Expr::Attribute(method) = given
+        && method.attr.as_str() == "forward"
+        && !matches!(&*method.value, Expr::Name(own) if own.id.as_str() == "self")
+    {
+        return Some((&method.value, value));
+    }
     let within = |other: &&Call<'a>| match (given, value.kind) {
         (Expr::Lambda(lambda), _) => lambda.range().contains_range(other.range()),
         (_, Kind::Function(id)) => facts.is_own(id) && other.at.function == Some(id.index),

@@ -181,7 +181,10 @@ fn only_sets(facts: &Facts<'_>, call: &Call<'_>) -> bool {
         "os.environ.",
     ];
     let full = facts.full_name(call).unwrap_or_default();
-    SETTERS.iter().any(|setter| full.starts_with(setter)) || facts.written(call).contains("filterwarnings")
+    // `net.load_state_dict(weights)` makes ready what is there to be used.
+    let readies = matches!(call.name, "load_state_dict" | "eval" | "requires_grad_" | "half")
+        && call.receiver_expr().is_some_and(Expr::is_name_expr);
+    readies || SETTERS.iter().any(|setter| full.starts_with(setter)) || facts.written(call).contains("filterwarnings")
 }
 
 /// Whether the file is there to be imported: it defines things and does nothing else at its top level but bind names.

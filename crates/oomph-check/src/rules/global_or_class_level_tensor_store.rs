@@ -162,8 +162,14 @@ fn lasting_holder<'a>(facts: &Facts<'a>, store: &Store<'a>) -> Option<(&'a str, 
     empty.then(|| (name, makes.target.range()))
 }
 
+/// `cls`, `type(self)`, `self.__class__`.
 fn is_cls(expr: &Expr) -> bool {
-    matches!(expr, Expr::Name(name) if name.id.as_str() == "cls")
+    match expr {
+        Expr::Name(name) => name.id.as_str() == "cls",
+        Expr::Attribute(node) => node.attr.as_str() == "__class__",
+        Expr::Call(call) => matches!(&*call.func, Expr::Name(name) if name.id.as_str() == "type"),
+        _ => false,
+    }
 }
 
 /// Whether an attribute is made in the body of a class, and nowhere else.

@@ -1,9 +1,9 @@
 //! `hf-eval-accumulation-unset`: Trainer keeps an evaluation's logits on the GPU.
 
-use crate::analysis::events::{At, Call};
+use crate::analysis::events::{At, Call, Callee};
 use crate::facts::Facts;
 use crate::finding::Level;
-use crate::python::Ranged;
+use crate::python::{Expr, Ranged};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
 use crate::uses::last_name;
@@ -137,6 +137,13 @@ fn own_trainers<'a>(facts: &Facts<'a>) -> Vec<&'a str> {
 
 /// What made the trainer's model, when it gives a score for every token and word; wrappers of it are seen through.
 fn large_head_of<'f, 'a>(facts: &'f Facts<'a>, trainer: &Call<'a>) -> Option<&'f Call<'a>> {
+    if let Some(makes) = trainer.keyword("model_init") {
+        return match makes {
+            Expr::Lambda(lambda) => large_head_in(facts, facts.call_at(&lambda.body)?),
+            Expr::Name(name) => large_head_returned(facts, name.id.as_str()),
+            _ => None,
+        };
+    }
     let model = trainer.keyword("model").or_else(|| trainer.arg(0))?;
     if let Some(made) = facts.call_at(model) {
         return large_head_in(facts, made);
@@ -162,9 +169,28 @@ fn large_head_in<'f, 'a>(facts: &'f Facts<'a>, made: &'f Call<'a>) -> Option<&'f
     if makes_large_head(facts, made) {
         return Some(made);
     }
+    if let (Callee::Project(_), Expr::Name(name)) = (made.callee, &*made.node.func) {
+        return large_head_returned(facts, name.id.as_str());
+    }
     let moved = made.receiver_expr().filter(|own| own.is_call_expr());
     let inner = moved.or_else(|| made.arg(0)).filter(|_| HANDS_ON.contains(&made.name))?;
     large_head_in(facts, facts.call_at(inner)?)
+}
+
+/// The same where a function of this file makes the model and returns it.
+fn large_head_returned<'f, 'a>(facts: &'f Facts<'a>, name: &str) -> Option<&'f Call<'a>> {
+    let function =
+        facts.outline().functions.iter().position(|own| own.node.name.as_str() == name && own.class.is_none())?;
+    let mut returns = facts.returns().iter().filter(|found| found.at.function == u32::try_from(function).ok());
+    let (only, None) = (returns.next()?, returns.next()) else { return None };
+    let bound = || {
+        let mut binds =
+            facts.binds_of(only.expr.as_name_expr()?.id.as_str()).filter(|bind| bind.at.function == only.at.function);
+        let (bind, more) = (binds.next()?, binds.next());
+        bind.value_expr.filter(|_| more.is_none())
+    };
+    let made = facts.call_at(bound().unwrap_or(only.expr))?;
+    makes_large_head(facts, made).then_some(made)
 }
 
 fn makes_large_head(facts: &Facts<'_>, call: &Call<'_>) -> bool {

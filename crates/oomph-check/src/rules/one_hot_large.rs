@@ -260,7 +260,15 @@ fn made_by<'a>(facts: &Facts<'a>, call: &Call<'a>) -> Option<&'a Expr> {
 fn is_many<'a>(facts: &Facts<'a>, at: &At, classes: &'a Expr) -> bool {
     let large = |value: &Expr| whole_number(value).is_some_and(|number| number >= MANY);
     let text = facts.written(classes);
-    let of_model = ["config.vocab_size", "cfg.vocab_size"].iter().any(|word| text.contains(word))
+    let says_many = |text: &str| {
+        ["config.vocab_size", "cfg.vocab_size", "get_input_embeddings()"].iter().any(|word| text.contains(word))
+    };
+    let handed = |name: &str| {
+        let mut given = facts.given_at(name, at).into_iter().map(|value| facts.written(value)).peekable();
+        given.peek().is_some() && given.all(says_many)
+    };
+    let of_model = says_many(text)
+        || matches!(classes, Expr::Name(name) if handed(name.id.as_str()))
         || text.contains("tokenizer") && knows_subwords(facts)
         || is_size_of_tokenizer(facts, classes);
     let bound = |name: &str| facts.given_at(name, at).into_iter().any(large);

@@ -82,3 +82,34 @@ class Lit(L.LightningModule):
     def on_validation_epoch_end(self):
         print(torch.cat(self.seen).mean())
         self.seen.clear()
+# ---
+import torch
+import torch.distributed as dist
+
+
+@torch.no_grad()
+def test(net, loader, device):
+    net.eval()
+    feats, names = [], []
+    for img, name in loader:
+        feats.append(net(img.to(device)))
+        names += name
+    feats = torch.cat(feats)
+    out = [None for _ in range(dist.get_world_size())]
+    dist.all_gather_object(out, {'feats': feats, 'names': names})  # <-
+    return out
+# ---
+import torch
+import torch.distributed as dist
+from torch.distributed import all_gather_object, get_world_size
+
+
+@torch.inference_mode()
+def generate_all(model, loader):
+    mine = []
+    for batch in loader:
+        logits = model(batch['ids'].to('cuda')).logits
+        mine.append((batch['id'], logits))
+    theirs = [None] * get_world_size()
+    all_gather_object(theirs, mine)  # <-
+    return sum(theirs, [])

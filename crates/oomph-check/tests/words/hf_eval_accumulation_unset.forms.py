@@ -21,3 +21,29 @@ def train(ds, metrics):
     model = get_peft_model(AutoModelForCausalLM.from_pretrained('gpt2'), LoraConfig(r=8))
     trainer = MyTrainer(model=model, args=TrainingArguments(output_dir='o', eval_strategy='steps', eval_steps=50), train_dataset=ds['train'], eval_dataset=ds['val'], compute_metrics=metrics)  # <-
     trainer.train()
+# ---
+from transformers import AutoModelForMaskedLM, Trainer, TrainingArguments
+
+
+def make_model(name):
+    return AutoModelForMaskedLM.from_pretrained(name)
+
+
+def main(train, dev, metric):
+    model = make_model('roberta-base')
+    args = TrainingArguments('out', evaluation_strategy='epoch')
+    trainer = Trainer(model=model, args=args, train_dataset=train, eval_dataset=dev, compute_metrics=metric)  # <-
+    trainer.train()
+# ---
+from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+
+
+def main(train, dev, metric):
+    trainer = Trainer(  # <-
+        model_init=lambda: AutoModelForCausalLM.from_pretrained('gpt2'),
+        args=TrainingArguments('out', eval_strategy='epoch'),
+        train_dataset=train,
+        eval_dataset=dev,
+        compute_metrics=metric,
+    )
+    trainer.train()
