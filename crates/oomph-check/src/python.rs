@@ -49,16 +49,16 @@ pub struct SyntaxError {
 impl Tree {
     /// Parses a script; never fails, the tree holds what could be recovered.
     pub(crate) fn of_script(text: &str) -> Self {
-        Self::new(parse_unchecked_source(text, PySourceType::Python))
+        Self::new(parse_unchecked_source(text, PySourceType::Python), text)
     }
 
     /// Parses the cells of a notebook, one after another in `text`.
     pub(crate) fn of_cells(text: &str, cells: &[TextRange]) -> Self {
         let options = ParseOptions::from(PySourceType::Ipynb);
-        Self::new(parse_cells_unchecked(text, cells.iter().copied(), &options))
+        Self::new(parse_cells_unchecked(text, cells.iter().copied(), &options), text)
     }
 
-    fn new(parsed: Parsed<ModModule>) -> Self {
+    fn new(parsed: Parsed<ModModule>, text: &str) -> Self {
         let too_deep = may_nest_deeply(&parsed) && nests_deeply(&parsed.syntax().body);
         let error = |error: &ParseError| SyntaxError { range: error.range(), message: error.error.to_string() };
         let errors = parsed.errors().iter().map(error).collect();
@@ -66,6 +66,9 @@ impl Tree {
         let comments = comments.map(Ranged::range).collect();
         let mut body = parsed.into_suite();
         if !too_deep {
+            if memchr::memmem::find(text.as_bytes(), b"getattr(").is_some() {
+                plain::name_attributes(&mut body);
+            }
             plain::make_plain(&mut body);
         }
         Self { body, errors, comments, too_deep }

@@ -457,6 +457,10 @@ impl<'a> Walker<'a, '_> {
                 self.empties_cache();
                 return Value::of(Kind::None);
             }
+            // `partial(criterion, weight=w)` runs what it is given.
+            "functools.partial" if given.first().is_some_and(Value::is_module) => {
+                return given.first().cloned().unwrap_or_else(Value::unknown);
+            }
             "torch.device" => {
                 let device = given.first().map_or(Device::Unknown, |value| value.device);
                 return Value { device, ..Value::of(Kind::Str) };

@@ -110,7 +110,10 @@ impl<'a> Walker<'a, '_> {
         match given.name {
             // `total.add_(loss)` is `total += loss`.
             "add_" => {
-                if let (Expr::Attribute(method), Some(value)) = (&*given.node.func, given.args.first()) {
+                if let (Expr::Attribute(method), Some(value)) = (&*given.node.func, given.args.first())
+                    // `mu.pow(2).add_(x)` adds to what nobody keeps.
+                    && !method.value.is_call_expr()
+                {
                     let sum = self.combined(&[receiver, value], range);
                     self.store(
                         StoreKind::AugAssign,

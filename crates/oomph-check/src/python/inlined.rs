@@ -251,7 +251,7 @@ fn plan_of(site: &Site<'_>, function: &StmtFunctionDef, leaves: &Leaves, outer: 
     let returns = function.body.last().is_some_and(Stmt::is_return_stmt);
     let early = leaves.returns > u32::from(returns);
     let bound = names_bound(function);
-    let is_turn = !leaves.has_loop && !bound.is_empty() && is_step(function);
+    let is_turn = !leaves.has_loop && !leaves.differentiates && !bound.is_empty() && is_step(function);
     let is_left = leaves.suspends || early && (!site.ends_turn || leaves.returns_from_loop);
     if !once || !plain || !is_turn || is_left {
         return None;
@@ -335,6 +335,8 @@ struct Leaves {
     has_loop: bool,
     /// `global` declarations.
     has_globals: bool,
+    /// `torch.autograd.grad(...)`: a pass back that is no step.
+    differentiates: bool,
     loops: u32,
 }
 
@@ -368,6 +370,9 @@ impl<'a> SourceOrderVisitor<'a> for Leaves {
 
     fn visit_expr(&mut self, expr: &'a Expr) {
         self.suspends |= matches!(expr, Expr::Yield(_) | Expr::YieldFrom(_) | Expr::Await(_));
+        if let Expr::Call(call) = expr {
+            self.differentiates |= matches!(&*call.func, Expr::Attribute(method) if method.attr.as_str() == "grad");
+        }
         if !expr.is_lambda_expr() {
             walk_expr(self, expr);
         }

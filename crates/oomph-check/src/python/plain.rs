@@ -2,6 +2,7 @@
 //! they say of `kept.append(x)` for `kept += [x]`. Loops are the business of `turns`, functions that of `inlined`.
 
 use ruff_python_ast::name::Name;
+use ruff_python_ast::visitor::transformer::{self, Transformer};
 use ruff_python_ast::{
     Arguments, AtomicNodeIndex, Expr, ExprAttribute, ExprCall, ExprContext, ExprEllipsisLiteral, Identifier, Operator,
     Stmt, StmtAssign, StmtAugAssign, StmtExpr,
@@ -24,6 +25,31 @@ pub(super) fn make_plain(body: &mut [Stmt]) {
         for inner in bodies_of(stmt) {
             make_plain(inner);
         }
+    }
+}
+
+/// `self.model` of `getattr(self, "model")`.
+pub(super) fn name_attributes(body: &mut [Stmt]) {
+    struct Named;
+    impl Transformer for Named {
+        fn visit_expr(&self, expr: &mut Expr) {
+            transformer::walk_expr(self, expr);
+            let Expr::Call(call) = expr else { return };
+            let by_name = matches!(&*call.func, Expr::Name(name) if name.id.as_str() == "getattr");
+            let ([object, Expr::StringLiteral(name)], true) = (&mut *call.arguments.args, by_name) else { return };
+            let text = name.value.to_str();
+            let is_word = !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || c == '_');
+            if !is_word || !matches!(object, Expr::Name(_) | Expr::Attribute(_)) {
+                return;
+            }
+            let attr = Identifier::new(Name::new(text), name.range());
+            let value = Box::new(taken(object));
+            let (range, ctx, node_index) = (call.range(), ExprContext::Load, AtomicNodeIndex::NONE);
+            *expr = Expr::Attribute(ExprAttribute { value, attr, ctx, range, node_index });
+        }
+    }
+    for stmt in body {
+        Named.visit_stmt(stmt);
     }
 }
 

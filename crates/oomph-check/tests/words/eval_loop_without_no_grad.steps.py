@@ -25,3 +25,16 @@ def accuracy(net, val_loader):
             break
         right += (net(x.cuda()).argmax(1).cpu() == y).sum().item()
     return right / len(val_loader.dataset)
+# ---
+import torch
+
+class Scorer:
+    def __init__(self, net):
+        self.net = net.cuda()
+
+    def accuracy(self, val_loader):
+        self.net.eval()
+        right = 0
+        for x, y in val_loader:  # <-
+            right += (getattr(self, "net")(x.cuda()).argmax(1).cpu() == y).sum().item()
+        return right / len(val_loader.dataset)

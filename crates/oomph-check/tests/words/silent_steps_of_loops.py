@@ -83,3 +83,18 @@ def fit(net, params, loader, measure):
         opt.zero_grad()
         measure(net(x.cuda()), y.cuda()).backward()
         opt.step()
+# ---
+import torch
+
+# What is added to here is made in the same line, and goes with the step.
+def cost_of(net, x, mu, logvar):
+    spread = mu.pow(2).add_(logvar.exp()).mul_(-1).add_(1).add_(logvar)
+    return (net(mu) - x).pow(2).sum() + spread.sum().mul_(-0.5)
+
+def fit(net, encode, loader, opt):
+    for x in loader:
+        mu, logvar = encode(x.cuda())
+        cost = cost_of(net, x.cuda(), mu, logvar)
+        opt.zero_grad()
+        cost.backward()
+        opt.step()
