@@ -1,10 +1,10 @@
 //! Networks that run beside the one that is trained: targets, averages of its weights, encoders that only give features.
 
-use crate::analysis::events::{Bind, Call};
+use crate::analysis::events::{At, Bind, BlockKind, Call, Callee};
 use crate::analysis::value::{Flags, Kind};
 use crate::facts::Facts;
-use crate::python::{Expr, Ranged, TextRange};
-use crate::uses::last_name;
+use crate::python::{Expr, Ranged, Stmt, TextRange};
+use crate::uses::{last_name, string_of, uses_in};
 
 impl<'a> Facts<'a> {
     /// Where a network was copied from another or fetched ready-made, when no optimizer of this file is given its
@@ -15,13 +15,64 @@ impl<'a> Facts<'a> {
         let same = |bind: &&Bind<'a>| bind.target.is_attribute_expr() == module.is_attribute_expr();
         let mut made = self.binds_of(last).filter(same).peekable();
         let first = made.peek()?.target.range();
+        let of_file = module.is_name_expr();
         let apart = |bind: &Bind<'a>| {
-            let copied = bind.value_expr.is_some_and(|value| self.is_deep_copy(value));
-            copied || bind.value.has(Flags::PRETRAINED) && module.is_name_expr()
+            let copied = bind.value_expr.is_some_and(|value| self.is_deep_copy(value)) || self.takes_over(bind);
+            // What a class keeps may be trained from outside, unless it trains the others itself.
+            copied || bind.value.has(Flags::PRETRAINED) && (of_file || self.optimizes_parts(bind))
         };
         let other = last.to_ascii_lowercase().contains("sched");
         let alone = made.all(apart) && !other && self.is_only_averaged(last) && self.is_left_untrained(module, last);
-        (alone && !self.freezes_anything()).then_some(first)
+        (alone && !self.may_be_frozen(last)).then_some(first)
+    }
+
+    /// Whether a network is given its weights where it is made, those of another or from a file, and is then only run,
+    /// switched and moved: `target.load_state_dict(online.state_dict())`.
+    fn takes_over(&self, bind: &Bind<'a>) -> bool {
+        let target = self.written(bind.target);
+        let loads = |load: &Call<'a>| {
+            load.at.function == bind.at.function && load.receiver_expr().is_some_and(|on| self.written(on) == target)
+        };
+        let hands_on = |call: &Call<'a>| {
+            let takes = |arg: &Expr| self.written(arg) == target;
+            let given = call.node.arguments.args.iter().any(takes);
+            let known =
+                matches!(call.name, "deepcopy" | "DataParallel" | "DistributedDataParallel" | "prepare" | "print");
+            given && !known && call.callee != Callee::Module
+        };
+        bind.value.is_module()
+            && bind.value_expr.is_some_and(Expr::is_call_expr)
+            && self.calls_named("load_state_dict").any(loads)
+            && !self.calls().iter().any(hands_on)
+    }
+
+    /// Where a module of this name is switched to evaluation.
+    #[must_use]
+    pub fn switched_to_eval(&self, module: &str) -> Option<TextRange> {
+        let last = module.rsplit('.').next().unwrap_or(module);
+        let mut calls = self.calls_named("eval");
+        let on_it = calls.find(|call| {
+            let mut on = call.receiver_expr();
+            // `encoder.cuda().eval()`.
+            while let Some(Expr::Call(moved)) = on {
+                let Expr::Attribute(method) = &*moved.func else { break };
+                on = matches!(method.attr.as_str(), "to" | "cuda" | "half" | "float").then_some(&*method.value);
+            }
+            on.is_some_and(|on| self.written(on).rsplit('.').next() == Some(last))
+        });
+        // `vgg = vgg16().features.eval()`.
+        let made = || {
+            let mut made = self.binds_of(last).filter_map(|bind| self.call_at(bind.value_expr?));
+            made.find(|call| call.name == "eval" && call.node.arguments.is_empty())
+        };
+        on_it.or_else(made).map(Ranged::range)
+    }
+
+    /// Whether the class that keeps a network makes optimizers itself.
+    fn optimizes_parts(&self, bind: &Bind<'a>) -> bool {
+        let class = self.class_around(&bind.at);
+        let is_own = |call: &&Call<'a>| call.result.kind == Kind::Optimizer && self.class_around(&call.at) == class;
+        class.is_some() && self.calls().iter().any(|call| is_own(&call))
     }
 
     /// `deepcopy(net)`, moved or switched.
@@ -43,34 +94,162 @@ impl<'a> Facts<'a> {
     }
 
     /// Whether every optimizer of the file is given the parameters of other networks, by name.
-    fn is_left_untrained(&self, module: &Expr, last: &str) -> bool {
+    #[must_use]
+    pub fn is_left_untrained(&self, module: &Expr, last: &str) -> bool {
         let is_optimizer = |call: &&Call<'a>| call.result.kind == Kind::Optimizer && call.arg(0).is_some();
         let mut optimizers = self.calls().iter().filter(is_optimizer).peekable();
         let others = |call: &Call<'a>| {
-            let given = call.arg(0).map_or("", |given| self.written(given));
-            let mut owners = given.match_indices(".parameters()").map(|(at, _)| {
-                let start = given[..at].rfind(|c: char| !c.is_alphanumeric() && c != '_' && c != '.');
-                &given[start.map_or(0, |start| start + 1)..at]
-            });
-            let named = given.contains(".parameters()");
+            let trained = call.arg(0).map_or_else(Vec::new, |given| self.networks_in(given, &call.at));
             // `model.parameters()` are those of all its parts.
-            named
-                && owners.all(|owner| {
-                    let part = owner.contains('.') || module.is_name_expr();
-                    part && owner != "self" && owner.rsplit('.').next() != Some(last)
-                })
+            let another = |owner: &&str| {
+                let part = owner.contains('.') || module.is_name_expr();
+                // `model.head.parameters()` are some of `model`'s, and what was made with the network has it.
+                let apart = owner.split('.').all(|word| word != last) && !self.is_made_with(owner, last);
+                part && *owner != "self" && *owner != self.written(module) && apart
+            };
+            !trained.is_empty() && trained.iter().all(another)
         };
-        optimizers.peek().is_some() && optimizers.all(others)
+        // `make_optimizer(net)`, out of view.
+        let by_helper = |call: &Call<'a>| {
+            let given = || call.node.arguments.args.iter().any(|arg| self.written(arg) == self.written(module));
+            call.name.to_ascii_lowercase().contains("optim") && given()
+        };
+        optimizers.peek().is_some() && optimizers.all(others) && !self.calls().iter().any(by_helper)
     }
 
-    /// Whether the file takes parameters out of training anywhere, as it is written.
-    fn freezes_anything(&self) -> bool {
-        let text = &self.source.text;
-        let sets = |rest: &str| {
-            let rest = rest.trim_start();
-            rest.starts_with('=') && !rest.starts_with("==")
-        };
-        ["requires_grad_(", "freeze", "set_requires_grad", "toggle_grad"].iter().any(|way| text.contains(way))
-            || text.match_indices(".requires_grad").any(|(at, found)| sets(&text[at + found.len()..]))
+    /// Whether a network was made with another in it: `model = Classifier(encoder)`.
+    fn is_made_with(&self, whole: &str, part: &str) -> bool {
+        let name = whole.rsplit('.').next().unwrap_or(whole);
+        self.binds_of(name).any(|bind| {
+            let made = bind.value_expr.filter(|value| value.is_call_expr() && !self.is_deep_copy(value));
+            made.is_some_and(|made| self.mentions_word(made.range(), part))
+        })
     }
+
+    /// The networks whose parameters an optimizer is given, when all of them are named: `a` and `b` of
+    /// `list(a.parameters()) + list(b.parameters())`, of a chain or of groups of them, or of a name bound to that.
+    #[must_use]
+    pub fn networks_in(&self, given: &Expr, at: &At) -> Vec<&str> {
+        self.networks_within(given, at, 4)
+    }
+
+    fn networks_within(&self, given: &Expr, at: &At, hops: u32) -> Vec<&str> {
+        // `params = list(params)` goes in circles.
+        let Some(next) = hops.checked_sub(1) else { return Vec::new() };
+        match given {
+            Expr::BinOp(sum) => {
+                all_of(&[self.networks_within(&sum.left, at, hops), self.networks_within(&sum.right, at, hops)])
+            }
+            Expr::List(list) => {
+                all_of(&list.elts.iter().map(|part| self.networks_within(part, at, hops)).collect::<Vec<_>>())
+            }
+            // `[p for p in net.parameters() if p.requires_grad]`.
+            Expr::ListComp(comp) => match comp.generators.as_slice() {
+                [only] if comp.elt.is_name_expr() => self.networks_within(&only.iter, at, hops),
+                _ => Vec::new(),
+            },
+            // `{"params": net.parameters(), "lr": 1e-4}`.
+            Expr::Dict(group) => {
+                let given = group.items.iter().find(|item| item.key.as_ref().and_then(string_of) == Some("params"));
+                given.map_or_else(Vec::new, |item| self.networks_within(&item.value, at, hops))
+            }
+            Expr::Call(call) => match &*call.func {
+                Expr::Attribute(all) if all.attr.as_str() == "parameters" && call.arguments.is_empty() => {
+                    vec![self.source.slice(all.value.range())]
+                }
+                func if matches!(last_name(func), Some("list" | "chain")) => all_of(
+                    &call.arguments.args.iter().map(|part| self.networks_within(part, at, hops)).collect::<Vec<_>>(),
+                ),
+                // `filter(lambda p: p.requires_grad, net.parameters())`.
+                func if last_name(func) == Some("filter") => {
+                    call.arguments.args.get(1).map_or_else(Vec::new, |part| self.networks_within(part, at, hops))
+                }
+                _ => Vec::new(),
+            },
+            Expr::Name(_) => match self.binds_seen(given, at).as_slice() {
+                [only] if only.value_expr.is_some_and(|value| !value.is_name_expr()) => {
+                    // What can be gone over once, and is read elsewhere too, may be at its end.
+                    let once = only.value_expr.is_some_and(|value| {
+                        matches!(value, Expr::Call(call) if matches!(last_name(&call.func), Some("filter" | "chain")))
+                    });
+                    let shared = once && uses_in(self.body_around(&only.at), only.name).len() > 1;
+                    only.value_expr
+                        .filter(|_| !shared)
+                        .map_or_else(Vec::new, |value| self.networks_within(value, &only.at, next))
+                }
+                _ => Vec::new(),
+            },
+            _ => Vec::new(),
+        }
+    }
+
+    /// Whether the file may take the parameters of a network out of training: it does so with some, and not all of those
+    /// are known by name to be of another one.
+    fn may_be_frozen(&self, last: &str) -> bool {
+        if !["requires_grad", "freeze", "toggle_grad"].iter().any(|way| self.source.text.contains(way)) {
+            return false;
+        }
+        let is_switch =
+            |call: &&Call<'a>| ["requires_grad", "freeze", "toggle_grad"].iter().any(|way| call.name.contains(way));
+        let another = |call: &Call<'a>| {
+            let given = call.node.arguments.args.iter().filter(|arg| !arg.is_boolean_literal_expr());
+            let mut of = given.chain(call.receiver_expr()).peekable();
+            of.peek().is_some() && of.all(|expr| self.is_of_another(expr, &call.at, last, 3))
+        };
+        let sets = |bind: &Bind<'a>| match bind.target {
+            Expr::Attribute(target) => !self.is_of_another(&target.value, &bind.at, last, 3),
+            _ => false,
+        };
+        !self.calls().iter().filter(is_switch).all(another)
+            || self.binds_of("requires_grad").any(sets)
+            || self.source.text.contains("\"requires_grad\"")
+    }
+
+    /// Whether an expression is known to be another network than the one of this name, or a parameter of another.
+    fn is_of_another(&self, expr: &Expr, at: &At, last: &str, hops: u32) -> bool {
+        let Some(hops) = hops.checked_sub(1) else { return false };
+        if self.mentions_word(expr.range(), last) || self.written(expr) == "self" {
+            return false;
+        }
+        match expr {
+            Expr::List(items) => items.elts.iter().all(|part| self.is_of_another(part, at, last, hops)),
+            Expr::Tuple(items) => items.elts.iter().all(|part| self.is_of_another(part, at, last, hops)),
+            Expr::Attribute(_) => true,
+            Expr::Name(name) => {
+                let name = name.id.as_str();
+                let walked = self.loops(at).find_map(|turns| match turns.node {
+                    BlockKind::Loop(_, Stmt::For(node)) if self.target_binds(&node.target, name) => Some(&*node.iter),
+                    _ => None,
+                });
+                if let Some(walked) = walked {
+                    return match walked {
+                        Expr::Call(call) => match &*call.func {
+                            Expr::Attribute(all) => self.is_of_another(&all.value, at, last, hops),
+                            _ => false,
+                        },
+                        listed => self.is_of_another(listed, at, last, hops),
+                    };
+                }
+                let is_parameter = self.function(at).is_some_and(|own| own.node.parameters.includes(name));
+                if is_parameter {
+                    let mut callers = self.callers_of(at).peekable();
+                    return callers.peek().is_some()
+                        && callers.all(|caller| {
+                            let given = self.argument_of(caller, name);
+                            given.is_some_and(|given| self.is_of_another(given, &caller.at, last, hops))
+                        });
+                }
+                let binds = self.binds_seen(expr, at);
+                let apart =
+                    |bind: &&Bind<'a>| bind.value_expr.is_some_and(|value| !self.mentions_word(value.range(), last));
+                !binds.is_empty() && binds.iter().all(apart)
+            }
+            _ => false,
+        }
+    }
+}
+
+/// What all parts name, when each names something.
+fn all_of<'s>(parts: &[Vec<&'s str>]) -> Vec<&'s str> {
+    if parts.iter().any(Vec::is_empty) { Vec::new() } else { parts.concat() }
 }

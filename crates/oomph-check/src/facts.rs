@@ -3,6 +3,7 @@
 //! See [`crate::rules`] for how a rule is written with it.
 
 mod again;
+mod arrays;
 mod evaluation;
 mod freezing;
 mod functions;

@@ -2,6 +2,7 @@
 
 use crate::analysis::events::{At, Bind, Call, Callee, LoopKind};
 use crate::analysis::outline::FunctionDef;
+use crate::analysis::tables::ClassKind;
 use crate::analysis::value::Kind;
 use crate::facts::Facts;
 use crate::python::ast::visitor::source_order::{SourceOrderVisitor, walk_body, walk_expr};
@@ -68,6 +69,76 @@ impl<'a> Facts<'a> {
         let name = model.rsplit('.').next().unwrap_or(model);
         let mut made = self.binds_of(name).peekable();
         made.peek().is_some() && !made.any(placed) && !self.calls().iter().any(moves)
+    }
+
+    /// The name that what a call gives is bound to, whole or a part of it: `state = torch.load(path)["model"]`.
+    #[must_use]
+    pub fn carried_by(&self, call: &Call<'a>) -> Option<&'a str> {
+        let Stmt::Assign(assign) = self.statement(call.at.stmt)?.node else { return None };
+        let mut value = &*assign.value;
+        while value.range() != call.node.range() {
+            value = match value {
+                Expr::Subscript(part) => &part.value,
+                Expr::Call(part) => match &*part.func {
+                    Expr::Attribute(method) if matches!(method.attr.as_str(), "get" | "pop") => &method.value,
+                    _ => return None,
+                },
+                _ => return None,
+            };
+        }
+        match assign.targets.as_slice() {
+            [Expr::Name(name)] => Some(name.id.as_str()),
+            _ => None,
+        }
+    }
+
+    /// Whether weights may be anybody's: a model fetches them for itself, or they are those of a framework that saves from
+    /// the CPU.
+    #[must_use]
+    pub fn may_be_published(&self, load: &Call<'a>) -> bool {
+        let frameworks = ["mmcv", "mmengine", "mmaction", "mmdet", "mmseg", "fairseq"];
+        let mut imports = self.outline().imports.values();
+        self.class_kind(&load.at) == ClassKind::Module
+            || imports.any(|name| frameworks.iter().any(|framework| name.starts_with(framework)))
+    }
+
+    /// Names of the same function that tensors of a loaded dict go on to: parts of it, dicts made of its items with other
+    /// keys, others that are updated with it.
+    #[must_use]
+    pub fn carriers_of(&self, name: &'a str, load: &Call<'a>) -> Vec<&'a str> {
+        let own = self.statements().iter().filter(|found| {
+            let same = self.block(found.block).function == load.at.function;
+            same && found.node.end() > load.node.end()
+        });
+        let mut carriers = vec![name];
+        for found in own {
+            let next = match found.node {
+                Stmt::Assign(assign) if carries(&assign.value, &carriers) => {
+                    assign.targets.iter().filter_map(root_name).collect()
+                }
+                Stmt::For(node) => match items_of(&node.iter).filter(|from| carriers.contains(from)) {
+                    Some(_) => match &*node.target {
+                        Expr::Tuple(pair) => pair.elts.last().and_then(root_name).into_iter().collect(),
+                        _ => Vec::new(),
+                    },
+                    None => Vec::new(),
+                },
+                Stmt::Expr(node) => match &*node.value {
+                    Expr::Call(call) if call.arguments.args.iter().any(|arg| carries(arg, &carriers)) => {
+                        match &*call.func {
+                            Expr::Attribute(method) if method.attr.as_str() == "update" => {
+                                root_name(&method.value).into_iter().collect()
+                            }
+                            _ => Vec::new(),
+                        }
+                    }
+                    _ => Vec::new(),
+                },
+                _ => Vec::new(),
+            };
+            carriers.extend(next.into_iter().filter(|next| *next != "self"));
+        }
+        carriers
     }
 
     /// Whether a model comes out of the very file its weights are taken from, as `model = checkpoint["structure"]`: the
@@ -251,5 +322,37 @@ fn calls_item(expr: &Expr) -> bool {
     match &*call.func {
         Expr::Attribute(method) => calls_item(&method.value),
         func => func.is_subscript_expr(),
+    }
+}
+
+/// Whether an expression holds tensors that one of these names holds: a part of it, or a dict of its items.
+fn carries(expr: &Expr, names: &[&str]) -> bool {
+    match expr {
+        Expr::Name(name) => names.contains(&name.id.as_str()),
+        Expr::Subscript(part) => carries(&part.value, names),
+        Expr::DictComp(dict) => {
+            dict.generators.iter().any(|turns| items_of(&turns.iter).is_some_and(|from| names.contains(&from)))
+        }
+        Expr::Call(call) => match &*call.func {
+            Expr::Attribute(method) if matches!(method.attr.as_str(), "get" | "pop" | "copy") => {
+                carries(&method.value, names)
+            }
+            func => {
+                let makes = matches!(last_name(func), Some("dict" | "OrderedDict"));
+                makes && call.arguments.args.iter().any(|arg| carries(arg, names))
+            }
+        },
+        _ => false,
+    }
+}
+
+/// The dict whose items are gone over: `state` of `state.items()`.
+fn items_of(expr: &Expr) -> Option<&str> {
+    let Expr::Call(call) = expr else { return None };
+    match &*call.func {
+        Expr::Attribute(method) if method.attr.as_str() == "items" => root_name(&method.value),
+        // `list(state.items())`.
+        func if last_name(func) == Some("list") => call.arguments.args.first().and_then(items_of),
+        _ => None,
     }
 }

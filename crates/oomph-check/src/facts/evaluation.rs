@@ -170,12 +170,22 @@ impl<'a> Facts<'a> {
     /// Whether a function takes plain data out of what a forward pass made: classes, numbers, lists.
     #[must_use]
     pub fn takes_data_out(&self, forward: &Call<'a>) -> bool {
-        ["item", "tolist", "argmax", "topk", "detach", "numpy"].into_iter().any(|name| {
-            self.calls_named(name).any(|call| {
-                let mut inputs = call.receiver.iter().chain(call.values());
-                call.at.function == forward.at.function && inputs.any(|value| value.sources.overlap(forward.site))
-            })
-        })
+        let takes = |call: &Call<'a>| {
+            let mut inputs = call.receiver.iter().chain(call.values());
+            call.at.function == forward.at.function && inputs.any(|value| value.sources.overlap(forward.site))
+        };
+        // `_, classes = scores.max(1)`.
+        let picks = |call: &Call<'a>| match self.statement(call.at.stmt).map(|found| found.node) {
+            Some(Stmt::Assign(assign)) => {
+                let pair = |target: &Expr| target.as_tuple_expr().is_some_and(|pair| pair.elts.len() == 2);
+                assign.value.range() == call.node.range() && assign.targets.iter().all(pair)
+            }
+            _ => false,
+        };
+        ["item", "tolist", "argmax", "topk", "detach", "numpy", "multinomial"]
+            .into_iter()
+            .any(|name| self.calls_named(name).any(takes))
+            || self.calls_named("max").any(|call| takes(call) && picks(call))
     }
 
     /// Whether a method of a module turns what another part of it gave into an array as it is: `self.head(x)`.

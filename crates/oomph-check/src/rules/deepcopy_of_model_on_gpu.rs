@@ -377,26 +377,41 @@ fn kept_by_object<'a>(facts: &Facts<'a>, report: &mut Report, call: &Call<'a>, c
     }
     let Some((module, is_state)) = module_copied(facts, call, copied) else { return };
     let Some(Stmt::Assign(assign)) = facts.statement(call.at.stmt).map(|statement| statement.node) else { return };
-    let ([Expr::Attribute(target)], true) = (assign.targets.as_slice(), assign.value.range() == call.node.range())
-    else {
-        return;
-    };
+    let ([target], true) = (assign.targets.as_slice(), assign.value.range() == call.node.range()) else { return };
     let conditional =
         !facts.is_unconditional_in(&call.at, facts.function_block(&call.at)) || returns_before(facts, call);
     let moved = moves_to_gpu(facts, module);
-    if root_name(&target.value) != Some("self") || !conditional || !is_on_gpu(facts, call) && moved.is_none() {
+    if !conditional || !is_on_gpu(facts, call) && moved.is_none() {
         return;
     }
     // A whole model may be a target network, which has to run beside the other one.
-    if !is_state && !is_best_so_far(facts, call, target) {
+    let (lasts, best) = match target {
+        Expr::Attribute(target) => (root_name(&target.value) == Some("self"), is_best_so_far(facts, call, target)),
+        _ => (is_kept_around(facts, call), false),
+    };
+    if !lasts || !is_state && !best {
         return;
     }
     let (name, text) = (facts.written(target), facts.written(module));
     report
         .add(call, format!("`{name}` is a second copy of `{text}` on the GPU, kept through the rest of the training"))
-        .because(target, "kept as long as this object lives")
+        .because(
+            target,
+            if target.is_name_expr() { "kept by the function around" } else { "kept as long as this object lives" },
+        )
         .because_if(moved, "the model is moved to the GPU")
         .unsafe_fix("Copy to main memory", copy_to_cpu(call, copied, text, is_state));
+}
+
+/// Whether a copy goes into a name of the function around, `nonlocal best`, which calls this one in a loop that trains.
+fn is_kept_around(facts: &Facts<'_>, call: &Call<'_>) -> bool {
+    let mut stores = facts.stores().iter().filter(|store| store.value_expr.range() == call.node.range());
+    let outer = stores.any(|store| store.kind == StoreKind::Global);
+    let trains = |caller: &Call<'_>| {
+        let turns = facts.loops(&caller.at).last();
+        turns.is_some_and(|turns| facts.effects_in(Effect::Step, turns.block).next().is_some())
+    };
+    outer && facts.callers_of(&call.at).any(trains)
 }
 
 /// Whether the function leaves before where the score is no better: `if loss >= self.best: return`.
@@ -501,8 +516,11 @@ fn is_part_of(record: &Expr, copy: TextRange) -> bool {
         Expr::Tuple(tuple) => tuple.elts.iter().any(|item| item.range() == copy),
         Expr::List(list) => list.elts.iter().any(|item| item.range() == copy),
         Expr::Call(call) => {
-            last_name(&call.func) == Some("dict")
-                && call.arguments.keywords.iter().any(|keyword| keyword.value.range() == copy)
+            // `dict(state=...)`, or a record: `Best(score, deepcopy(...))`.
+            let keeps = |name: &str| name == "dict" || name.starts_with(char::is_uppercase);
+            let mut given =
+                call.arguments.args.iter().chain(call.arguments.keywords.iter().map(|keyword| &keyword.value));
+            last_name(&call.func).is_some_and(keeps) && given.any(|value| value.range() == copy)
         }
         _ => false,
     }

@@ -3,10 +3,10 @@
 use crate::analysis::events::{At, BlockKind, Call, Callee, GradMode, LoopKind};
 use crate::analysis::guesses::is_half_of_pass;
 use crate::analysis::known::has_no_parameters;
-use crate::analysis::value::{ClassId, Graph, Kind, Value};
+use crate::analysis::value::{ClassId, Flags, Graph, Kind, Value};
 use crate::facts::{Facts, FunctionKind};
 use crate::finding::Level;
-use crate::python::{Expr, Ranged, Stmt, root_name};
+use crate::python::{Expr, Ranged, Stmt, TextRange, root_name};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
 
@@ -175,7 +175,8 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         let eval = switched(facts, call).or_else(|| facts.lasting_eval(call).filter(|_| facts.takes_data_out(call)));
         // Switched elsewhere: before it was put where this function finds it.
         let by_mode = || runs_switched(facts, call) && facts.takes_data_out(call) && !facts.is_near_training();
-        let told = eval.is_some() || by_mode();
+        let given = given_switched(facts, call).filter(|_| facts.takes_data_out(call) && !facts.is_near_training());
+        let told = eval.is_some() || given.is_some() || by_mode();
         if !told || is_self_test(facts, call) || facts.fails_with_gradients(call) {
             continue;
         }
@@ -195,11 +196,33 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             .add(call, format!("`{module}` is in evaluation mode, but this forward pass still keeps all its activations for a backward pass"))
             .level(if is_made_step(facts, call) || facts.is_out_of_view(call) { Level::Info } else { RULE.level })
             .because_if(
-                Some(eval.map_or_else(|| call.runs().range(), Ranged::range)),
+                Some(eval.map(Ranged::range).or(given).unwrap_or_else(|| call.runs().range())),
                 "`eval()` switches dropout and batch normalisation, not gradients",
             )
             .because(call, "no `no_grad` or `inference_mode` is around");
     }
+}
+
+/// Where the first of the callers gives a function the module it runs, when all of them in view give it in evaluation mode
+/// and with gradients recorded.
+fn given_switched(facts: &Facts<'_>, call: &Call<'_>) -> Option<TextRange> {
+    let Expr::Name(name) = call.runs() else { return None };
+    let name = name.id.as_str();
+    let function = facts.function(&call.at)?;
+    let place = function.node.parameters.iter_non_variadic_params().position(|own| own.name().as_str() == name)?;
+    let place = place.checked_sub(usize::from(function.is_bound()))?;
+    if facts.binds_of(name).any(|bind| bind.at.function == call.at.function && bind.target.is_name_expr()) {
+        return None;
+    }
+    let mut first = None;
+    for caller in facts.callers_of(&call.at) {
+        let value = caller.keyword_value(name).or_else(|| caller.args.get(place))?;
+        if caller.at.grad != GradMode::On || !value.is_module() || !value.has(Flags::EVAL) {
+            return None;
+        }
+        first = first.or_else(|| facts.argument_of(caller, name).map(Ranged::range));
+    }
+    first
 }
 
 /// Whether the function a pass is in is made and given back by another one: who calls it, and under what, is not in view.
@@ -286,11 +309,19 @@ fn switched<'f, 'a>(facts: &'f Facts<'a>, call: &Call<'_>) -> Option<&'f Call<'a
     let module = facts.source.slice(call.runs().range());
     let before =
         |found: &&Call<'a>| found.at.function == call.at.function && facts.is_always_before(&found.at, &call.at);
-    let eval = facts.calls_named("eval").filter(before).filter(|found| is_of(facts, found, module)).last()?;
-    let mut trains = facts
-        .calls_named("train")
-        .filter(|found| found.at.function == call.at.function && found.at.order > eval.at.order);
+    let evals = facts.calls_named("eval").chain(facts.calls_named("train").filter(|found| is_switched_off(found)));
+    let evals = evals.filter(before).filter(|found| is_of(facts, found, module));
+    let eval = evals.max_by_key(|found| found.at.order)?;
+    let mut trains = facts.calls_named("train").filter(|found| {
+        found.at.function == call.at.function && found.at.order > eval.at.order && !is_switched_off(found)
+    });
     (!trains.any(|found| is_of(facts, found, module))).then_some(eval)
+}
+
+/// `train(False)`, which is `eval()`.
+fn is_switched_off(call: &Call<'_>) -> bool {
+    let given = call.arg(0).or_else(|| call.keyword("mode"));
+    matches!(given, Some(Expr::BooleanLiteral(mode)) if !mode.value)
 }
 
 /// Whether `eval()` is called on a module, or on what is bound to its name in the same statement.

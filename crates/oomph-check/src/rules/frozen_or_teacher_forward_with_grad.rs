@@ -8,7 +8,7 @@ use crate::finding::{Edit, Level, Safety};
 use crate::python::{Expr, Ranged, Stmt, TextRange, root_name};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
-use crate::uses::{Use, uses_in};
+use crate::uses::{Use, last_name, uses_in};
 
 pub(super) static RULE: Rule = Rule {
     name: "frozen-or-teacher-forward-with-grad",
@@ -234,6 +234,7 @@ def distill(teacher, student, loader, optimizer):
 };
 
 fn check(facts: &Facts<'_>, report: &mut Report) {
+    let mut told = Vec::new();
     for call in facts.calls() {
         let Some(module) = recorded_pass(facts, call) else { continue };
         let Some(training) = trained_around(facts, call) else { continue };
@@ -246,12 +247,13 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         {
             continue;
         }
-        let eval = evaluated(facts, module);
+        let eval = facts.switched_to_eval(module);
         let known_apart = || eval.is_some() && others_are_trained(facts, module) && !is_parameter(facts, call);
         let reference = is_reference_name(module) || is_called_reference(module);
         if !reference && !known_apart() || facts.records_nothing(call) {
             continue;
         }
+        told.push(call.range());
         report
             .add(call, format!("`{module}` runs with gradients recorded, though nothing trains it: its activations are kept through the backward pass"))
             .level(if may_be_given_frozen(facts, call) { Level::Info } else { RULE.level })
@@ -260,23 +262,30 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             .unsafe_fix("Run it under `no_grad`", under_no_grad(facts, call));
     }
     targets_of_training(facts, report);
-    networks_beside(facts, report);
+    networks_beside(facts, report, &told);
 }
 
 /// A copy of the network that is trained, or a ready-made one, that runs beside it: a target, an average, an encoder.
-fn networks_beside(facts: &Facts<'_>, report: &mut Report) {
+fn networks_beside(facts: &Facts<'_>, report: &mut Report, told: &[TextRange]) {
     for call in facts.calls() {
         let Some(text) = recorded_pass(facts, call) else { continue };
         let module = if call.callee == Callee::Module { Some(&*call.node.func) } else { call.receiver_expr() };
         let Some((module, apart)) = module.and_then(|module| Some((module, facts.stands_by(module)?))) else {
             continue;
         };
+        if last_name(module).is_some_and(|last| facts.is_frozen_by_callers(last)) {
+            continue;
+        }
         let inputs = call.values().filter(|value| !value.is_module());
         if inputs.into_iter().any(takes_gradient) || is_cut_off(facts, call) || facts.records_nothing(call) {
             continue;
         }
-        // What the first loop has told is told.
-        if is_reference_name(text) || is_called_reference(text) || evaluated(facts, text).is_some() {
+        if told.contains(&call.range()) || is_reference_name(text) || is_called_reference(text) {
+            continue;
+        }
+        // What is in evaluation mode may be there to judge what a generator made.
+        if facts.switched_to_eval(text).is_some() && (takes_generated(facts, call) || has_loss_of_its_own(facts, call))
+        {
             continue;
         }
         let own = trained_around(facts, call);
@@ -376,7 +385,8 @@ fn recorded_pass<'f>(facts: &'f Facts<'_>, call: &Call<'_>) -> Option<&'f str> {
 
 /// Whether a module's name says that others are compared with it; of data it says nothing.
 fn is_called_reference(module: &str) -> bool {
-    let last = module.rsplit('.').next().unwrap_or(module).to_ascii_lowercase();
+    let mut words = module.rsplit(['.', '[', ']', '"', '\'']).filter(|word| !word.is_empty());
+    let last = words.next().unwrap_or(module).to_ascii_lowercase();
     matches!(
         last.as_str(),
         "reference" | "ref" | "ref_net" | "reference_net" | "reference_policy" | "policy_ref" | "ref_lm"
@@ -433,11 +443,9 @@ fn others_are_trained(facts: &Facts<'_>, module: &str) -> bool {
     let mut optimizers =
         facts.calls().iter().filter(|call| call.result.kind == Kind::Optimizer && call.arg(0).is_some()).peekable();
     let named = |call: &Call<'_>| {
-        let given = call.arg(0).map(|arg| facts.source.slice(arg.range())).unwrap_or_default();
-        given.ends_with(".parameters()")
-            && given.strip_suffix(".parameters()") != Some(module)
-            && !given.contains("self.parameters")
-            && !is_part_of(facts, module, given)
+        let given = call.arg(0).map_or_else(Vec::new, |given| facts.networks_in(given, &call.at));
+        let another = |given: &&str| *given != module && *given != "self" && !is_part_of(facts, module, given);
+        !given.is_empty() && given.iter().all(another)
     };
     optimizers.peek().is_some() && optimizers.all(named)
 }
@@ -452,7 +460,14 @@ fn is_part_of(facts: &Facts<'_>, module: &str, given: &str) -> bool {
 }
 
 fn module_text<'f>(facts: &'f Facts<'_>, call: &Call<'_>) -> Option<&'f str> {
-    matches!(&*call.node.func, Expr::Name(_) | Expr::Attribute(_)).then(|| facts.source.slice(call.node.func.range()))
+    match &*call.node.func {
+        Expr::Name(_) | Expr::Attribute(_) => Some(facts.source.slice(call.node.func.range())),
+        // `models["teacher"](x)`.
+        Expr::Subscript(item) if item.slice.is_string_literal_expr() => {
+            Some(facts.source.slice(call.node.func.range()))
+        }
+        _ => None,
+    }
 }
 
 /// Whether what goes in may be what a generator made, which is trained through the reference: it is no plain data, and
@@ -503,10 +518,17 @@ fn is_dropped(facts: &Facts<'_>, call: &Call<'_>) -> bool {
     let Some(statement) = facts.statement(call.at.stmt) else { return true };
     let end = statement.node.end().max(call.range().end());
     let text = facts.source.slice(TextRange::new(call.range().end(), end));
-    [".detach()", ".data", "argmax", ".item()", ".cpu()", ".numpy()", ".max(", ".topk("]
-        .iter()
-        .any(|word| text.contains(word))
+    // The values that `max` gives keep the graph, the places do not.
+    let picks = [".max(", ".topk("].iter().any(|word| text.contains(word)) && !binds_graph(facts, call);
+    picks
+        || [".detach()", ".data", "argmax", ".item()", ".cpu()", ".numpy()"].iter().any(|word| text.contains(word))
         || bound_names(statement.node).into_iter().any(|name| is_detached_later(facts, call, name))
+}
+
+/// Whether the statement of a pass binds a name, and what that holds keeps the graph of the pass.
+fn binds_graph(facts: &Facts<'_>, call: &Call<'_>) -> bool {
+    let mut binds = facts.binds().iter().filter(|bind| bind.at.stmt == call.at.stmt && bind.name != "_");
+    binds.any(|bind| bind.value.holds_graph() && bind.value.sources.overlap(call.site))
 }
 
 fn bound_names(stmt: &Stmt) -> Vec<&str> {
@@ -546,21 +568,6 @@ fn outlives_backward(facts: &Facts<'_>, name: &str, taken: &Call<'_>) -> bool {
     let deleted =
         facts.deletes().iter().any(|delete| until(&delete.at) && facts.mentions_word(delete.target.range(), name));
     same_turn && !rebound && !deleted
-}
-
-/// Where the module is switched to evaluation.
-fn evaluated(facts: &Facts<'_>, module: &str) -> Option<TextRange> {
-    let last = module.rsplit('.').next().unwrap_or(module);
-    let mut calls = facts.calls_named("eval");
-    let on_it = calls.find(|call| {
-        call.receiver_expr().is_some_and(|expr| facts.source.slice(expr.range()).rsplit('.').next() == Some(last))
-    });
-    // `vgg = vgg16().features.eval()`.
-    let made = || {
-        let mut made = facts.binds_of(last).filter_map(|bind| facts.call_at(bind.value_expr?));
-        made.find(|call| call.name == "eval" && call.node.arguments.is_empty())
-    };
-    on_it.or_else(made).map(Ranged::range)
 }
 
 fn under_no_grad(facts: &Facts<'_>, call: &Call<'_>) -> Vec<Edit> {

@@ -7,7 +7,6 @@ use crate::finding::Level;
 use crate::python::{Expr, Ranged, TextRange};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
-use crate::uses::last_name;
 
 pub(super) static RULE: Rule = Rule {
     name: "generator-output-not-detached",
@@ -212,6 +211,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         else {
             continue;
         };
+        let step = meant(facts, step, &backward.at);
         let stepped = optimizers.iter().filter(|found| found.optimizer == step);
         let found = stepped.into_iter().find_map(|stepped| {
             let mut here = facts.forward_passes(loss, &backward.at);
@@ -244,40 +244,10 @@ fn optimizers<'f>(facts: &'f Facts<'_>) -> Vec<Trained<'f>> {
         let Some(given) = call.and_then(|call| call.arg(0).map(|given| (given, &call.at))) else { continue };
         let optimizer = facts.source.slice(bind.target.range());
         found.extend(
-            networks_of(facts, given.0, given.1, 4).into_iter().map(|parameters| Trained { optimizer, parameters }),
+            facts.networks_in(given.0, given.1).into_iter().map(|parameters| Trained { optimizer, parameters }),
         );
     }
     found
-}
-
-/// `a` and `b` of `list(a.parameters()) + list(b.parameters())`, of a chain of them, or of a name bound to that.
-fn networks_of<'f>(facts: &'f Facts<'_>, given: &Expr, at: &At, hops: u32) -> Vec<&'f str> {
-    // `params = list(params)` goes in circles.
-    let Some(next) = hops.checked_sub(1) else { return Vec::new() };
-    match given {
-        Expr::BinOp(sum) => {
-            let (left, right) = (networks_of(facts, &sum.left, at, hops), networks_of(facts, &sum.right, at, hops));
-            if left.is_empty() || right.is_empty() { Vec::new() } else { [left, right].concat() }
-        }
-        Expr::Call(call) => match &*call.func {
-            Expr::Attribute(all) if all.attr.as_str() == "parameters" && call.arguments.is_empty() => {
-                vec![facts.source.slice(all.value.range())]
-            }
-            func if matches!(last_name(func), Some("list" | "chain")) => {
-                let parts: Vec<Vec<&str>> =
-                    call.arguments.args.iter().map(|part| networks_of(facts, part, at, hops)).collect();
-                if parts.iter().any(Vec::is_empty) { Vec::new() } else { parts.concat() }
-            }
-            _ => Vec::new(),
-        },
-        Expr::Name(_) => match facts.binds_seen(given, at).as_slice() {
-            [only] if only.value_expr.is_some_and(|value| !value.is_name_expr()) => {
-                only.value_expr.map_or_else(Vec::new, |value| networks_of(facts, value, &only.at, next))
-            }
-            _ => Vec::new(),
-        },
-        _ => Vec::new(),
-    }
 }
 
 /// Optimizers the file is given, paired with modules by what both names end in: `opt_g` and `netG`.
@@ -288,12 +258,26 @@ fn optimizers_by_name<'f>(facts: &'f Facts<'_>) -> Vec<Trained<'f>> {
     for step in facts.effects(Effect::Step).filter(|call| call.name == "step") {
         let Some(optimizer) = facts.stepped(step) else { continue };
         let part = part_of_pair(optimizer);
-        let module = modules.iter().find(|module| part.is_some() && part_of_pair(module) == part);
+        let rest = without_optimizer(optimizer);
+        let same = |module: &&&str| {
+            part.is_some() && part_of_pair(module) == part
+                || rest.is_some_and(|rest| last_part(module).eq_ignore_ascii_case(rest))
+        };
+        let module = modules.iter().find(same);
         if let (Some(&parameters), false) = (module, found.iter().any(|known| known.optimizer == optimizer)) {
             found.push(Trained { optimizer, parameters });
         }
     }
     found
+}
+
+/// What is left of an optimizer's name: `disc` of `opt_disc`, `critic` of `critic_optimizer`.
+fn without_optimizer(name: &str) -> Option<&str> {
+    const WORDS: &[&str] = &["optimizer", "optim", "opt"];
+    let last = last_part(name);
+    let ends = WORDS.iter().find_map(|word| last.strip_suffix(word).map(|rest| rest.trim_end_matches('_')));
+    let starts = || WORDS.iter().find_map(|word| last.strip_prefix(word).map(|rest| rest.trim_start_matches('_')));
+    ends.or_else(starts).filter(|rest| !rest.is_empty())
 }
 
 /// Which of the two a name belongs to: `g` for `optimizerG`, `netG` and `generator`, `d` for `opt_disc`.
@@ -385,13 +369,24 @@ fn trained_apart<'t, 'f>(
     pass: TextRange,
     backward: &Call<'_>,
 ) -> Option<&'t Trained<'f>> {
-    let module = callee_text(facts, pass)?;
+    let module = meant(facts, callee_text(facts, pass)?, &backward.at);
     let same = |found: &&Trained<'_>| last_part(found.parameters) == last_part(module);
     let both = optimizers.iter().filter(same).any(|found| found.optimizer == stepped.optimizer);
     let other = optimizers.iter().filter(same).find(|found| found.optimizer != stepped.optimizer)?;
     let cleared = cleared_before_step(facts, other, &backward.at).is_some()
         || cleared_elsewhere(facts, other, &backward.at).is_some();
     (cleared && !both).then_some(other)
+}
+
+/// What the callers of a function call what it has a parameter of this name for, where they agree.
+fn meant<'f>(facts: &'f Facts<'_>, name: &'f str, at: &At) -> &'f str {
+    let is_parameter = facts.function(at).is_some_and(|function| function.node.parameters.includes(name));
+    let mut given =
+        facts.callers_of(at).map(|caller| facts.argument_of(caller, name).map(|given| facts.written(given)));
+    match given.next().filter(|_| is_parameter).flatten() {
+        Some(first) if given.all(|other| other == Some(first)) => first,
+        _ => name,
+    }
 }
 
 /// `self.gen = gen.to(device)` and `Adam(gen.parameters())` are about one module.
@@ -402,18 +397,20 @@ fn last_part(text: &str) -> &str {
 /// Where the functions that step an optimizer clear its gradients before they go back, when the function of this
 /// backward pass does not step it: each network has a method of its own.
 fn cleared_elsewhere(facts: &Facts<'_>, optimizer: &Trained<'_>, at: &At) -> Option<TextRange> {
-    let own = |call: &Call<'_>| facts.stepped(call) == Some(optimizer.optimizer);
+    let own =
+        |call: &Call<'_>| facts.stepped(call).is_some_and(|step| meant(facts, step, &call.at) == optimizer.optimizer);
     let is_given = |call: &Call<'_>| {
         let parameters = facts.function(&call.at).map(|function| &function.node.parameters);
-        parameters.is_some_and(|all| all.iter().any(|own| own.name().as_str() == optimizer.optimizer))
+        parameters.zip(facts.stepped(call)).is_some_and(|(all, step)| all.includes(step))
     };
     let steps: Vec<&Call<'_>> = facts.effects(Effect::Step).filter(|call| call.name == "step" && own(call)).collect();
     let mut cleared = None;
     for step in &steps {
         let clear = facts.effects_of(Effect::ZeroGrad, step.at.function).find(|clear| {
             let on = clear.receiver_expr().map(|expr| facts.source.slice(expr.range()));
-            let of_it =
-                on.is_some_and(|on| on == optimizer.optimizer || last_part(on) == last_part(optimizer.parameters));
+            let of_it = on
+                .map(|on| meant(facts, on, &clear.at))
+                .is_some_and(|on| on == optimizer.optimizer || last_part(on) == last_part(optimizer.parameters));
             let mut backwards = facts.effects_of(Effect::Backward, step.at.function);
             of_it
                 && facts.is_always_before(&clear.at, &step.at)
@@ -441,7 +438,8 @@ fn feeds(facts: &Facts<'_>, pass: TextRange, trained: &str) -> bool {
     }
     let inputs = |call: &Call<'_>| call.values().fold(Sources::default(), |all, value| all.with(value.sources));
     let is_it = |call: &Call<'_>| {
-        call.callee == Callee::Module && last_part(facts.source.slice(call.node.func.range())) == last_part(trained)
+        let called = meant(facts, facts.source.slice(call.node.func.range()), &call.at);
+        call.callee == Callee::Module && last_part(called) == last_part(trained)
     };
     // `self.judge(real, fake)`: a method of its own runs it. A penalty takes gradients of what it is given, or of a copy.
     let cuts = |id: FunctionId| {
@@ -450,8 +448,14 @@ fn feeds(facts: &Facts<'_>, pass: TextRange, trained: &str) -> bool {
     };
     let by_helper = |call: &Call<'_>| match call.callee {
         Callee::Project(id) if facts.is_own(id) => {
+            // By its own name, or by that of a parameter it is given for.
+            let is_given = |inner: &Call<'_>| {
+                let called = inner.node.func.as_name_expr().filter(|_| inner.callee == Callee::Module);
+                let given = called.and_then(|called| facts.argument_of(call, called.id.as_str()));
+                given.is_some_and(|given| last_part(facts.written(given)) == last_part(trained))
+            };
             let mut inner = facts.calls().iter().filter(|inner| inner.at.function == Some(id.index));
-            inner.any(|inner| is_it(inner) && inner.at.grad == GradMode::On) && !cuts(id)
+            inner.any(|inner| (is_it(inner) || is_given(inner)) && inner.at.grad == GradMode::On) && !cuts(id)
         }
         _ => false,
     };

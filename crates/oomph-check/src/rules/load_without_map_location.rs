@@ -539,13 +539,16 @@ fn goes_into_state<'a>(facts: &Facts<'a>, call: &Call<'a>) -> Option<(&'a ExprCa
     if let Some(found) = given_back(facts, call) {
         return Some((found, false));
     }
-    let name = facts.bound_name(call)?;
+    let part = || facts.carried_by(call).filter(|_| !facts.may_be_published(call));
+    let name = facts.bound_name(call).or_else(part)?;
     let body = facts.body_around(&call.at);
     // What another branch loads under the same name goes elsewhere.
     let follows = |found: &Use<'a>| facts.is_read_at(call, found);
     let uses: Vec<Use<'a>> = uses_in(body, name).into_iter().filter(follows).collect();
     let through_part = || {
-        let parts = parts_of(body, name).into_iter().flat_map(|part| uses_in(body, part)).filter(follows);
+        let further = if facts.may_be_published(call) { Vec::new() } else { facts.carriers_of(name, call) };
+        let carriers = parts_of(body, name).into_iter().chain(further);
+        let parts = carriers.flat_map(|part| uses_in(body, part)).filter(follows);
         parts.flat_map(|found| found.calls().collect::<Vec<_>>()).find(|call| is_load_state_dict(facts, call))
     };
     let mut calls = uses.iter().flat_map(Use::calls);

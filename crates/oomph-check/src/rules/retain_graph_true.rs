@@ -1,9 +1,10 @@
 //! `retain-graph-true`: a graph kept after the last backward pass over it.
 
-use crate::analysis::events::{At, BlockKind, Call, Callee, LoopKind, Root, Store, StoreKind};
+use crate::analysis::events::{At, Bind, BlockKind, Call, Callee, LoopKind, Root, Store, StoreKind};
 use crate::analysis::value::{BlockId, Kind, Value};
 use crate::facts::{Effect, Facts, FunctionKind, Loop, Turn};
 use crate::finding::{Edit, Level, Safety};
+use crate::python::ast::visitor::source_order::{SourceOrderVisitor, walk_expr};
 use crate::python::{Expr, Ranged, Stmt, TextRange, root_name};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
@@ -145,7 +146,21 @@ def step(model, criterion, x, y):
 fn check(facts: &Facts<'_>, report: &mut Report) {
     let methods = ["backward", "manual_backward"].into_iter().flat_map(|name| facts.calls_named(name));
     for call in methods.filter(|call| !call.keyword_is("create_graph", true)) {
-        let Some(flag) = flag(call) else { continue };
+        let Some(flag) = flag(facts, call) else { continue };
+        if let Some(given) = given_by_callers(facts, call) {
+            report
+                .add(
+                    call,
+                    format!(
+                        "`retain_graph=True` on the last backward pass over this graph: its activations stay alive {}",
+                        given.until
+                    ),
+                )
+                .because(&given.forward, "the graph is made here, anew on every turn, and given to this function")
+                .because(flag, "no later backward pass goes over it")
+                .unsafe_fix("Drop `retain_graph=True`", without_flag(facts, call, flag));
+            continue;
+        }
         let sources = facts.backward_sources(call);
         let hooked = kept_by_hook(facts, call);
         let by_hook = || facts.function_turn(&call.at).filter(|_| hooked.is_some());
@@ -162,7 +177,9 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             let theirs = facts.backward_sources(other);
             // Data that both were given is no graph.
             let given = || theirs.parameters().any(|index| !is_data(facts, call, index));
-            theirs.is_empty() || theirs.sites().overlap(sources) || theirs.overlap(sources) && given()
+            theirs.is_empty() && !is_made_after(facts, call, other)
+                || theirs.sites().overlap(sources)
+                || theirs.overlap(sources) && given()
         });
         if others.any(|other| other.at.order > call.at.order || !facts.is_inside(other.at.block, turn.block)) {
             continue;
@@ -191,16 +208,71 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
 }
 
 /// The `True` that keeps the graph: `backward(retain_graph=True)`, `backward(None, True)`.
-fn flag<'a>(call: &Call<'a>) -> Option<&'a Expr> {
+fn flag<'a>(facts: &Facts<'a>, call: &Call<'a>) -> Option<&'a Expr> {
     let by_place = call.arg(1).filter(|_| call.receiver.as_ref().is_some_and(Value::is_tensor));
     let given = call.keyword("retain_graph").or(by_place)?;
-    matches!(given, Expr::BooleanLiteral(literal) if literal.value).then_some(given)
+    let is_true = |expr: &Expr| matches!(expr, Expr::BooleanLiteral(literal) if literal.value);
+    // A name of the file that is only ever true.
+    let always = || {
+        let binds = if given.is_name_expr() { facts.binds_seen(given, &call.at) } else { Vec::new() };
+        !binds.is_empty() && binds.iter().all(|bind| bind.value_expr.is_some_and(is_true))
+    };
+    (is_true(given) || always()).then_some(given)
+}
+
+/// A loss that a helper goes back over, and how long its graph lives on.
+struct Given {
+    forward: TextRange,
+    until: &'static str,
+}
+
+/// The pass behind a loss that every caller in view gives the function of a backward pass, makes anew on every turn and
+/// goes back over there alone.
+fn given_by_callers(facts: &Facts<'_>, call: &Call<'_>) -> Option<Given> {
+    let Some(Expr::Name(loss)) = call.receiver_expr() else { return None };
+    let function = facts.function(&call.at)?;
+    let place =
+        function.node.parameters.iter_non_variadic_params().position(|own| own.name().as_str() == loss.id.as_str())?;
+    let place = place.checked_sub(usize::from(function.is_bound()))?;
+    let own = |bind: &Bind<'_>| bind.at.function == call.at.function && bind.target.is_name_expr();
+    let alone = facts.effects_of(Effect::Backward, call.at.function).count() == 1;
+    if facts.binds_of(loss.id.as_str()).any(own) || !alone || facts.loops(&call.at).next().is_some() {
+        return None;
+    }
+    let mut found = None;
+    for caller in facts.callers_of(&call.at) {
+        let value = caller.keyword_value(loss.id.as_str()).or_else(|| caller.args.get(place))?;
+        let turns = facts.loops(&caller.at).next().filter(|turns| facts.is_per_batch(turns))?;
+        let shares = |other: &Call<'_>| {
+            let theirs = facts.backward_sources(other);
+            other.range() != caller.range() && (theirs.is_empty() || theirs.overlap(value.sources))
+        };
+        if facts.effects_of(Effect::Backward, caller.at.function).any(shares) || !value.holds_graph() {
+            return None;
+        }
+        let passes: Vec<TextRange> = facts.forward_passes(value, &caller.at).collect();
+        let anew = passes.iter().all(|pass| turns.range.contains_range(*pass));
+        if !anew
+            || facts.feeds_itself(value, &caller.at)
+            || value.sources.parameters().any(|index| !is_data(facts, caller, index))
+        {
+            return None;
+        }
+        let named = facts.argument_of(caller, loss.id.as_str()).is_some_and(Expr::is_name_expr);
+        let until = if named { "into the next forward pass" } else { "until the function returns" };
+        found = Some(Given { forward: *passes.first()?, until });
+    }
+    found
 }
 
 /// The innermost loop around a backward pass if it runs once a batch, or the function that takes one step.
 fn turn<'a>(facts: &Facts<'a>, call: &Call<'a>) -> Option<Turn> {
     match facts.loops(&call.at).next() {
-        Some(turns) => (facts.is_per_batch(&turns) || is_over_segments(facts, call, &turns)).then(|| turns.turn()),
+        Some(turns) => {
+            // What steps on every turn, whatever it goes over, has a graph of its own on every turn.
+            let steps = || facts.effects_in(Effect::Step, turns.block).any(|step| step.at.order > call.at.order);
+            (facts.is_per_batch(&turns) || is_over_segments(facts, call, &turns) || steps()).then(|| turns.turn())
+        }
         None => facts.is_training_step(&call.at).then(|| facts.turn(&call.at)).flatten(),
     }
 }
@@ -269,6 +341,50 @@ fn made_within(facts: &Facts<'_>, call: &Call<'_>, block: BlockId, shows: bool) 
     let first = *passes.peek()?;
     let from_parameters = !shows && loss.sources.parameters().any(|index| !is_data(facts, call, index));
     (!from_parameters && passes.all(|range| facts.is_text_of(range, block))).then_some(first)
+}
+
+/// Whether all that another backward pass goes over is made after this one, of what shares no graph with it.
+fn is_made_after(facts: &Facts<'_>, call: &Call<'_>, other: &Call<'_>) -> bool {
+    let sources = facts.backward_sources(call);
+    let Some(Expr::Name(loss)) = other.receiver_expr() else { return false };
+    let (mut names, mut next) = (vec![loss.id.as_str()], 0);
+    while let Some(name) = names.get(next).copied() {
+        next += 1;
+        let own = |bind: &&Bind<'_>| bind.at.function == call.at.function && bind.at.order < other.at.order;
+        let binds: Vec<&Bind<'_>> = facts.binds_of(name).filter(own).collect();
+        // The last before the other pass is what it reads.
+        let Some(bind) = binds.last() else { continue };
+        if bind.at.order < call.at.order {
+            if next == 1 || bind.value.sources.sites().overlap(sources) {
+                return false;
+            }
+            continue;
+        }
+        let stmt = facts.statement(bind.at.stmt).map(|found| found.node);
+        let Some(Stmt::Assign(assign)) = stmt else { return false };
+        let reads = names_read(&assign.value).into_iter().filter(|read| !names.contains(read)).collect::<Vec<_>>();
+        names.extend(reads);
+        if names.len() > 40 {
+            return false;
+        }
+    }
+    next > 1
+}
+
+/// The names an expression reads.
+fn names_read(expr: &Expr) -> Vec<&str> {
+    struct Search<'n>(Vec<&'n str>);
+    impl<'n> SourceOrderVisitor<'n> for Search<'n> {
+        fn visit_expr(&mut self, expr: &'n Expr) {
+            if let Expr::Name(name) = expr {
+                self.0.push(name.id.as_str());
+            }
+            walk_expr(self, expr);
+        }
+    }
+    let mut search = Search(Vec::new());
+    search.visit_expr(expr);
+    search.0
 }
 
 /// Whether a method that is not in this file gave several things at once, before this backward pass and a later one: the
@@ -356,6 +472,12 @@ fn is_data_name(name: &str) -> bool {
         "s",
         "a",
         "r",
+        "real",
+        "noise",
+        "z",
+        "src",
+        "tgt",
+        "mask",
     ];
     DATA.iter().any(|word| name == *word || name.strip_suffix('s') == Some(*word))
 }

@@ -107,9 +107,11 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         }
         let cleared = zero.receiver_expr().map(|expr| facts.source.slice(expr.range())).unwrap_or_default();
         let clears_module = zero.receiver.as_ref().is_some_and(crate::analysis::value::Value::is_module);
-        let mut steps = facts.effects_in(Effect::Step, turn.block).filter(|call| call.name == "step");
+        let steps = facts.effects_in(Effect::Step, turn.block);
+        let mut steps = steps.filter(|call| call.name == "step" || is_given_to_step(facts, call, cleared));
         let all = clears_module || zero.name != "zero_grad";
-        let Some(step) = steps.find(|step| all || facts.stepped(step) == Some(cleared)) else { continue };
+        let is_it = |step: &&Call<'_>| facts.stepped(step) == Some(cleared) || is_given_to_step(facts, step, cleared);
+        let Some(step) = steps.find(|step| all || is_it(step)) else { continue };
         // Behind `if step % k: continue` it is cleared as seldom as it is stepped.
         if modulo_around(facts, zero, turn.block).is_some() {
             continue;
@@ -128,6 +130,11 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         if facts.effects_in(Effect::Step, turn.block).any(instead) {
             continue;
         }
+        // What goes back where it steps has added up losses, not gradients.
+        let together = |back: &Call<'_>| back.at.block == step.at.block && step.at.block != turn.block;
+        if facts.effects_in(Effect::Backward, turn.block).any(together) {
+            continue;
+        }
         let Some(backward) = backward_of_turn(facts, zero, &turn) else { continue };
         report
             .add(zero, "Gradients are cleared on every micro-batch: what was accumulated is lost before the step")
@@ -144,6 +151,12 @@ fn backward_of_turn<'f, 'a>(facts: &'f Facts<'a>, zero: &Call<'_>, turn: &Turn) 
     let all: Vec<&Call<'a>> = facts.effects_in(Effect::Backward, turn.block).filter(always).collect();
     let other = all.iter().find(|call| call.range() != zero.range() && !is_micro_step(facts, call));
     other.or_else(|| all.first()).copied()
+}
+
+/// Whether a function of the project is given an optimizer to step, and does not clear or go back: `apply(opt, net)`.
+fn is_given_to_step(facts: &Facts<'_>, call: &Call<'_>, optimizer: &str) -> bool {
+    let steps = facts.callee_summary(call).is_some_and(|does| does.steps && !does.zeroes_grad && !does.calls_backward);
+    steps && call.node.arguments.args.iter().any(|arg| facts.written(arg) == optimizer)
 }
 
 /// Whether a call asks `torch.autograd.grad`, itself or in a function that does no more: that adds nothing to `.grad`.
@@ -290,13 +303,23 @@ fn is_count(facts: &Facts<'_>, test: &Expr) -> bool {
         let mut binds = facts.binds_of(name).filter_map(|bind| bind.value_expr);
         binds.any(|value| counts(facts.source.slice(value.range())))
     };
-    counts(facts.source.slice(test.range())) || matches!(test, Expr::Name(name) if bound(name.id.as_str()))
+    // `if is_due(i, every):`, with a function of this file that gives no more than the test.
+    let asked = |call: &Call<'_>| match call.callee {
+        Callee::Project(id) if facts.is_own(id) => {
+            let mut given = facts.returns().iter().filter(|found| found.at.function == Some(id.index)).peekable();
+            given.peek().is_some() && given.all(|found| counts(facts.written(found.expr)))
+        }
+        _ => false,
+    };
+    counts(facts.source.slice(test.range()))
+        || matches!(test, Expr::Name(name) if bound(name.id.as_str()))
+        || facts.call_at(test).is_some_and(asked)
 }
 
-/// `seen < enough`, `seen >= enough`, of a sum that the loop adds to and sets back.
+/// `seen < enough`, `seen >= enough`, `seen == enough`, of a sum that the loop adds to and sets back.
 fn is_threshold(facts: &Facts<'_>, test: &Expr, outer: BlockId) -> bool {
     let Expr::Compare(compare) = test else { return false };
-    let (Expr::Name(_) | Expr::Attribute(_), [CmpOp::Lt | CmpOp::LtE | CmpOp::Gt | CmpOp::GtE]) =
+    let (Expr::Name(_) | Expr::Attribute(_), [CmpOp::Lt | CmpOp::LtE | CmpOp::Gt | CmpOp::GtE | CmpOp::Eq]) =
         (&*compare.left, &compare.ops[..])
     else {
         return false;
