@@ -176,7 +176,9 @@ fn check_frameworks(facts: &Facts<'_>, report: &mut Report) {
         let of_engine = call.receiver.as_ref().is_some_and(|value| value.kind == Kind::Engine)
             && over_loader(facts, call)
             && is_kept(facts, call);
-        if is_output(value) && (of_lightning || of_engine) {
+        // A loss is one number, and what a model writes are token ids.
+        let small = facts.written(expr).contains("loss") || facts.source.slice(value.made_at).contains("generate(");
+        if is_output(value) && !small && (of_lightning || of_engine) {
             let name = facts.written(expr);
             report
                 .add(call, format!("Every GPU gets every rank's `{name}`: one copy a rank"))
@@ -262,7 +264,8 @@ fn is_on_gpu(value: &Value) -> bool {
 
 /// Whether it is what a model gave, as it came, with no graph: nothing is trained on it.
 fn is_output(value: &Value) -> bool {
-    value.is_tensor() && value.has(Flags::RAW.with(Flags::NO_GRAD)) && !value.has(Flags::DATA)
+    let one_number = value.has(Flags::SCALAR) || value.has(Flags::LOSS);
+    value.is_tensor() && value.has(Flags::RAW.with(Flags::NO_GRAD)) && !value.has(Flags::DATA) && !one_number
 }
 
 fn in_evaluation(facts: &Facts<'_>, call: &Call<'_>) -> bool {

@@ -1,11 +1,13 @@
 //! `create-graph-in-backward`: gradients that refer to the graph that made them.
 
 use crate::analysis::events::{At, Call, Callee};
+use crate::analysis::value::Flags;
 use crate::facts::{Effect, Facts};
 use crate::finding::Level;
 use crate::python::{Expr, Ranged, TextRange};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::uses::uses_in;
 
 pub(super) static RULE: Rule = Rule {
     name: "create-graph-in-backward",
@@ -133,6 +135,19 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
     let methods = ["backward", "manual_backward"].into_iter().flat_map(|name| facts.calls_named(name));
     for call in methods {
         let Some(flag) = literal_true(facts, call) else { continue };
+        if let Some((leaf, read)) = input_left(facts, call) {
+            report
+                .add(
+                    call,
+                    format!(
+                        "`{leaf}.grad` has a graph that ends in `{leaf}` again: the two hold each other, and the graph of \
+                         this pass, until the cycle collector runs"
+                    ),
+                )
+                .because(flag, "each `.grad` gets a graph that refers back to what it is the gradient of")
+                .because(&read, "an input, not a parameter: no `zero_grad` clears its gradient");
+            continue;
+        }
         if is_reset(facts, call) {
             if let Some((made, again)) = left_by_each_call(facts, call) {
                 report
@@ -173,6 +188,25 @@ fn literal_true<'a>(facts: &Facts<'a>, call: &Call<'a>) -> Option<&'a Expr> {
         named && !binds.is_empty() && binds.iter().all(|bind| bind.value_expr.is_some_and(is_true))
     };
     (is_true(given) || bound()).then_some(given)
+}
+
+/// An input that needs gradients and whose `grad` is read after the backward pass, where nothing sets that to `None`.
+fn input_left<'a>(facts: &Facts<'a>, call: &Call<'a>) -> Option<(&'a str, TextRange)> {
+    let own = |at: &At| at.function == call.at.function;
+    let of_grad = |target: &Expr| matches!(target, Expr::Attribute(target) if target.attr.as_str() == "grad");
+    let by_hand = facts.binds_of("grad").any(|bind| own(&bind.at));
+    let deleted = facts.deletes().iter().any(|delete| own(&delete.at) && of_grad(delete.target));
+    if by_hand || deleted || call.keyword("inputs").is_some() || facts.calls_to("gc.collect").next().is_some() {
+        return None;
+    }
+    let before = facts.binds().iter().filter(|bind| own(&bind.at) && bind.at.order < call.at.order);
+    let mut leaves = before.filter(|bind| bind.target.is_name_expr() && bind.value.has(Flags::LEAF));
+    leaves.find_map(|leaf| {
+        let uses = uses_in(facts.body_around(&call.at), leaf.name);
+        let mut after = uses.iter().filter(|found| found.name.start() > call.range().end());
+        let read = after.find(|found| found.around.first().is_some_and(|outer| of_grad(outer)))?;
+        Some((leaf.name, read.name.range()))
+    })
 }
 
 /// Whether gradients are set to `None` in the same function, or once a turn of a loop around.

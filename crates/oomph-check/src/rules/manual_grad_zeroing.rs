@@ -144,8 +144,8 @@ fn check_new_zeros(facts: &Facts<'_>, report: &mut Report) {
         let of_parameter = parameter_of(&turns).is_some_and(|name| facts.written(&*target.value) == name);
         let made = matches!(facts.full_name(zeros), Some("torch.zeros_like" | "torch.zeros"));
         let alone = facts.body_of(&turns).len() == 1 && facts.is_unconditional_in(&bind.at, turns.block);
-        let trains = || facts.effects(Effect::Backward).next().is_some();
-        if of_parameter && made && alone && trains() {
+        // Zeros that are made once are there to be added to.
+        if of_parameter && made && alone && facts.comes_again(&bind.at).is_some() {
             report
                 .add(
                     bind.target,

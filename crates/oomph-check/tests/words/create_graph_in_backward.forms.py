@@ -22,3 +22,23 @@ def inner(model, x, y, lr):
     loss = torch.nn.functional.mse_loss(model(x), y)
     loss.backward(**kwargs)  # <-
     return [p - lr * p.grad for p in model.parameters()]
+# ---
+import torch
+
+
+def gradient_penalty(critic, real, fake):
+    a = torch.rand(real.size(0), 1, device=real.device)
+    mix = (a * real + (1 - a) * fake).requires_grad_(True)
+    score = critic(mix)
+    score.sum().backward(create_graph=True)  # <-
+    g = mix.grad
+    return ((g.norm(2, dim=1) - 1) ** 2).mean()
+
+
+def train(critic, gen, loader, opt):
+    for real in loader:
+        fake = gen(torch.randn(real.size(0), 64)).detach()
+        opt.zero_grad()
+        loss = critic(fake).mean() - critic(real).mean() + 10 * gradient_penalty(critic, real, fake)
+        loss.backward()
+        opt.step()

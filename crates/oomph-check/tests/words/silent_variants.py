@@ -223,3 +223,42 @@ import torch.nn.functional as F
 def letters(ids, alphabet):
     size = len(alphabet)
     return F.one_hot(ids, size).float()
+# ---
+import torch
+
+
+def penalty(critic, real, fake, optimizer):
+    mixed = (0.5 * real + 0.5 * fake).requires_grad_(True)
+    optimizer.zero_grad()
+    score = critic(mixed)
+    score.sum().backward(create_graph=True)
+    slope = mixed.grad
+    mixed.grad = None
+    ((slope.norm(2, dim=1) - 1) ** 2).mean().backward()
+    optimizer.step()
+    optimizer.zero_grad()
+# ---
+import torch
+from accelerate import Accelerator
+
+
+class Server:
+    def __init__(self, model):
+        self.model = model
+        for p in self.model.parameters():
+            p.grad = torch.zeros_like(p)
+
+    def add(self, gradients):
+        for p, g in zip(self.model.parameters(), gradients):
+            p.grad += g
+
+
+def evaluate(model, val_loader):
+    accelerator = Accelerator()
+    model, val_loader = accelerator.prepare(model, val_loader)
+    losses = []
+    for batch in val_loader:
+        with torch.no_grad():
+            loss = model(**batch).loss
+        losses.append(accelerator.gather(loss[None]))
+    return torch.cat(losses).mean().item()
