@@ -230,7 +230,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
                 .because_if(step_range(facts, &backward.at), format!("the step that follows trains `{}` alone", stepped.parameters))
                 .because_if(
                     cleared_before_step(facts, other, &backward.at).or_else(|| cleared_elsewhere(facts, other, &backward.at)),
-                    "its gradients are cleared before its own step",
+                    "its gradients are cleared before its own next step",
                 );
         }
     }
@@ -318,6 +318,11 @@ fn wasted<'t, 'f>(
     pass: TextRange,
     backward: &Call<'_>,
 ) -> Option<&'t Trained<'f>> {
+    // What the same step trains before it needs the gradient to come through.
+    let mut same_step = optimizers.iter().filter(|found| found.optimizer == stepped.optimizer);
+    if same_step.any(|own| comes_from(facts, pass, own.parameters)) {
+        return None;
+    }
     let feeds = feeds(facts, pass, stepped.parameters);
     trained_apart(facts, optimizers, stepped, pass, backward).filter(|_| feeds)
 }
@@ -428,6 +433,19 @@ fn cleared_elsewhere(facts: &Facts<'_>, optimizer: &Trained<'_>, at: &At) -> Opt
     cleared.filter(|_| apart)
 }
 
+/// Whether a forward pass is given something that a network has made.
+fn comes_from(facts: &Facts<'_>, pass: TextRange, network: &str) -> bool {
+    let Some(made) = facts.calls().iter().find(|call| call.range() == pass) else { return false };
+    let inputs = made.values().fold(Sources::default(), |all, value| all.with(value.sources));
+    facts.calls().iter().any(|call| {
+        let is_it = last_part(meant(facts, facts.written(&*call.node.func), &call.at)) == last_part(network);
+        call.callee == Callee::Module
+            && call.at.function == made.at.function
+            && is_it
+            && call.site.overlap(inputs.sites())
+    })
+}
+
 /// Whether a forward pass is an input of the trained module, and not made of its output: a generator's loss goes through
 /// the discriminator because it must.
 fn feeds(facts: &Facts<'_>, pass: TextRange, trained: &str) -> bool {
@@ -485,16 +503,24 @@ fn is_told_to_detach(call: &Call<'_>) -> bool {
     })
 }
 
-/// Where an optimizer's gradients are cleared after a backward pass and before its next step.
+/// Where an optimizer's gradients are cleared after a backward pass and before its next step, on this turn or the next.
 fn cleared_before_step(facts: &Facts<'_>, optimizer: &Trained<'_>, at: &At) -> Option<TextRange> {
     let text = |call: &Call<'_>| call.receiver_expr().map(|expr| facts.source.slice(expr.range()));
     let of_it = |call: &&Call<'_>| matches!(text(call), Some(found) if found == optimizer.optimizer || found == optimizer.parameters);
     let clears: Vec<&Call<'_>> = facts.effects_of(Effect::ZeroGrad, at.function).filter(of_it).collect();
     let steps = facts.effects_of(Effect::Step, at.function);
     let given = |step: &Call<'_>| step.arg(0).is_some_and(|arg| facts.source.slice(arg.range()) == optimizer.optimizer);
-    let next = steps.filter(|step| of_it(step) || given(step)).find(|step| step.at.order > at.order)?;
-    let after = clears.iter().find(|clear| clear.at.order > at.order && clear.at.order < next.at.order)?;
-    Some(after.range())
+    let steps: Vec<&Call<'_>> = steps.filter(|step| of_it(step) || given(step)).collect();
+    if let Some(next) = steps.iter().find(|step| step.at.order > at.order) {
+        let mut after = clears.iter().filter(|clear| clear.at.order > at.order && clear.at.order < next.at.order);
+        return after.next().map(|clear| Ranged::range(*clear));
+    }
+    // Its own step came first on this turn: the next turn clears before it steps again.
+    let turns = facts.loops(at).next()?;
+    let inside = |call: &&&Call<'_>| facts.is_inside(call.at.block, turns.block);
+    let first = steps.iter().find(inside)?;
+    let clear = clears.iter().filter(inside).find(|clear| clear.at.order < first.at.order)?;
+    facts.is_unconditional_in(&clear.at, turns.block).then(|| clear.range())
 }
 
 /// What a forward pass calls: `netG` of `netG(z)`.

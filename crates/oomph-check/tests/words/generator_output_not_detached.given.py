@@ -17,3 +17,20 @@ def train(G, D, loader):
     for real in loader:
         judge_step(G, D, real.cuda(), second)
         make_step(G, D, len(real), first)
+# ---
+import torch
+mse = torch.nn.MSELoss()
+def judged(net, real, fake):
+    a, b = net(real), net(fake)
+    return mse(a, torch.ones_like(a)) + mse(b, torch.zeros_like(b))
+def train(G, D, loader):
+    og, od = torch.optim.Adam(G.parameters()), torch.optim.Adam(D.parameters())
+    for a, b in loader:
+        og.zero_grad()
+        p = D(G(a))
+        (mse(p, torch.ones_like(p)) + (G(a) - b).abs().mean()).backward()
+        og.step()
+        od.zero_grad()
+        loss = judged(D, b, G(a))
+        loss.backward()  # <-
+        od.step()

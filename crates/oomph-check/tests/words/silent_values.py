@@ -139,3 +139,32 @@ class Both(nn.Module):
         loss.backward()
         for opt in self.opts:
             opt.step()
+# ---
+import torch
+def train(G, D, loader, mse, every):
+    og, od = torch.optim.Adam(G.parameters()), torch.optim.Adam(D.parameters())
+    for i, (a, b) in enumerate(loader):
+        p = D(G(a))
+        mse(p, torch.ones_like(p)).backward()
+        og.step()
+        if i % every == 0:
+            og.zero_grad()
+        od.zero_grad()
+        q = D(G(a).detach())
+        mse(q, torch.zeros_like(q)).backward()
+        od.step()
+# ---
+import torch
+def train(maker, front, judge, reader, loader, bce, ce):
+    first = torch.optim.Adam([{"params": front.parameters()}, {"params": judge.parameters()}])
+    second = torch.optim.Adam([{"params": maker.parameters()}, {"params": reader.parameters()}])
+    for real, z, code in loader:
+        first.zero_grad()
+        a, b = judge(front(real)), judge(front(maker(z).detach()))
+        (bce(a, torch.ones_like(a)) + bce(b, torch.zeros_like(b))).backward()
+        first.step()
+        second.zero_grad()
+        seen = front(maker(z))
+        c = judge(seen)
+        (bce(c, torch.ones_like(c)) + ce(reader(seen), code)).backward()
+        second.step()
