@@ -28,6 +28,7 @@ mod loaders;
 mod lookup;
 mod methods;
 pub mod names;
+pub(crate) mod operations;
 pub mod outline;
 mod recording;
 mod run;

@@ -458,7 +458,7 @@ fn iterates_loader(value: &Value) -> bool {
 fn raw_part(value: &Value, target: &Expr, index: usize) -> Value {
     const PLAIN: &[&str] = &[
         "metric", "acc", "len", "ind", "idx", "count", "num", "size", "info", "stats", "label", "target", "ids",
-        "names", "meta", "correct", "time", "lr", "log_", "logs", "logging", "shape",
+        "names", "meta", "correct", "time", "lr", "log_", "logs", "logging", "shape", "dict",
     ];
     let name = match target {
         Expr::Name(node) => node.id.as_str().to_ascii_lowercase(),

@@ -65,7 +65,7 @@ impl<'a> Walker<'a, '_> {
         self.go_on(&branches, &modes);
     }
 
-    /// Notes that a local name is no tensor here: the other branch asked for one.
+    /// Notes that a local name is no tensor here: the test, or the other branch, asked for that.
     fn is_number(&mut self, name: &str) {
         if let Some(slot) = self.f.env.known(name).filter(|slot| self.f.env.get(*slot).is_some()) {
             self.f.env.bind(slot, Some(Value::of(Kind::Number)));
@@ -83,6 +83,14 @@ impl<'a> Walker<'a, '_> {
     ) {
         let mark = self.f.env.mark();
         self.f.live = true;
+        let asked = match kind {
+            BlockKind::If(Some(test)) => self.tensor_asked_for(test).filter(|(_, holds)| !holds),
+            BlockKind::Else(test) => self.tensor_asked_for(test).filter(|(_, holds)| *holds),
+            _ => None,
+        };
+        if let Some((name, _)) = asked {
+            self.is_number(name);
+        }
         self.inside(kind, range, |walker| walker.walk_suite(body));
         let branch = self.f.env.take(mark);
         if self.f.live {

@@ -6,6 +6,7 @@ use super::given::{Given, Outcome};
 use super::guesses;
 use super::known::{self, Gives};
 use super::names::Sym;
+use super::operations;
 use super::tables::Summary;
 use super::value::{Device, Flags, FunctionId, Graph, Kind, Sources, Value};
 use super::walk::Walker;
@@ -492,7 +493,15 @@ impl<'a> Walker<'a, '_> {
                 }
                 self.born_here(value, given.node.range())
             }
-            Gives::TensorOfArgs => self.of_args(given),
+            // `torch.where(mask)` gives places.
+            Gives::TensorOfArgs if given.name == "where" && given.node.arguments.len() == 1 => Value::data(),
+            Gives::TensorOfArgs => {
+                let value = self.of_args(given);
+                match operations::results_beside(given.name, given.takes_dim(1)) {
+                    0 => value,
+                    beside => value.with_indices(beside),
+                }
+            }
             Gives::LossOfArgs => self.of_args(given).unflagged(Flags::GUESSED).flagged(Flags::LOSS.with(Flags::SCALAR)),
             Gives::Plain => Value::data(),
             Gives::Module => Value { graph: Graph::Certain, ..Value::of(Kind::Module) },

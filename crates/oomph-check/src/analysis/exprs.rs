@@ -305,10 +305,16 @@ impl<'a> Walker<'a, '_> {
             }
             Expr::Call(call) => {
                 let (asked, kind) = (call.arguments.args.first()?, call.arguments.args.get(1));
+                let kinds = match kind {
+                    Some(Expr::Tuple(kinds)) => &kinds.elts[..],
+                    Some(kind) => std::slice::from_ref(kind),
+                    None => &[],
+                };
+                let of_tensors = kinds.iter().any(|kind| self.source.slice(kind.range()).ends_with("Tensor"));
                 let kind = kind.map_or("", |kind| self.source.slice(kind.range()));
                 let holds = match self.source.slice(call.func.range()).rsplit('.').next()? {
                     "is_tensor" => true,
-                    "isinstance" if kind.ends_with("Tensor") => true,
+                    "isinstance" if of_tensors => true,
                     "isinstance" if kind.contains("float") || kind.contains("int") => false,
                     "hasattr" if kind.contains("item") || kind.contains("detach") => true,
                     _ => return None,
@@ -347,7 +353,7 @@ impl<'a> Walker<'a, '_> {
         let mut element: Option<Value> = None;
         for item in items {
             let value = self.eval(item);
-            element = Some(element.map_or_else(|| value.clone(), |old| mixed(&old, &value)));
+            element = Some(element.map_or_else(|| value.clone(), |old| beside(&old, &value)));
         }
         self.new_holder(kind, element, range)
     }
@@ -420,6 +426,16 @@ pub(super) fn mixed(a: &Value, b: &Value) -> Value {
         (Kind::Tensor, _) => a.clone(),
         (_, Kind::Tensor) => b.clone(),
         _ => a.join(b),
+    }
+}
+
+/// What a list holds that is written with both: a graph that one of them has is held, whatever the other is.
+fn beside(a: &Value, b: &Value) -> Value {
+    let known = |value: &Value, other: &Value| value.is_tensor() && value.holds_graph() && other.kind == Kind::Unknown;
+    match (a, b) {
+        (a, b) if known(a, b) => a.clone(),
+        (a, b) if known(b, a) => b.clone(),
+        (a, b) => mixed(a, b),
     }
 }
 

@@ -46,6 +46,13 @@ impl<'a> Given<'a> {
         })
     }
 
+    /// Whether a reduction is told the dimension: by name, or by the argument at this place, which is no other tensor.
+    pub(super) fn takes_dim(&self, place: usize) -> bool {
+        self.keyword("dim").is_some()
+            || self.keyword("axis").is_some()
+            || self.args.get(place).is_some_and(|value| !value.is_tensor())
+    }
+
     pub(super) fn keyword(&self, name: &str) -> Option<(&'a Expr, &Value)> {
         let keywords = &self.node.arguments.keywords;
         let index = keywords.iter().position(|keyword| keyword.arg.as_ref().is_some_and(|arg| arg.as_str() == name))?;

@@ -1,5 +1,6 @@
 //! What is known of torch and the libraries around it: what calls give, which names tell what.
 
+use super::operations;
 use super::value::Device;
 
 /// What calling something external gives.
@@ -75,41 +76,6 @@ const NEW_TENSOR: &[&str] = &[
     "multinomial",
     "tril_indices",
     "triu_indices",
-];
-
-const PLAIN: &[&str] = &[
-    "argmax",
-    "argmin",
-    "argsort",
-    "argwhere",
-    "bincount",
-    "bucketize",
-    "count_nonzero",
-    "eq",
-    "equal",
-    "ge",
-    "gt",
-    "histc",
-    "isfinite",
-    "isinf",
-    "isnan",
-    "isclose",
-    "le",
-    "logical_and",
-    "logical_not",
-    "logical_or",
-    "lt",
-    "ne",
-    "nonzero",
-    "searchsorted",
-    "one_hot",
-    "allclose",
-    "unique",
-    "isin",
-    "sign",
-    "numel",
-    "all",
-    "any",
 ];
 
 const NUMBERS: &[&str] = &[
@@ -255,8 +221,11 @@ fn gives_torch(rest: &str, last: &str) -> Gives {
     let package = rest.strip_suffix(last).map_or("", |package| package.trim_end_matches('.'));
     match package {
         "" if NEW_TENSOR.contains(&last) => Gives::NewTensor,
-        "" | "nn.functional" if PLAIN.contains(&last) => Gives::Plain,
-        "" if NUMBERS.contains(&last) => Gives::Number,
+        "" | "nn.functional" | "linalg" | "special" if operations::is_plain(last) => Gives::Plain,
+        "" | "nn.functional" if last.starts_with("is_") || NUMBERS.contains(&last) => Gives::Number,
+        "" if last == "detach" => Gives::Plain,
+        // Some of their parts have a graph, and others none.
+        "linalg" if matches!(last, "lstsq" | "lu") => Gives::Unknown,
         "" if matches!(
             last,
             "load"
@@ -326,181 +295,6 @@ fn starts_upper(name: &str) -> bool {
 
 fn starts_lower(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_lowercase())
-}
-
-/// What a method of a tensor gives.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Method {
-    /// A tensor with the same graph.
-    Same,
-    /// The same storage, other shape.
-    View,
-    /// One element: `mean`, `sum`.
-    Reduce,
-    /// No graph, on purpose.
-    Detach,
-    /// No graph: integers and truth values.
-    Plain,
-    Number,
-    Array,
-    /// A list of numbers.
-    List,
-    ToCpu,
-    ToCuda,
-    /// `to(...)`: the arguments tell.
-    To,
-    /// `requires_grad_()`.
-    RequiresGrad,
-    Nothing,
-}
-
-/// What `tensor.name(...)` gives.
-pub(crate) fn tensor_method(name: &str) -> Method {
-    match name {
-        "detach" | "detach_" => Method::Detach,
-        "item" | "size" | "dim" | "numel" | "nelement" | "element_size" | "is_contiguous" | "ndimension"
-        | "get_device" | "stride" | "data_ptr" | "type" | "storage_offset" | "is_floating_point" | "requires_grad"
-        | "nbytes" => Method::Number,
-        "numpy" => Method::Array,
-        "tolist" => Method::List,
-        "cpu" => Method::ToCpu,
-        "cuda" => Method::ToCuda,
-        "to" => Method::To,
-        "requires_grad_" => Method::RequiresGrad,
-        "backward" | "retain_grad" | "register_hook" | "record_stream" => Method::Nothing,
-        "mean" | "sum" | "norm" | "prod" | "std" | "var" | "logsumexp" => Method::Reduce,
-        "view" | "reshape" | "squeeze" | "unsqueeze" | "transpose" | "permute" | "expand" | "expand_as" | "view_as"
-        | "flatten" | "narrow" | "t" | "select" | "unbind" | "chunk" | "split" | "swapaxes" | "movedim"
-        | "diagonal" | "unflatten" => Method::View,
-        "argmax" | "argmin" | "argsort" | "bool" | "long" | "int" | "byte" | "eq" | "ne" | "gt" | "ge" | "lt"
-        | "le" | "nonzero" | "equal" | "any" | "all" | "isnan" | "isinf" | "isfinite" | "logical_not"
-        | "logical_and" | "logical_or" | "sign" | "new_zeros" | "new_ones" | "new_empty" | "new_full"
-        | "new_tensor" | "new" | "sample" | "count_nonzero" | "multinomial" | "bincount" | "unique" | "short"
-        | "tile_indices" => Method::Plain,
-        _ => Method::Same,
-    }
-}
-
-/// Methods of a tensor that keep its graph, in order.
-const OPERATIONS: &[&str] = &[
-    "abs",
-    "add",
-    "addmm",
-    "amax",
-    "amin",
-    "baddbmm",
-    "bfloat16",
-    "bmm",
-    "ceil",
-    "clamp",
-    "clamp_max",
-    "clamp_min",
-    "clip",
-    "clone",
-    "contiguous",
-    "cos",
-    "cosh",
-    "cross",
-    "cummax",
-    "cumprod",
-    "cumsum",
-    "diag",
-    "diff",
-    "dist",
-    "div",
-    "divide",
-    "dot",
-    "double",
-    "einsum",
-    "entropy",
-    "erf",
-    "exp",
-    "expm1",
-    "fill_diagonal_",
-    "flip",
-    "float",
-    "floor",
-    "fmod",
-    "gather",
-    "half",
-    "index_add",
-    "index_copy",
-    "index_fill",
-    "index_select",
-    "inverse",
-    "kl_div",
-    "lerp",
-    "log",
-    "log10",
-    "log1p",
-    "log2",
-    "log_prob",
-    "log_softmax",
-    "logcumsumexp",
-    "logit",
-    "masked_fill",
-    "masked_scatter",
-    "masked_select",
-    "matmul",
-    "max",
-    "maximum",
-    "median",
-    "min",
-    "minimum",
-    "mm",
-    "mul",
-    "multiply",
-    "mv",
-    "nan_to_num",
-    "nanmean",
-    "neg",
-    "negative",
-    "pow",
-    "reciprocal",
-    "relu",
-    "remainder",
-    "renorm",
-    "repeat",
-    "repeat_interleave",
-    "roll",
-    "rot90",
-    "round",
-    "rsample",
-    "rsqrt",
-    "scatter",
-    "scatter_add",
-    "sigmoid",
-    "sin",
-    "sinh",
-    "softmax",
-    "sort",
-    "sqrt",
-    "square",
-    "sub",
-    "subtract",
-    "sum_to_size",
-    "take",
-    "tan",
-    "tanh",
-    "tensor_split",
-    "tile",
-    "topk",
-    "tril",
-    "triu",
-    "trunc",
-    "type_as",
-    "unfold",
-    "where",
-];
-
-/// Whether a method is one of a tensor beyond doubt, and keeps its graph.
-pub(crate) fn is_tensor_operation(name: &str) -> bool {
-    name.ends_with('_') || OPERATIONS.binary_search(&name).is_ok()
-}
-
-/// Whether a method of this name is one of a tensor that keeps its graph, whatever it is called on.
-pub(crate) fn keeps_graph(name: &str) -> bool {
-    OPERATIONS.binary_search(&name).is_ok() || matches!(tensor_method(name), Method::Reduce)
 }
 
 /// Attributes of a tensor that are no tensors.

@@ -130,6 +130,11 @@ impl<'a> Walker<'a, '_> {
             // Of `torch.max(x, 1)` and the like: whole numbers have no graph.
             Kind::Tensor if matches!(name, "grad" | "indices") => Value::data(),
             Kind::Tensor => Value { flags: base.flags.with(Flags::RAW), ..base.clone() },
+            Kind::Tuple if matches!(name, "values" | "indices") => base
+                .parts
+                .as_ref()
+                .and_then(|parts| parts.get(usize::from(name == "indices")).cloned())
+                .unwrap_or_else(Value::unknown),
             Kind::Module if name == "module" => base.clone(),
             Kind::Module if matches!(name, "weight" | "bias") => Value::data().flagged(Flags::LEAF),
             Kind::Loader if name == "dataset" => Value::of(Kind::Dataset),

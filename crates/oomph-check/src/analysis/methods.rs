@@ -3,8 +3,9 @@
 use super::events::{Callee, GradMode, StoreKind};
 use super::exprs::mixed;
 use super::given::{Given, Outcome};
-use super::known::{self, Method};
+use super::known;
 use super::names::Sym;
+use super::operations::{self, Method};
 use super::value::{Device, Flags, FunctionId, Graph, Kind, Sources, Value};
 use super::walk::Walker;
 use crate::python::{Expr, Ranged};
@@ -131,15 +132,13 @@ impl<'a> Walker<'a, '_> {
             "items" => return pairs(receiver.clone().flagged(Flags::VIEW)),
             "values" | "keys" => return Value::holder(Kind::Iterator, receiver.clone().flagged(Flags::VIEW)),
             "get" | "pop" => return receiver.clone(),
-            "max" | "min" | "sort" | "topk" | "median" | "mode" | "cummax"
-                if given.args.len() == 1 || !given.keywords.is_empty() =>
-            {
-                let values = self.combined(&[receiver], range);
-                return Value::tuple(vec![values, Value { device: receiver.device, ..Value::data() }]);
-            }
             _ => {}
         }
-        match known::tensor_method(given.name) {
+        let beside = operations::results_beside(given.name, given.takes_dim(0));
+        if beside > 0 {
+            return self.combined(&[receiver], range).with_indices(beside);
+        }
+        match operations::tensor_method(given.name) {
             Method::Detach => Value { graph: Graph::No, sources: Sources::default(), ..same(receiver.clone()) }
                 .unflagged(Flags::LEAF.with(Flags::MIXED))
                 .flagged(Flags::DETACHED),
@@ -148,7 +147,11 @@ impl<'a> Walker<'a, '_> {
             Method::List => self.new_holder(Kind::List, Some(Value::of(Kind::Number)), range),
             Method::Plain => Value { device: receiver.device, ..Value::data() },
             Method::ToCpu => {
-                Value { device: Device::Cpu, ..same(receiver.clone()) }.unflagged(Flags::VIEW.with(Flags::LEAF))
+                let moved = Value { device: Device::Cpu, ..same(receiver.clone()) };
+                let moved = moved.unflagged(Flags::VIEW.with(Flags::LEAF));
+                // A copy that is made while nothing is recorded; what is on the CPU already is no copy.
+                let unrecorded = matches!(self.f.grad, GradMode::NoGrad | GradMode::Inference);
+                if unrecorded && receiver.device != Device::Cpu { self.under_mode(moved, range) } else { moved }
             }
             Method::ToCuda => {
                 self.f.summary.moves_to_cuda = true;
@@ -169,7 +172,11 @@ impl<'a> Walker<'a, '_> {
                 _ => receiver.clone().flagged(Flags::LEAF),
             },
             Method::Nothing => Value::of(Kind::None),
-            Method::View => same(receiver.clone()).flagged(Flags::VIEW),
+            Method::View => {
+                // What has such a method is one tensor, not several things that a model gave.
+                let one = if receiver.has(Flags::DATA) { Flags::default() } else { Flags::RAW };
+                same(receiver.clone()).unflagged(one).flagged(Flags::VIEW)
+            }
             Method::Reduce => {
                 let flags = if given.args.is_empty() { Flags::SCALAR } else { Flags::default() };
                 let loss = receiver.flags.has(Flags::LOSS);
@@ -179,11 +186,12 @@ impl<'a> Walker<'a, '_> {
             Method::Same => {
                 let inputs: Vec<&Value> = std::iter::once(receiver).chain(given.all()).collect();
                 let value = self.combined(&inputs, range);
-                let kept = receiver.flags.0 & (Flags::LOSS.0 | Flags::SCALAR.0 | Flags::RAW.0 | Flags::DATA.0);
+                // A module may give an object with methods of its own; what has those of a tensor is one.
+                let own = receiver.has(Flags::RAW) && !operations::is_tensor_operation(given.name);
+                let raw = if own || receiver.has(Flags::DATA) { Flags::RAW } else { Flags::default() };
+                let kept = receiver.flags.0 & (Flags::LOSS.0 | Flags::SCALAR.0 | raw.0 | Flags::DATA.0);
                 let device = if value.device == Device::Unknown { receiver.device } else { value.device };
                 let value = Value { device, ..value }.flagged(Flags(kept));
-                // A module may give an object with methods of its own.
-                let own = receiver.has(Flags::RAW) && !known::is_tensor_operation(given.name);
                 if own { value.at_most(Graph::Possible) } else { value }
             }
         }
@@ -388,7 +396,7 @@ impl<'a> Walker<'a, '_> {
                 if value.graph == Graph::No { Value { graph: Graph::Unknown, ..value } } else { value }
             }
             // What tensors can do: it is one, whoever gives it.
-            name if known::keeps_graph(name) => Value { sources: receiver.sources, ..Value::unknown() },
+            name if operations::keeps_graph(name) => Value { sources: receiver.sources, ..Value::unknown() },
             _ => self.of_given_module(given).unwrap_or_else(Value::unknown),
         }
     }

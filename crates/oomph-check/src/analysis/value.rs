@@ -306,6 +306,14 @@ impl Value {
         whole
     }
 
+    /// This, and beside it indices or codes: `values, indices = out.max(1)`.
+    pub(super) fn with_indices(self, count: usize) -> Self {
+        let indices = Self { device: self.device, ..Self::data() };
+        let mut parts = vec![self];
+        parts.resize(count + 1, indices);
+        Self::tuple(parts)
+    }
+
     pub(crate) fn flagged(mut self, flags: Flags) -> Self {
         self.flags = self.flags.with(flags);
         self

@@ -9,6 +9,7 @@ use rustc_hash::FxHashSet;
 use super::Facts;
 use super::origins::is_known_name;
 use crate::analysis::events::{At, Bind, Call, Callee, Store, StoreKind};
+use crate::analysis::operations::is_tensor_operation;
 use crate::analysis::outline::Usage;
 use crate::analysis::value::{Flags, FunctionId, Graph, Value};
 use crate::python::{Expr, Ranged, Stmt, TextRange, root_name};
@@ -85,7 +86,8 @@ impl<'a> Facts<'a> {
     /// Whether nobody can look into what a call runs.
     fn is_unseen_call(&self, call: &Call<'a>) -> bool {
         match call.callee {
-            Callee::Other => true,
+            // What tensors themselves do is known: `values, _ = out.max(1)`.
+            Callee::Other => !call.receiver.as_ref().is_some_and(|on| on.is_tensor() && is_tensor_operation(call.name)),
             Callee::Module => self.class_called(call).is_none(),
             Callee::External(_) => self.full_name(call).is_some_and(|full| !is_known_name(full)),
             Callee::Project(_) => false,

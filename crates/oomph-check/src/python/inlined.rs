@@ -125,10 +125,14 @@ impl<'a> SourceOrderVisitor<'a> for Sites<'a> {
             Stmt::Expr(_) | Stmt::Assign(_) | Stmt::AugAssign(_) if self.loops > 0 => {
                 let mut calls = Calls(Vec::new());
                 walk_stmt(&mut calls, stmt);
-                let ends_turn = self.last == Some(stmt.range()) && stmt.is_expr_stmt();
+                // What uses the value goes on after an early `return`.
+                let alone = |call: &ExprCall| matches!(stmt, Stmt::Expr(whole) if whole.value.range() == call.range());
+                let is_last = self.last == Some(stmt.range());
                 let around = || self.around.clone();
-                let sites =
-                    calls.0.into_iter().map(|(name, call)| Site { name, stmt, call, ends_turn, around: around() });
+                let sites = calls.0.into_iter().map(|(name, call)| {
+                    let ends_turn = is_last && alone(call);
+                    Site { name, stmt, call, ends_turn, around: around() }
+                });
                 self.calls.extend(sites);
             }
             _ => walk_stmt(self, stmt),
@@ -494,6 +498,13 @@ mod tests {
         let nested =
             "def g(xs):\n    def step(x):\n        z = f(x)\n        h(z)\n    for x in xs:\n        step(x)\n";
         assert!(is_read_in_place(nested));
+    }
+
+    #[test]
+    fn an_early_return_ends_a_turn_only_where_nothing_uses_the_value() {
+        let plain = "def plain(x):\n    z = f(x)\n    if z:\n        return 0\n    return x\n";
+        assert!(is_read_in_place(&format!("{plain}def g(xs):\n    for x in xs:\n        plain(x)\n")));
+        assert!(!is_read_in_place(&format!("{plain}def g(xs):\n    for x in xs:\n        h(plain(x))\n")));
     }
 
     #[test]

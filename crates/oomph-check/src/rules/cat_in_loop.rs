@@ -4,7 +4,7 @@ use crate::analysis::events::{BlockKind, Call, Callee, LoopKind};
 use crate::analysis::value::{BlockId, Device, Value};
 use crate::facts::{Effect, Facts, FunctionKind, Loop};
 use crate::finding::Level;
-use crate::python::{Expr, Ranged, Stmt, count_reads, count_reads_in};
+use crate::python::{Expr, Ranged, Stmt, count_reads, count_reads_in, root_name};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
 
@@ -78,7 +78,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             grows_by_call(facts, report, call, target);
             continue;
         };
-        if is_rebound(facts, call, target, turns.block) {
+        if is_rebound(facts, call, target, turns.block) || is_of_turn(facts, target, &turns) {
             continue;
         }
         // Read only by the concatenation itself and by a first test: nothing needs it whole on every turn.
@@ -177,6 +177,12 @@ fn is_rebound(facts: &Facts<'_>, call: &Call<'_>, target: &Expr, turns: BlockId)
         let same = facts.source.slice(bind.target.range()) == text;
         same && bind.at.stmt != call.at.stmt && !other_branch && facts.is_inside(bind.at.block, turns)
     })
+}
+
+/// Whether the target is a part of what the loop gives each turn: `batch.x = torch.cat([batch.x, extra])`.
+fn is_of_turn(facts: &Facts<'_>, target: &Expr, turns: &Loop<'_>) -> bool {
+    let BlockKind::Loop(_, Stmt::For(node)) = turns.node else { return false };
+    root_name(target).is_some_and(|name| facts.target_binds(&node.target, name))
 }
 
 /// How often the test of the `if` around the call, or of the choice it is an arm of, reads the name.

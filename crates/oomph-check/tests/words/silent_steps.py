@@ -249,3 +249,46 @@ for real, _ in loader:
     g_opt.zero_grad()
     (-critic(fake).mean()).backward()
     g_opt.step()
+# ---
+import numpy as np
+import torch
+
+def plain(value):
+    if isinstance(value, (torch.Tensor, np.generic)):
+        return value.item()
+    else:
+        return value
+
+def train(model, loader, optimizer, criterion):
+    curve = []
+    for x, y in loader:
+        loss = criterion(model(x.cuda()), y.cuda())
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        loss = plain(loss)
+        curve.append(loss * len(x))
+    return curve
+# ---
+import torch
+
+def train(model, loader, optimizer, criterion):
+    curve, smooth = [], 0.0
+    for x, y in loader:
+        loss, loss_dict = criterion(model(x.cuda()), y.cuda())
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        smooth += loss_dict['smooth']
+        with torch.no_grad():
+            curve.append(loss.cpu())
+    return curve, smooth
+# ---
+import torch
+
+def with_residuals(model, loader, residual):
+    kept = []
+    for data in loader:
+        data.x = torch.cat([data.x, residual(data)], dim=1)
+        kept.extend(data.to_data_list())
+    return kept
