@@ -230,7 +230,9 @@ fn joined_outputs(facts: &Facts<'_>, call: &Call<'_>, expr: &Expr) -> Option<(Te
     };
     let joined = facts.call_at(expr).filter(|made| joins(made));
     let joined = joined.or_else(|| facts.call_at(bound()?).filter(|made| joins(made)))?;
-    let of_outputs = joined.args.first()?.parts.as_ref()?.iter().any(is_output);
+    // `torch.cat((first, second))` puts parts of one batch together.
+    let list = joined.args.first().filter(|list| list.kind == Kind::List && joined.arg(0).is_some_and(is_named))?;
+    let of_outputs = list.parts.as_ref()?.iter().any(is_output);
     of_outputs.then(|| (joined.range(), "the outputs of a whole evaluation"))
 }
 
@@ -244,6 +246,10 @@ fn has_joined_outputs(facts: &Facts<'_>, call: &Call<'_>, expr: &Expr) -> bool {
         Expr::Name(_) => joined(expr),
         _ => false,
     }
+}
+
+fn is_named(expr: &Expr) -> bool {
+    matches!(expr, Expr::Name(_) | Expr::Attribute(_))
 }
 
 fn joins(call: &Call<'_>) -> bool {

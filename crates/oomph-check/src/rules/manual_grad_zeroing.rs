@@ -283,7 +283,9 @@ fn zeroes_after_update(facts: &Facts<'_>, turns: &Loop<'_>, call: &Call<'_>) -> 
         _ => false,
     };
     let at_the_end = facts.body_of(turns).iter().rev().take(2).any(|stmt| stmt.range().contains_range(call.range()));
-    trains && only_zero && of_all && at_the_end && !facts.body_of(turns).iter().any(leaves)
+    // What is done by hand on the CPU is a lesson.
+    let on_gpu = facts.calls().iter().any(|call| facts.moves_to_gpu(call) || facts.makes_on_gpu(call));
+    on_gpu && trains && only_zero && of_all && at_the_end && !facts.body_of(turns).iter().any(leaves)
 }
 
 /// `p.grad is not None`, `p.requires_grad`.

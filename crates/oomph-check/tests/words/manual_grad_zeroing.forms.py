@@ -40,7 +40,7 @@ class Descent:
 
     def run(self, loader):
         for x in loader:
-            self.net(x).sum().backward()
+            self.net(x.cuda()).sum().backward()
             with torch.no_grad():
                 for p in self.params:
                     p -= self.lr * p.grad
