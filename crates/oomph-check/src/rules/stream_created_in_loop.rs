@@ -1,5 +1,7 @@
 //! `stream-created-in-loop`: every stream has a cache of its own.
 
+use crate::analysis::events::Callee;
+use crate::analysis::value::Value;
 use crate::facts::Facts;
 use crate::finding::Level;
 use crate::report::Report;
@@ -90,7 +92,15 @@ def run(model, loader):
 
 fn check(facts: &Facts<'_>, report: &mut Report) {
     for call in facts.calls_to("torch.cuda.Stream").chain(facts.calls_to("torch.cuda.streams.Stream")) {
-        let Some((place, why)) = facts.comes_again(&call.at) else { continue };
+        // Numbers that are only read on it take no memory of it.
+        let works = facts.calls().iter().any(|other| {
+            let of_module = other.receiver.as_ref().is_some_and(Value::is_module);
+            let runs = other.callee == Callee::Module || of_module || matches!(other.callee, Callee::Project(_));
+            let fills = matches!(other.name, "to" | "cuda" | "copy_" | "backward" | "generate");
+            other.at.function == call.at.function && (runs || fills)
+        });
+        let hands_over = facts.returns().iter().any(|found| found.is_yield && found.at.function == call.at.function);
+        let Some((place, why)) = facts.comes_again(&call.at).filter(|_| works || hands_over) else { continue };
         let often = if why.ends_with("batch") { "on every batch" } else { "each time" };
         report
             .add(call, format!("A new stream {often} cannot use the blocks freed on the last one: cached memory grows"))
