@@ -10,7 +10,7 @@ use super::tables::Kept;
 use super::value::{Device, Flags, Graph, Kind, Value};
 use super::walk::{Walker, is_name};
 use crate::python::ast::StmtFor;
-use crate::python::{Expr, Ranged, Stmt, TextRange};
+use crate::python::{Expr, Ranged, TextRange};
 use crate::uses::{last_name, string_of};
 
 impl<'a> Walker<'a, '_> {
@@ -305,25 +305,10 @@ impl<'a> Walker<'a, '_> {
         }
     }
 
-    /// `for p in model.parameters(): p.requires_grad = False` freezes the model.
-    pub(super) fn freeze_in_loop(&mut self, node: &'a StmtFor, iterated: &Value) {
-        if iterated.kind != Kind::Iterator || !iterated.has(Flags::LEAF) {
-            return;
-        }
-        let Expr::Call(call) = &*node.iter else { return };
-        let Expr::Attribute(method) = &*call.func else { return };
-        let freezes = node.body.iter().any(|stmt| match stmt {
-            Stmt::Assign(assign) => {
-                let sets = matches!(assign.targets.first(), Some(Expr::Attribute(target)) if target.attr.as_str() == "requires_grad");
-                sets && matches!(&*assign.value, Expr::BooleanLiteral(literal) if !literal.value)
-            }
-            Stmt::Expr(expr) => matches!(&*expr.value, Expr::Call(call) if
-                matches!(&*call.func, Expr::Attribute(f) if f.attr.as_str() == "requires_grad_")
-                && matches!(call.arguments.args.first(), Some(Expr::BooleanLiteral(literal)) if !literal.value)),
-            _ => false,
-        });
-        if freezes {
-            self.set_flag(&method.value, Flags::FROZEN, true);
+    /// Takes a module out of training, or puts it back, where a loop does that to all of its parameters.
+    pub(super) fn freeze_in_loop(&mut self, node: &'a StmtFor) {
+        if let Some((module, on)) = freezing::set_in_loop(node) {
+            self.set_flag(module, Flags::FROZEN, !on);
         }
     }
 

@@ -129,7 +129,7 @@ impl<'a> Walker<'a, '_> {
             kind => kind,
         };
         let element = iterate(&iterated);
-        self.freeze_in_loop(node, &iterated);
+        self.freeze_in_loop(node);
         let block = BlockKind::Loop(kind, stmt);
         let ends = if goes_over_layers(&iterated) { Ends::AfterTurn } else { Ends::Anytime };
         self.walk_loop(block, node.range(), ends, &node.body, |walker| {

@@ -297,6 +297,9 @@ impl<'a> Walker<'a, '_> {
         });
         self.note_call(id, receiver, given);
         let is_forward = given.name == "forward" && receiver.is_some_and(Value::is_module);
+        if let (true, Some(frozen)) = (is_forward, receiver.filter(|module| module.has(Flags::FROZEN))) {
+            return self.forward(frozen, given);
+        }
         let Some(summary) = self.summary(id) else {
             let value =
                 if given.name.ends_with("loss") { self.of_args(given).flagged(Flags::LOSS) } else { Value::unknown() };

@@ -1,5 +1,6 @@
 //! Entering a function: its gradient mode and what its parameters are.
 
+use super::branches::mode_of_switch;
 use super::events::GradMode;
 use super::guesses;
 use super::known;
@@ -16,9 +17,13 @@ impl<'a> Walker<'a, '_> {
             return GradMode::Depends;
         }
         for decorator in &node.decorator_list {
-            let target = match &decorator.expression {
-                Expr::Call(call) => &*call.func,
-                other => other,
+            let (target, given) = match &decorator.expression {
+                Expr::Call(call) => (&*call.func, call.arguments.args.first()),
+                other => (other, None),
+            };
+            let told = match given {
+                Some(Expr::BooleanLiteral(literal)) => Some(literal.value),
+                _ => None,
             };
             let value = self.quietly(|walker| walker.eval(target));
             let full = match value.kind {
@@ -27,9 +32,10 @@ impl<'a> Walker<'a, '_> {
             };
             match full {
                 "torch.no_grad" => return GradMode::NoGrad,
+                "torch.inference_mode" if told == Some(false) => return GradMode::On,
                 "torch.inference_mode" => return GradMode::Inference,
                 "torch.enable_grad" => return GradMode::On,
-                "torch.set_grad_enabled" => return GradMode::Depends,
+                "torch.set_grad_enabled" => return mode_of_switch(told),
                 _ => {}
             }
             // `@smart_inference_mode()`: a decorator of the project's own that decides.

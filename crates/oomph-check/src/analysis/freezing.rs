@@ -89,6 +89,79 @@ fn is_off_by_default(init: &StmtFunctionDef, name: &str) -> bool {
     })
 }
 
+/// The module whose parameters a loop sets `requires_grad` of, all of them, and to what; also one part after the other.
+pub(super) fn set_in_loop(node: &StmtFor) -> Option<(&Expr, bool)> {
+    let Expr::Call(call) = &*node.iter else { return None };
+    let Expr::Attribute(method) = &*call.func else { return None };
+    let item = match &*node.target {
+        Expr::Tuple(pair) => last_name(pair.elts.last()?)?,
+        target => last_name(target)?,
+    };
+    let set = match method.attr.as_str() {
+        "parameters" | "named_parameters" => node.body.iter().rev().find_map(|stmt| set_by(stmt, item)),
+        "modules" | "named_modules" | "children" | "named_children" => {
+            node.body.iter().rev().find_map(|stmt| match stmt {
+                Stmt::For(inner) => {
+                    set_in_loop(inner).filter(|(part, _)| last_name(part) == Some(item)).map(|(_, on)| on)
+                }
+                _ => set_by(stmt, item),
+            })
+        }
+        _ => None,
+    };
+    Some((&*method.value, set?))
+}
+
+/// `[p.requires_grad_(False) for p in model.parameters()]`: the same in one line.
+pub(super) fn set_in_comprehension(expr: &Expr) -> Option<(&Expr, bool)> {
+    let Expr::ListComp(made) = expr else { return None };
+    let ([turns], Expr::Call(call)) = (&made.generators[..], &*made.elt) else { return None };
+    let Expr::Call(iter) = &turns.iter else { return None };
+    let Expr::Attribute(method) = &*iter.func else { return None };
+    let all = turns.ifs.is_empty() && matches!(method.attr.as_str(), "parameters" | "modules" | "children");
+    let set = set_by_call(call, last_name(&turns.target)?).filter(|_| all)?;
+    Some((&*method.value, set))
+}
+
+/// What `model.apply(lambda part: part.requires_grad_(False))` sets.
+pub(super) fn set_by_lambda(expr: &Expr) -> Option<bool> {
+    let Expr::Lambda(lambda) = expr else { return None };
+    let item = lambda.parameters.as_deref()?.iter().next()?;
+    match &*lambda.body {
+        Expr::Call(call) => set_by_call(call, item.name().as_str()),
+        _ => None,
+    }
+}
+
+/// `p.requires_grad = False`, `p.requires_grad_(False)`.
+fn set_by(stmt: &Stmt, item: &str) -> Option<bool> {
+    match stmt {
+        Stmt::Assign(assign) if sets_requires_grad(assign) => match (&*assign.value, assign.targets.first()) {
+            (Expr::BooleanLiteral(literal), Some(Expr::Attribute(target))) => {
+                (last_name(&target.value) == Some(item)).then_some(literal.value)
+            }
+            _ => None,
+        },
+        Stmt::Expr(node) => match &*node.value {
+            Expr::Call(call) => set_by_call(call, item),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// `p.requires_grad_(False)`, and `p.detach_()`, which comes to the same.
+fn set_by_call(call: &ExprCall, item: &str) -> Option<bool> {
+    let Expr::Attribute(method) = &*call.func else { return None };
+    let on = match (method.attr.as_str(), call.arguments.args.first()) {
+        ("requires_grad_", None) => true,
+        ("requires_grad_", Some(Expr::BooleanLiteral(literal))) => literal.value,
+        ("detach_", None) => false,
+        _ => return None,
+    };
+    (last_name(&method.value) == Some(item)).then_some(on)
+}
+
 /// Whether a helper of this name takes all of a model out of training (`Some(true)`) or puts it back, by its words and
 /// the flag it is given: `freeze(model)`, `deactivate_requires_grad(model)`, `toggle_grad(model, False)`. `freeze_bn`
 /// and `freeze_encoder` are about a part.

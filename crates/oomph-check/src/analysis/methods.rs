@@ -2,6 +2,7 @@
 
 use super::events::{Callee, GradMode, StoreKind};
 use super::exprs::mixed;
+use super::freezing;
 use super::given::{Given, Outcome};
 use super::known;
 use super::names::Sym;
@@ -255,6 +256,12 @@ impl<'a> Walker<'a, '_> {
                     self.set_flag(module, Flags::EVAL, evaluates);
                 }
                 if evaluates { receiver.clone().flagged(Flags::EVAL) } else { receiver.clone().unflagged(Flags::EVAL) }
+            }
+            "apply" if given.node.arguments.args.first().and_then(freezing::set_by_lambda) == Some(false) => {
+                if let Some(module) = func {
+                    self.set_flag(module, Flags::FROZEN, true);
+                }
+                receiver.clone().flagged(Flags::FROZEN)
             }
             name if known::returns_module(name) => receiver.clone(),
             _ => {

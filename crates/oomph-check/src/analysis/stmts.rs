@@ -1,7 +1,8 @@
 //! The walk over statements: branches, loops, handlers, and what each leaves behind.
 
 use super::events::{Bare, BlockKind, Decorator, Delete, Return, Statement, Store, StoreKind};
-use super::value::{ClassId, FunctionId, Kind, Value};
+use super::freezing;
+use super::value::{ClassId, Flags, FunctionId, Kind, Value};
 use super::walk::Walker;
 use crate::python::ast::{Identifier, Operator, Parameters, StmtAugAssign, StmtClassDef, StmtFunctionDef, StmtReturn};
 use crate::python::{Expr, Ranged, Stmt, TextRange};
@@ -88,6 +89,9 @@ impl<'a> Walker<'a, '_> {
         }
         if matches!(expr, Expr::StringLiteral(_) | Expr::EllipsisLiteral(_)) {
             return;
+        }
+        if let Some((module, on)) = freezing::set_in_comprehension(expr) {
+            self.set_flag(module, Flags::FROZEN, !on);
         }
         let value = self.eval(expr);
         if self.recording() {

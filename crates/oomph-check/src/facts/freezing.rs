@@ -17,6 +17,8 @@ impl<'a> Facts<'a> {
             || self.is_frozen_by_helper(forward)
             || self.is_frozen_by_method(forward)
             || self.is_parameter_for_frozen(forward)
+            || self.runs_only_frozen(forward)
+            || self.is_switched_off_for_good()
             || self.runs_frozen_network(forward)
             || self.is_quantized(forward)
             || self.is_loaded_frozen(forward)
@@ -32,12 +34,33 @@ impl<'a> Facts<'a> {
 
     /// Whether a function's parameter is called what the file calls a module that is always made frozen.
     fn is_parameter_for_frozen(&self, forward: &Call<'a>) -> bool {
-        let (Some(root), Some(function)) = (root_name(&forward.node.func), self.function(&forward.at)) else {
-            return false;
-        };
-        let parameter = function.node.parameters.iter().any(|parameter| parameter.name().as_str() == root);
+        let Some(root) = root_name(&forward.node.func) else { return false };
+        // Of the function it stands in, or of one around that.
+        let around = self.outline().functions.iter().filter(|found| found.node.range().contains_range(forward.range()));
+        let parameter = around.into_iter().any(|found| found.node.parameters.includes(root));
         let mut made = self.binds_of(root).filter(|bind| bind.value.is_module()).peekable();
         parameter && made.peek().is_some() && made.all(|bind| bind.value.has(Flags::FROZEN))
+    }
+
+    /// Whether a statement of the file switches recording off, and none switches it on again: `torch.set_grad_enabled(False)`
+    /// in a constructor. What runs before that is not told either.
+    fn is_switched_off_for_good(&self) -> bool {
+        let is_off = |call: &Call<'a>| matches!(call.arg(0), Some(Expr::BooleanLiteral(literal)) if !literal.value);
+        let is_statement = |call: &Call<'a>| {
+            let found = self.statement(call.at.stmt).map(|statement| statement.node);
+            matches!(found, Some(Stmt::Expr(whole)) if whole.value.range() == call.node.range())
+        };
+        let mut switches = self.calls_to("torch.set_grad_enabled").filter(|call| is_statement(call)).peekable();
+        switches.peek().is_some() && switches.all(is_off)
+    }
+
+    /// Whether a function of the file runs networks, and all of them are frozen: `predict(x)`, which is defined beside
+    /// the loop and knows what the functions around it were given.
+    fn runs_only_frozen(&self, forward: &Call<'a>) -> bool {
+        let Callee::Project(id) = forward.callee else { return false };
+        let inside = |call: &&Call<'a>| call.at.function == Some(id.index) && call.callee == Callee::Module;
+        let mut passes = self.calls().iter().filter(inside).filter(|_| self.is_own(id)).peekable();
+        passes.peek().is_some() && passes.all(|pass| pass.site.is_empty() || self.is_parameter_for_frozen(pass))
     }
 
     /// Whether the file hands a module, or what it was taken from, to a helper that freezes it: `freeze(model)`, then
