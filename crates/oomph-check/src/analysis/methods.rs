@@ -175,7 +175,8 @@ impl<'a> Walker<'a, '_> {
             Method::Nothing => Value::of(Kind::None),
             Method::View => {
                 // What has such a method is one tensor, not several things that a model gave.
-                let one = if receiver.has(Flags::DATA) { Flags::default() } else { Flags::RAW };
+                let may_be_several = !receiver.has(Flags::DATA) && receiver.graph > Graph::No;
+                let one = if may_be_several { Flags::RAW } else { Flags::default() };
                 same(receiver.clone()).unflagged(one).flagged(Flags::VIEW)
             }
             Method::Reduce => {
@@ -189,7 +190,8 @@ impl<'a> Walker<'a, '_> {
                 let value = self.combined(&inputs, range);
                 // A module may give an object with methods of its own; what has those of a tensor is one.
                 let own = receiver.has(Flags::RAW) && !operations::is_tensor_operation(given.name);
-                let raw = if own || receiver.has(Flags::DATA) { Flags::RAW } else { Flags::default() };
+                let stays = own || receiver.has(Flags::DATA) || value.graph == Graph::No;
+                let raw = if stays { Flags::RAW } else { Flags::default() };
                 let kept = receiver.flags.0 & (Flags::LOSS.0 | Flags::SCALAR.0 | raw.0 | Flags::DATA.0);
                 let device = if value.device == Device::Unknown { receiver.device } else { value.device };
                 let value = Value { device, ..value }.flagged(Flags(kept));

@@ -257,7 +257,7 @@ fn plan_of(site: &Site<'_>, function: &StmtFunctionDef, leaves: &Leaves, outer: 
     let bound = names_bound(function);
     let is_turn = !leaves.has_loop && !leaves.differentiates && !bound.is_empty() && is_step(function);
     let is_left = leaves.suspends || early && (!site.ends_turn || leaves.returns_from_loop);
-    if !once || !plain || !is_turn || is_left {
+    if !once || !plain || !is_turn || is_left || deletes_parameter(function) {
         return None;
     }
     let given = arguments_of(function, site.call)?;
@@ -383,6 +383,12 @@ impl<'a> SourceOrderVisitor<'a> for Leaves {
     }
 }
 
+/// Whether a function deletes what it was given: the caller's name holds that on.
+fn deletes_parameter(function: &StmtFunctionDef) -> bool {
+    let is_given = |target: &Expr| matches!(target, Expr::Name(name) if function.parameters.includes(name.id.as_str()));
+    function.body.iter().any(|stmt| matches!(stmt, Stmt::Delete(delete) if delete.targets.iter().any(is_given)))
+}
+
 /// What each parameter is given, in their order; `None` where that cannot be told.
 fn arguments_of<'a>(function: &'a StmtFunctionDef, call: &'a ExprCall) -> Option<Vec<(&'a str, &'a Expr)>> {
     let parameters = &function.parameters;
@@ -505,6 +511,12 @@ mod tests {
         let plain = "def plain(x):\n    z = f(x)\n    if z:\n        return 0\n    return x\n";
         assert!(is_read_in_place(&format!("{plain}def g(xs):\n    for x in xs:\n        plain(x)\n")));
         assert!(!is_read_in_place(&format!("{plain}def g(xs):\n    for x in xs:\n        h(plain(x))\n")));
+    }
+
+    #[test]
+    fn what_deletes_a_parameter_stays_a_function() {
+        let free = "def free(x):\n    del x\n    z = f()\n    h(z)\n";
+        assert!(!is_read_in_place(&format!("{free}def g(xs):\n    for x in xs:\n        free(x)\n")));
     }
 
     #[test]

@@ -4,9 +4,10 @@ use crate::analysis::events::{Bind, Call, Callee, LoopKind};
 use crate::analysis::value::{BlockId, Kind, Value};
 use crate::facts::{Effect, Facts, FunctionKind};
 use crate::finding::{Level, Safety};
-use crate::python::{Expr, Ranged, Stmt, TextRange};
+use crate::python::{Expr, Ranged, Stmt};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::uses::last_name;
 
 pub(super) static RULE: Rule = Rule {
     name: "hidden-state-carried-across-batches",
@@ -122,14 +123,19 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
                 continue;
             }
             let state = facts.source.slice(expr.range());
-            let back = retained_in(facts, call, batches.block);
-            let proven = back.is_some() || own && is_only_evaluated(facts, call, &states, batches.block);
+            let back = gone_through_in(facts, call, batches.block);
+            let sets = || states.iter().all(|state| is_set_by_pass(facts, state, call, batches.block));
+            let proven = match back {
+                // A network out of view may detach its state itself, and then nothing raises.
+                Some(back) => back.keyword_is("retain_graph", true) || own && sets() && is_recurrent(facts, call),
+                None => own && sets() && is_only_evaluated(facts, call, batches.block),
+            };
             let finding = report.add(expr, format!("`{state}` carries the graph of every past batch into this one"));
             finding
                 .level(if proven { RULE.level } else { Level::Info })
                 .because(call, format!("`{state}` goes in, and what comes out is the next batch's `{state}`"))
                 .because(&batches.head(), "this loop goes over batches, and nothing detaches the state in it")
-                .because_if(back, KEEPS);
+                .because_if(back.map(Ranged::range), back.map_or("", goes_back));
             if let [Expr::Name(_) | Expr::Attribute(_)] = states[..] {
                 finding.unsafe_fix("Detach the state before the call", detach_before(facts, call, state));
             }
@@ -137,26 +143,53 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
     }
 }
 
-/// The backward pass of each turn that goes through a forward pass and keeps its graph. One that does not keep it raises
-/// on the second turn: who wrote it would know, so the state is detached where it is not seen.
-fn retained_in(facts: &Facts<'_>, call: &Call<'_>, block: BlockId) -> Option<TextRange> {
-    let through =
-        |back: &&Call<'_>| back.keyword_is("retain_graph", true) && facts.backward_sources(back).overlap(call.site);
-    facts.effects_in(Effect::Backward, block).find(through).map(Ranged::range)
+/// The backward pass of each turn that goes through a forward pass, the one that keeps its graph first.
+fn gone_through_in<'f, 'a>(facts: &'f Facts<'a>, call: &Call<'_>, block: BlockId) -> Option<&'f Call<'a>> {
+    let through = |back: &&Call<'_>| facts.backward_sources(back).overlap(call.site);
+    let passes = || facts.effects_in(Effect::Backward, block).filter(through);
+    passes().find(|back| back.keyword_is("retain_graph", true)).or_else(|| passes().next())
 }
 
-/// Whether a network that is seen to record runs in evaluation mode, nothing goes back, and nothing else sets the states.
-fn is_only_evaluated(facts: &Facts<'_>, call: &Call<'_>, states: &[&Expr], block: BlockId) -> bool {
+/// What a backward pass comes to that goes through the state.
+fn goes_back(back: &Call<'_>) -> &'static str {
+    if back.keyword_is("retain_graph", true) {
+        KEEPS
+    } else {
+        "from the second batch on, this goes back through a graph that is freed, and raises"
+    }
+}
+
+/// Whether nothing in the loop but the pass itself sets the state.
+fn is_set_by_pass(facts: &Facts<'_>, state: &Expr, call: &Call<'_>, block: BlockId) -> bool {
+    let text = facts.source.slice(state.range());
+    let mut binds = facts.binds().iter().filter(|bind| facts.source.slice(bind.target.range()) == text);
+    binds.all(|bind| bind.at.stmt == call.at.stmt || !facts.is_inside(bind.at.block, block))
+}
+
+/// Whether a network that is seen to record runs, and nothing goes back: it is evaluated, or nobody goes back at all.
+fn is_only_evaluated(facts: &Facts<'_>, call: &Call<'_>, block: BlockId) -> bool {
     let evaluates = call.evaluates || facts.eval_before(call).is_some_and(|eval| facts.is_eval_of(eval, call));
-    let set_by_pass = |state: &&Expr| {
-        let text = facts.source.slice(state.range());
-        let mut binds = facts.binds().iter().filter(|bind| facts.source.slice(bind.target.range()) == text);
-        binds.all(|bind| bind.at.stmt == call.at.stmt || !facts.is_inside(bind.at.block, block))
+    let unused = || {
+        let mut passes = facts.effects_of(Effect::Backward, call.at.function);
+        !passes.any(|back| facts.backward_sources(back).overlap(call.site)) && is_recurrent(facts, call)
     };
-    evaluates
-        && facts.effects_in(Effect::Backward, block).next().is_none()
-        && states.iter().all(set_by_pass)
-        && facts.records_in_sight(call)
+    let silent = facts.effects_in(Effect::Backward, block).next().is_none();
+    silent && (evaluates || unused()) && facts.records_in_sight(call)
+}
+
+/// Whether a call runs a recurrent layer of torch, or a class in view that has one: what it gives back is its state.
+fn is_recurrent(facts: &Facts<'_>, call: &Call<'_>) -> bool {
+    let layer = |kind: &str| matches!(kind, "RNN" | "LSTM" | "GRU" | "RNNCell" | "LSTMCell" | "GRUCell");
+    let own = facts.binds_seen(&call.node.func, &call.at).into_iter().map(|bind| &bind.value);
+    let mut names = own.filter_map(|value| facts.name_of(value)?.strip_prefix("torch.nn."));
+    let made = |stmt: &Stmt| match stmt {
+        Stmt::Assign(assign) => {
+            matches!(&*assign.value, Expr::Call(maker) if last_name(&maker.func).is_some_and(layer))
+        }
+        _ => false,
+    };
+    let init = facts.class_called(call).and_then(|class| facts.tables().method(class, "__init__"));
+    names.any(layer) || init.is_some_and(|init| facts.function_def(init).node.body.iter().any(made))
 }
 
 /// Whether a statement of the block, other than the call's, sets a state to something else than what the call made.
@@ -213,7 +246,7 @@ fn check_module(facts: &Facts<'_>, call: &Call<'_>, report: &mut Report) {
         let back = facts.calls_named("backward").find(|back| back.keyword_is("retain_graph", true));
         report
             .add(state, format!("`{text}` carries the graph of every past batch into this one"))
-            .level(if back.is_some() { RULE.level } else { Level::Info })
+            .level(if back.is_some() || is_recurrent(facts, call) { RULE.level } else { Level::Info })
             .because(call, format!("`{text}` goes in, and what comes out is the next call's `{text}`"))
             .because(&assign.targets[0], "nothing in the project detaches it or sets it back")
             .because_if(back.map(Ranged::range), KEEPS);
