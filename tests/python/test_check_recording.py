@@ -115,7 +115,7 @@ def in_function(before, context, loop):
 
 def in_one(before, context, loop):
     return put(
-        "def main(loader, mode=False):\n    model = Net()\n    <before>\n    model.eval()\n    hits = 0\n    <loop>\n    return hits\n",
+        "def main(loader, mode=False):\n    model = Net()\n    <before>\n    model.train(False)\n    hits = 0\n    <loop>\n    return hits\n",
         before=before, loop=under(context, loop),
     )  # fmt: skip
 

@@ -28,13 +28,14 @@ pub(super) fn make_plain(body: &mut [Stmt]) {
     }
 }
 
-/// `self.model` of `getattr(self, "model")`.
-pub(super) fn name_attributes(body: &mut [Stmt]) {
-    struct Named;
-    impl Transformer for Named {
+/// `self.model` of `getattr(self, "model")`, `model.eval()` of `model.train(False)`.
+pub(super) fn make_calls_plain(body: &mut [Stmt]) {
+    struct Plain;
+    impl Transformer for Plain {
         fn visit_expr(&self, expr: &mut Expr) {
             transformer::walk_expr(self, expr);
             let Expr::Call(call) = expr else { return };
+            evaluate(call);
             let by_name = matches!(&*call.func, Expr::Name(name) if name.id.as_str() == "getattr");
             let ([object, Expr::StringLiteral(name)], true) = (&mut *call.arguments.args, by_name) else { return };
             let text = name.value.to_str();
@@ -49,7 +50,22 @@ pub(super) fn name_attributes(body: &mut [Stmt]) {
         }
     }
     for stmt in body {
-        Named.visit_stmt(stmt);
+        Plain.visit_stmt(stmt);
+    }
+}
+
+/// `model.eval()` of `model.train(False)` and `model.train(mode=False)`.
+fn evaluate(call: &mut ExprCall) {
+    let Expr::Attribute(method) = &mut *call.func else { return };
+    let mode = match (&*call.arguments.args, &*call.arguments.keywords) {
+        ([mode], []) => mode,
+        ([], [mode]) if mode.arg.as_deref() == Some("mode") => &mode.value,
+        _ => return,
+    };
+    if method.attr.as_str() == "train" && matches!(mode, Expr::BooleanLiteral(literal) if !literal.value) {
+        method.attr = Identifier::new(Name::new("eval"), method.attr.range());
+        call.arguments.args = Box::default();
+        call.arguments.keywords.clear();
     }
 }
 
@@ -175,8 +191,18 @@ pub(super) fn bodies_of(stmt: &mut Stmt) -> Vec<&mut [Stmt]> {
 
 #[cfg(test)]
 mod tests {
-    use super::make_plain;
+    use super::{make_calls_plain, make_plain};
     use ruff_python_parser::parse_module;
+
+    #[test]
+    fn training_switched_off_is_evaluation() {
+        let text = "m.train(False)\nm.train(mode=False)\nm.train(True)\nm.train(flag)\n";
+        let mut body = parse_module(text).expect("valid").into_suite();
+        make_calls_plain(&mut body);
+        let call = |index: usize| body[index].as_expr_stmt().and_then(|stmt| stmt.value.as_call_expr());
+        let name = |index| call(index).and_then(|call| Some(call.func.as_attribute_expr()?.attr.to_string()));
+        assert_eq!([0, 1, 2, 3].map(|index| name(index).unwrap_or_default()), ["eval", "eval", "train", "train"]);
+    }
 
     #[test]
     fn only_fields_of_classes_stay_annotated() {
