@@ -45,7 +45,7 @@ impl<'a> Facts<'a> {
         let id = at.function.map(|index| FunctionId { file: self.file, index });
         let Some(sites) = id.and_then(|id| self.tables.call_sites.get(&id)) else { return false };
         let mut given = value.sources.parameters().filter_map(|place| sites.arguments.get(place)?.as_ref());
-        given.any(|given| given.graph >= Graph::Likely && !given.has(Flags::GUESSED) && !given.has(Flags::MIXED))
+        given.any(|given| given.graph == Graph::Certain && !given.has(Flags::GUESSED) && !given.has(Flags::MIXED))
     }
 
     /// Whether what is kept is a part of what a call out of view gave, and nothing uses that, or the sum of it, as a tensor:

@@ -3,6 +3,7 @@
 use crate::analysis::events::{BlockKind, Call, Callee, GradMode};
 use crate::facts::{Effect, Facts, FunctionKind, Loop};
 use crate::finding::{Edit, Level, Safety};
+use crate::python::ast::CmpOp;
 use crate::python::{Expr, Ranged, Stmt, TextRange};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
@@ -388,7 +389,10 @@ fn training_phase(facts: &Facts<'_>, batches: &Loop<'_>) -> Option<TextRange> {
     let phase = |call: &Call<'_>| {
         let mut inside = facts.blocks_around(&call.at).take_while(|(id, _)| *id != batches.block);
         inside.find_map(|(_, block)| match block.kind {
-            BlockKind::If(Some(test)) if asks_for_phase(facts.source.slice(test.range())) => Some(test.range()),
+            BlockKind::If(Some(test)) => {
+                let asks = asks_for_phase(facts.source.slice(test.range())) || asks_for_optimizer(facts, test, call);
+                asks.then(|| test.range())
+            }
             _ => None,
         })
     };
@@ -397,6 +401,27 @@ fn training_phase(facts: &Facts<'_>, batches: &Loop<'_>) -> Option<TextRange> {
         found = Some(phase(call)?);
     }
     found
+}
+
+/// Whether a test asks for an optimizer that some call in view does not give: `if optimizer is not None`.
+fn asks_for_optimizer(facts: &Facts<'_>, test: &Expr, within: &Call<'_>) -> bool {
+    let asked = match test {
+        Expr::Compare(compare) if matches!(compare.ops[..], [CmpOp::IsNot]) => &*compare.left,
+        other => other,
+    };
+    let (Expr::Name(name), Some(function)) = (asked, facts.function(&within.at)) else { return false };
+    let name = name.id.as_str();
+    // A method is called without its `self`.
+    let parameters = function.node.parameters.iter_non_variadic_params().map(|found| found.name().as_str());
+    let place = parameters.filter(|parameter| *parameter != "self").position(|parameter| parameter == name);
+    let own = |call: &Call<'_>| call.at.function == within.at.function;
+    let on_it = |call: &Call<'_>| call.receiver_expr().is_some_and(|on| facts.written(on) == name);
+    let steps = facts.calls_named("step").any(|call| own(call) && on_it(call));
+    let lacks = |call: &Call<'_>| {
+        let given = call.keyword(name).or_else(|| call.node.arguments.args.get(place?));
+        given.is_none_or(Expr::is_none_literal_expr)
+    };
+    place.is_some() && steps && facts.callers_of(&within.at).any(lacks)
 }
 
 /// Whether a forward pass belongs to one phase, or another one of the loop runs without gradients.

@@ -356,3 +356,23 @@ hits = 0
 for x, y in test_loader:  # <-
     hits += (model(x.cuda()).argmax(1).cpu() == y).sum().item()
 print(hits)
+# ---
+import torch
+def epoch(net, loader, criterion, optimizer=None):
+    if optimizer is not None:
+        net.train()
+    else:
+        net.eval()
+    total = 0.0
+    for x, y in loader:
+        loss = criterion(net(x.cuda()), y.cuda())  # <-
+        if optimizer is not None:
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        total += loss.item()
+    return total
+def fit(net, train, val, criterion, optimizer):
+    for _ in range(10):
+        epoch(net, train, criterion, optimizer)
+        print(epoch(net, val, criterion))

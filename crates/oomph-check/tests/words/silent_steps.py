@@ -292,3 +292,18 @@ def with_residuals(model, loader, residual):
         data.x = torch.cat([data.x, residual(data)], dim=1)
         kept.extend(data.to_data_list())
     return kept
+# ---
+import torch
+def epoch(net, loader, criterion, optimizer=None):
+    total = 0.0
+    for x, y in loader:
+        loss = criterion(net(x.cuda()), y.cuda())
+        if optimizer is not None:
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        total += loss.item()
+    return total
+def fit(net, train, criterion, optimizer):
+    for _ in range(10):
+        print(epoch(net, train, criterion, optimizer))
