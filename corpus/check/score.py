@@ -50,6 +50,7 @@ SETS = {
     "heldout6": CorpusSet("heldout6", "heldout6.jsonl", "heldout6_clean"),
     "heldout7": CorpusSet("heldout7", "heldout7.jsonl", "heldout7_clean"),
     "heldout8": CorpusSet("heldout8", "heldout8.jsonl", "heldout8_clean"),
+    "heldout9": CorpusSet("heldout9", "heldout9.jsonl", "heldout9_clean"),
 }
 
 

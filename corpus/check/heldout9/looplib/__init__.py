@@ -1,0 +1,4 @@
+from .engine import Engine
+from .hooks import Hook, LossHistory, PeakMemory
+
+__all__ = ["Engine", "Hook", "LossHistory", "PeakMemory"]
