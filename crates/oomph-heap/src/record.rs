@@ -131,6 +131,7 @@ impl Recorder<'_> {
             forward: ForwardId::NONE,
             compile_context: StringId::MISSING,
             user_metadata: StringId::MISSING,
+            module: StringId::MISSING,
             action,
             category: Category::Unknown,
             pool: Some(pool),

@@ -268,6 +268,7 @@ fn nonsense(claims: &[(u8, u64, u64, u64)], segments: &[(u64, u64, u64, u8)], ex
         forward: ForwardId::NONE,
         compile_context: StringId::MISSING,
         user_metadata: StringId::MISSING,
+        module: StringId::MISSING,
         action: actions[action as usize],
         category: Category::Unknown,
         pool: None,

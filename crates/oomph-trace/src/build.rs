@@ -35,6 +35,7 @@ pub struct TraceBuilder {
     stream: u64,
     pool: Option<PoolId>,
     category: Category,
+    module: StringId,
     time_us: u64,
 }
 
@@ -49,6 +50,7 @@ impl TraceBuilder {
             stream: 0,
             pool: None,
             category: Category::Unknown,
+            module: StringId::MISSING,
             time_us: 0,
         }
     }
@@ -83,6 +85,12 @@ impl TraceBuilder {
     /// Says what the bytes of the events that follow are for.
     pub fn category(&mut self, category: Category) -> &mut Self {
         self.category = category;
+        self
+    }
+
+    /// Says to which module of the model the bytes of the events that follow belong; `""` for none.
+    pub fn module(&mut self, path: &str) -> &mut Self {
+        self.module = if path.is_empty() { StringId::MISSING } else { self.interner.intern_string(path) };
         self
     }
 
@@ -145,6 +153,7 @@ impl TraceBuilder {
             forward: ForwardId::NONE,
             compile_context: StringId::MISSING,
             user_metadata: StringId::MISSING,
+            module: self.module,
             action,
             category: self.category,
             pool: self.pool,

@@ -47,6 +47,7 @@ impl Both<'_> {
             && self.forward(a.forward, b.forward)
             && self.string(a.compile_context, b.compile_context)
             && self.string(a.user_metadata, b.user_metadata)
+            && self.string(a.module, b.module)
     }
 
     fn segment(&self, a: &Segment, b: &Segment) -> bool {

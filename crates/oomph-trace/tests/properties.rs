@@ -127,12 +127,12 @@ fn event(tables: &Tables) -> impl Strategy<Value = (Event, Extra)> + use<> {
     (
         (edgy(), edgy(), edgy(), edgy()),
         (prop::sample::select(tables.stacks.clone()), prop::sample::select(tables.forwards.clone())),
-        (text.clone(), text),
+        (text.clone(), text.clone(), text),
         (action(tables.strings.clone(), tables.interner.clone()), category(), option::of(pool())),
         extra(),
     )
         .prop_map(|((addr, bytes, stream, time_us), (stack, forward), texts, (action, category, pool), extra)| {
-            let (compile_context, user_metadata) = texts;
+            let (compile_context, user_metadata, module) = texts;
             let event = Event {
                 addr,
                 bytes,
@@ -142,6 +142,7 @@ fn event(tables: &Tables) -> impl Strategy<Value = (Event, Extra)> + use<> {
                 forward,
                 compile_context,
                 user_metadata,
+                module,
                 action,
                 category,
                 pool,

@@ -17,6 +17,7 @@ fn event(action: Action, addr: u64, bytes: u64) -> Event {
         forward: ForwardId::NONE,
         compile_context: StringId::MISSING,
         user_metadata: StringId::MISSING,
+        module: StringId::MISSING,
         action,
         category: Category::Unknown,
         pool: None,

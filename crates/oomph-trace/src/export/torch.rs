@@ -137,6 +137,9 @@ impl<W: Write> SnapshotWriter<'_, W> {
         if let Some(pool) = event.pool {
             self.pool("pool_id", pool)?;
         }
+        if !has(extra, "module") {
+            self.text("module", event.module)?;
+        }
         if let Some(category) = event.category.torch_name()
             && !has(extra, "category")
         {

@@ -11,7 +11,7 @@ const MAGIC: [u8; 8] = *b"\x93oomph\r\n";
 /// Raised when old readers would misunderstand a file.
 pub(super) const MAJOR: u16 = 1;
 /// Raised when records are added that old readers can do without.
-const MINOR: u16 = 0;
+const MINOR: u16 = 1;
 
 pub(super) const HEADER_BYTES: usize = 16;
 const CHUNK_HEADER_BYTES: usize = 8;

@@ -29,6 +29,9 @@ pub(super) struct EventColumns {
     pools: Runs<Option<PoolId>>,
     /// Unknown keys by position in this batch, ascending.
     extra: Vec<(u32, Extra)>,
+    /// The module of each event, which has a record of its own: files from before there were modules lack it.
+    #[serde(skip)]
+    modules: Runs<StringId>,
     /// Where the differences start from; known to whoever adds up from the beginning.
     #[serde(skip)]
     last: (u64, u64),
@@ -57,8 +60,16 @@ impl EventColumns {
         push_run(&mut self.forwards, event.forward);
         push_run(&mut self.compile_contexts, event.compile_context);
         push_run(&mut self.user_metadata, event.user_metadata);
+        push_run(&mut self.modules, event.module);
         push_run(&mut self.categories, event.category);
         push_run(&mut self.pools, event.pool);
+    }
+
+    /// The modules of the batch, if any event has one.
+    pub(super) fn modules(&mut self) -> Option<ModuleColumn> {
+        let runs = std::mem::take(&mut self.modules);
+        let known = runs.iter().any(|&(_, module)| module != StringId::MISSING);
+        known.then_some(ModuleColumn { ordinal: self.ordinal, runs })
     }
 
     /// Adds the batch to a device's history; `None` if its columns do not fit together.
@@ -89,6 +100,7 @@ impl EventColumns {
                 forward: forwards.next()?,
                 compile_context: compile_contexts.next()?,
                 user_metadata: user_metadata.next()?,
+                module: StringId::MISSING,
                 action: self.actions[at],
                 category: categories.next()?,
                 pool: pools.next()?,
@@ -103,6 +115,26 @@ impl EventColumns {
             if !extra.is_empty() {
                 event_extra.push((first as u32 + at, extra));
             }
+        }
+        Some(())
+    }
+}
+
+/// The modules of the newest events of a device, as many as the runs are long.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct ModuleColumn {
+    pub(super) ordinal: u32,
+    pub(super) runs: Runs<StringId>,
+}
+
+impl ModuleColumn {
+    /// Completes the newest events of a device; `None` if there are fewer of them.
+    pub(super) fn complete(&self, events: &mut [Event]) -> Option<()> {
+        let count: u64 = self.runs.iter().map(|&(len, _)| u64::from(len)).sum();
+        let first = events.len().checked_sub(usize::try_from(count).ok()?)?;
+        let modules = expand(&self.runs, events.len() - first)?;
+        for (event, module) in events[first..].iter_mut().zip(modules) {
+            event.module = module;
         }
         Some(())
     }

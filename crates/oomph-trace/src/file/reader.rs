@@ -103,6 +103,10 @@ fn take_in(record: Record, trace: &mut Trace) -> Option<()> {
             device.segments.extend(books.segments);
         }
         Record::Extra(extra) => trace.extra = extra,
+        Record::Modules(modules) => {
+            modules.runs.iter().all(|&(_, module)| has_string(&trace.stacks, module)).then_some(())?;
+            modules.complete(&mut device_mut(trace, modules.ordinal)?.events)?;
+        }
         Record::End => {}
     }
     Some(())

@@ -8,7 +8,7 @@ use crate::model::segment::Segment;
 use crate::model::settings::AllocatorSettings;
 use crate::model::stack::{Frame, FrameId, StringId};
 
-use super::columns::EventColumns;
+use super::columns::{EventColumns, ModuleColumn};
 
 /// One statement about a job. New kinds go to the end, as the position of a kind is its number in the file.
 #[derive(Debug, Serialize, Deserialize)]
@@ -35,6 +35,8 @@ pub(super) enum Record {
     Extra(Extra),
     /// The writer had nothing more to say.
     End,
+    /// Which modules the newest events of one device belong to.
+    Modules(ModuleColumn),
 }
 
 #[derive(Debug, Serialize, Deserialize)]

@@ -6,6 +6,7 @@ use crate::model::extra::Value;
 use crate::model::mark::MarkStage;
 use crate::model::segment::{BlockState, PoolId, SegmentKind};
 use crate::model::settings::AllocatorSettings;
+use crate::model::stack::StringId;
 use crate::model::trace::{Origin, Trace};
 use crate::{Action, Calls, TraceBuilder};
 
@@ -13,7 +14,8 @@ fn job() -> Trace {
     let line: Calls<'_> = &[("forward", "model.py", 12), ("<module>", "train.py", 40)];
     let mut job = TraceBuilder::new(Origin::RealRun);
     job.capacity(80 << 30, Some(79 << 30)).at(1_790_000_000_000_000).mark_start("step 0");
-    job.segment_alloc(0x7f00_0000_0000, 2 << 20, line).alloc(0x7f00_0000_0000, 500, line);
+    job.segment_alloc(0x7f00_0000_0000, 2 << 20, line).module("model.layers.7.mlp");
+    job.alloc(0x7f00_0000_0000, 500, line).module("");
     let defragment = job.interner().intern_string("defragment");
     job.event(Action::Other(defragment), 1, 2, &[]).pool(Some(PoolId(0, 3))).oom(1 << 40, 7, line);
     job.mark("wait", MarkStage::Instant).mark_end("step 0");
@@ -72,6 +74,20 @@ fn a_flipped_byte_never_panics_and_never_passes_for_whole() {
             assert!(at < chunk::HEADER_BYTES || trace.truncated.is_some(), "byte {at}");
         }
     }
+}
+
+#[test]
+fn a_file_from_before_there_were_modules_is_read_without_them() {
+    let mut trace = job();
+    for event in trace.devices.iter_mut().flat_map(|device| &mut device.events) {
+        event.module = StringId::MISSING;
+    }
+    let without = written(&trace);
+    trace.devices[0].events[1].module = StringId(0);
+    let with = written(&trace);
+    assert!(without.len() < with.len(), "modules are a record of their own, and only where there are any");
+    let read_back = Trace::from_bytes(&without, "old.oomph").unwrap();
+    assert!(read_back.devices[0].events.iter().all(|event| event.module == StringId::MISSING));
 }
 
 #[test]

@@ -191,8 +191,12 @@ impl<W: Write> TraceWriter<W> {
 
     fn write_pending(&mut self) -> Result<(), TraceError> {
         self.write_definitions()?;
-        for batch in std::mem::take(&mut self.batches) {
+        for mut batch in std::mem::take(&mut self.batches) {
+            let modules = batch.modules();
             self.record(&Record::Events(batch))?;
+            if let Some(modules) = modules {
+                self.record(&Record::Modules(modules))?;
+            }
         }
         if !self.marks.is_empty() {
             let marks = std::mem::take(&mut self.marks);

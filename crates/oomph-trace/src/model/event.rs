@@ -144,6 +144,9 @@ pub struct Event {
     pub compile_context: StringId,
     /// What the user set with `_set_memory_metadata`, or [`StringId::MISSING`].
     pub user_metadata: StringId,
+    /// The path of the model's module whose forward pass allocated the block, or whose parameter, gradient or
+    /// optimizer state it is (`model.layers.7.mlp`); [`StringId::MISSING`] where nobody said.
+    pub module: StringId,
     /// What happened.
     pub action: Action,
     /// What the bytes are for, where the maker of the trace knew.

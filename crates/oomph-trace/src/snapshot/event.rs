@@ -21,6 +21,7 @@ impl Store<'_> {
             forward: ForwardId::NONE,
             compile_context: StringId::MISSING,
             user_metadata: StringId::MISSING,
+            module: StringId::MISSING,
             action: Action::Snapshot,
             category: Category::Unknown,
             pool: None,
@@ -68,6 +69,11 @@ impl Store<'_> {
             Word::TimeUs => event.time_us = number("event", word, value)?,
             Word::CompileContext => event.compile_context = self.string_of("event", word, value)?,
             Word::UserMetadata => event.user_metadata = self.string_of("event", word, value)?,
+            // Whatever else calls itself a module here is kept as it stands.
+            Word::Module => match value {
+                Item::Text { at, len, .. } => event.module = self.intern(word, at, len),
+                _ => return Ok(false),
+            },
             Word::Frames => event.stack = self.stack_of(value)?,
             Word::ForwardFrames => event.forward = self.forward_of(value)?,
             Word::PoolId => event.pool = Some(self.pool_of(value)?),
@@ -199,7 +205,7 @@ impl Store<'_> {
 }
 
 /// The set of the format's words among the keys, each of which may stand there once.
-fn distinct_words(pairs: &[Item], place: &str) -> Result<u16, TraceError> {
+fn distinct_words(pairs: &[Item], place: &str) -> Result<u32, TraceError> {
     let known = |key: &&Item| matches!(key, Item::Text { word, .. } if *word != Word::Other);
     let words = words(pairs) & !Word::Other.bit();
     if words.count_ones() as usize == pairs.iter().step_by(2).filter(known).count() {

@@ -101,6 +101,7 @@ words! {
     ForwardFrames = b"forward_frames",
     PoolId = b"pool_id",
     Category = b"category",
+    Module = b"module",
     Name = b"name",
     Filename = b"filename",
     Line = b"line",
@@ -108,15 +109,15 @@ words! {
 
 impl Word {
     /// A set with this word alone, for unions.
-    pub(super) const fn bit(self) -> u16 {
+    pub(super) const fn bit(self) -> u32 {
         1 << self as u8
     }
 }
 
 /// What an event must have to be recognised as one.
-pub(super) const EVENT_WORDS: u16 = Word::Action.bit() | Word::Size.bit();
+pub(super) const EVENT_WORDS: u32 = Word::Action.bit() | Word::Size.bit();
 /// What a frame must have to be recognised as one.
-pub(super) const FRAME_WORDS: u16 = Word::Name.bit() | Word::Filename.bit() | Word::Line.bit();
+pub(super) const FRAME_WORDS: u32 = Word::Name.bit() | Word::Filename.bit() | Word::Line.bit();
 
 impl Item {
     /// The number as an address or size. Torch's C++ pickler writes addresses as signed 64-bit integers, so a

@@ -27,7 +27,7 @@ pub(super) struct Store<'a> {
     pub(super) bodies: Vec<Vec<Item>>,
     pub(super) events: Vec<Event>,
     /// Which words each event had, so that it can be turned back into a dictionary.
-    pub(super) event_words: Vec<u16>,
+    pub(super) event_words: Vec<u32>,
     pub(super) event_extra: Vec<(u32, Extra)>,
     pub(super) interner: Interner,
     /// How much more unknown keys may unfold to.
@@ -272,7 +272,7 @@ impl<'a> Store<'a> {
 }
 
 /// The set of the format's words among the keys.
-pub(super) fn words(pairs: &[Item]) -> u16 {
+pub(super) fn words(pairs: &[Item]) -> u32 {
     pairs.iter().step_by(2).fold(0, |words, key| match key {
         Item::Text { word, .. } => words | word.bit(),
         _ => words,

@@ -122,6 +122,9 @@ impl Store<'_> {
         put(Word::TimeUs, "time_us", int_value(event.time_us));
         put(Word::CompileContext, "compile_context", text_value(table.string(event.compile_context)));
         put(Word::UserMetadata, "user_metadata", text_value(table.string(event.user_metadata)));
+        if !self.event_extra_of(id).iter().any(|(key, _)| key == "module") {
+            put(Word::Module, "module", text_value(table.string(event.module)));
+        }
         let pool = event.pool.unwrap_or_default();
         put(Word::PoolId, "pool_id", Value::Tuple(vec![int_value(pool.0), int_value(pool.1)]));
         let forward = table.forward(event.forward).iter().map(|&line| text_value(table.string(line))).collect();
