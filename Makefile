@@ -14,8 +14,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 OOMPH := $(BIN)/oomph
 # Everything the command is built from.
-SOURCES := $(shell find crates python -type f -not -path '*/tests/*' -not -name '*.snap' -not -name '*.pyc') \
-           $(shell find page/src page/build.mjs page/package-lock.json -type f 2>/dev/null)
+SOURCES := $(shell find crates python -type f -not -path '*/tests/*' -not -name '*.snap' -not -name '*.pyc')
 # Most tests import torch: compiled once, not every time, also where images forbid it.
 unexport PYTHONDONTWRITEBYTECODE
 FUZZ_SECONDS ?= 60
@@ -99,7 +98,6 @@ fuzz: ## Throw random bytes at the readers for FUZZ_SECONDS each
 # One virtual environment holds the built command and what tests it.
 $(VENV)/.tools: pyproject.toml
 	$(call need,cc,gcc libc6-dev)
-	$(call need,npm,nodejs npm)
 	$(PYTHON) -c 'import ensurepip' 2>/dev/null || { apt-get update -q && apt-get install -qy python3-venv; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet uv==0.13.7
@@ -122,6 +120,7 @@ $(VENV)/.truth: $(VENV)/.test
 	touch $@
 
 page/node_modules/.oomph: page/package-lock.json $(VENV)/.tools
+	$(call need,npm,nodejs npm)
 	$(call need,chromium,chromium)
 	npm --prefix page ci --no-audit --no-fund
 	touch $@

@@ -9,8 +9,8 @@ use serde::Serialize;
 use super::input::{BytesOf, LeakRow, LineRow, PageInput, PageVerdict, StepMark};
 use super::payload;
 
-/// The bundled script, built from `page/` by `build.rs`.
-const SCRIPT: &str = include_str!(env!("OOMPH_PAGE_SCRIPT"));
+/// The bundled script, built from `page/` by `npm --prefix page run build`.
+const SCRIPT: &str = include_str!("../../dist/page.js");
 
 /// Nothing may be loaded from anywhere, whatever the data says.
 const CONTENT_POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";

@@ -3,7 +3,7 @@
 //! Nothing is analysed here. [`PageInput`] carries a [`oomph_trace::Trace`] and what the analyses found; [`write()`]
 //! turns it into an HTML document that needs no network. Small facts travel as JSON, so that the page can show the
 //! verdict at once; the events travel as compressed columns (`payload.rs`) that `page/src/data.ts` reads back.
-//! The script itself is built from `page/` by this crate's `build.rs`.
+//! The script itself is built from `page/` and checked in as `dist/page.js`.
 
 mod columns;
 mod document;
