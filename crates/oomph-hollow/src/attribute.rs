@@ -9,23 +9,23 @@ pub(crate) fn value(card: &Card, device: u32, attribute: i32) -> Option<i32> {
         1..=12 => block_and_grid(card, attribute),
         13 => int(card.clock_khz),
         14 => 512,
-        16 => int(u64::from(card.sms)),
+        16 => int(card.sms),
         15 | 19 | 31 | 41 | 44 => 1,
         // ECC: cards with stacked memory have it on.
         32 => i32::from(card.memory_bus_bits > 512),
-        33 => int(u64::from(card::installed_index(device).map_or(0, card::pci_bus))),
+        33 => int(card::installed_index(device).map_or(0, card::pci_bus)),
         36 => int(card.memory_clock_khz),
         37 => int(card.memory_bus_bits),
         38 => int(card.l2_bytes),
-        39 => int(u64::from(card.max_threads_per_sm)),
+        39 => int(card.max_threads_per_sm),
         40 => 3,
         21..=30 | 42 | 43 | 45..=49 | 51..=74 | 77 => texture(attribute),
-        75 => int(u64::from(card.compute_capability.major)),
-        76 => int(u64::from(card.compute_capability.minor)),
+        75 => int(card.compute_capability.major),
+        76 => int(card.compute_capability.minor),
         // Stream priorities, L1 caches, managed memory, its concurrent access, preemption, host pointers.
         78..=80 | 83 | 89..=91 => 1,
         81 => int(card.shared_memory_per_sm_bytes),
-        82 => int(u64::from(card.registers_per_sm)),
+        82 => int(card.registers_per_sm),
         87 => {
             if is_data_centre(card) {
                 2
@@ -40,7 +40,7 @@ pub(crate) fn value(card: &Card, device: u32, attribute: i32) -> Option<i32> {
         98 | 99 => 1,
         // Virtual memory management, and handing it over as a file descriptor.
         102 | 103 => 1,
-        106 => int(u64::from(card.max_blocks_per_sm)),
+        106 => int(card.max_blocks_per_sm),
         107 => i32::from(card.compute_capability.major >= 8),
         108 => int(card.l2_bytes / 16 * 10),
         109 => 128 << 20,
@@ -86,8 +86,8 @@ pub(crate) fn value(card: &Card, device: u32, attribute: i32) -> Option<i32> {
     Some(value)
 }
 
-fn int(value: u64) -> i32 {
-    i32::try_from(value).unwrap_or(i32::MAX)
+fn int(value: impl Into<u64>) -> i32 {
+    i32::try_from(value.into()).unwrap_or(i32::MAX)
 }
 
 fn is_data_centre(card: &Card) -> bool {

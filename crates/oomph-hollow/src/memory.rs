@@ -160,7 +160,7 @@ mod tests {
     #[test]
     fn a_card_ends() {
         let _turn = turn();
-        let capacity = card::cards()[0].capacity_bytes();
+        let capacity = card::cards()[0].usable_bytes();
         let before = device_bytes(0);
         assert_eq!(allocate(0, capacity + 1), Err(Fault::OUT_OF_MEMORY));
         assert_eq!(allocate(0, u64::MAX), Err(Fault::OUT_OF_MEMORY));

@@ -149,7 +149,7 @@ unsafe extern "C" fn nvmlDeviceGetHandleByPciBusId_v2(text: *const c_char, out: 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn nvmlDeviceGetName(handle: usize, out: *mut c_char, room: c_uint) -> Status {
     // SAFETY: the caller's buffer.
-    unsafe { put_string(out, room, card_of(handle).map(|(_, card)| card.name.as_str())) }
+    unsafe { put_string(out, room, card_of(handle).map(|(_, card)| card.title.as_str())) }
 }
 
 #[unsafe(no_mangle)]

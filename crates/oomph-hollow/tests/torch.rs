@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
 
+use oomph_card::Card;
 use serde_json::{Value, json};
 
 const H200_BYTES: u64 = 150_109_880_320;
@@ -66,13 +67,8 @@ impl Run {
     }
 }
 
-fn card(name: &str, memory_bytes: u64) -> Value {
-    json!({
-        "name": name, "memory_bytes": memory_bytes, "sms": 132, "compute_capability": "9.0",
-        "shared_memory_per_block_optin_bytes": 232_448, "shared_memory_per_sm_bytes": 233_472, "l2_bytes": 60 << 20,
-        "context_bytes": 512 << 20, "clock_khz": 1_980_000, "memory_clock_khz": 3_201_000, "memory_bus_bits": 6144,
-        "max_threads_per_sm": 2048, "max_blocks_per_sm": 32, "registers_per_sm": 65_536,
-    })
+fn card(title: &str, memory_bytes: u64) -> Card {
+    Card { title: title.to_owned(), memory_bytes, context_bytes: 512 << 20, ..Card::named("h200").unwrap() }
 }
 
 /// The library, beside the test that cargo built with it.

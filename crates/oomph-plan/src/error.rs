@@ -2,33 +2,14 @@
 
 use std::path::PathBuf;
 
+use oomph_card::CardError;
+
 /// What stands in the way of a plan.
 #[derive(Debug, thiserror::Error)]
 pub enum PlanError {
-    /// `--gpu` names no card.
-    #[error("there is no card named '{name}'")]
-    UnknownCard {
-        /// What the user typed.
-        name: String,
-        /// Names like it.
-        similar: Vec<&'static str>,
-    },
-    /// A card's file cannot be read.
-    #[error("cannot read the card {}: {source}", path.display())]
-    CardFile {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
-    /// A card's file does not describe a card.
-    #[error("{}: {problem}", path.display())]
-    CardText {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong, and where.
-        problem: String,
-    },
+    /// There is no such card.
+    #[error(transparent)]
+    Card(#[from] CardError),
     /// The script is not there.
     #[error("there is no script {}", path.display())]
     NoScript {
@@ -123,12 +104,7 @@ impl PlanError {
     #[must_use]
     pub fn hint(&self) -> String {
         match self {
-            Self::UnknownCard { similar, .. } if similar.is_empty() => {
-                "'oomph doc' lists the cards; a card of your own is a TOML file: --gpu ./mycard.toml".into()
-            }
-            Self::UnknownCard { similar, .. } => format!("did you mean {}?", similar.join(" or ")),
-            Self::CardFile { .. } => "is the path right? it is looked up from here".into(),
-            Self::CardText { .. } => "'oomph doc h200' shows every field a card has".into(),
+            Self::Card(problem) => problem.hint(),
             Self::NoScript { .. } => "options of oomph stand before the script, those of the script after it".into(),
             Self::ScriptFile { .. } => "a plan runs the script as you: you must be able to read it".into(),
             Self::NoMain { .. } => "name the script itself, or a module: oomph plan -m PACKAGE.train".into(),

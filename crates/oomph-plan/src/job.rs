@@ -77,46 +77,6 @@ pub struct Run {
     pub trace: Trace,
 }
 
-/// A card as the hollow library reads it from its environment.
-#[derive(Serialize)]
-struct HollowCard<'a> {
-    name: &'a str,
-    memory_bytes: u64,
-    context_bytes: u64,
-    compute_capability: &'a str,
-    sms: u32,
-    shared_memory_per_block_optin_bytes: u64,
-    shared_memory_per_sm_bytes: u64,
-    l2_bytes: u64,
-    max_threads_per_sm: u32,
-    max_blocks_per_sm: u32,
-    registers_per_sm: u32,
-    clock_khz: u32,
-    memory_clock_khz: u32,
-    memory_bus_bits: u32,
-}
-
-impl<'a> HollowCard<'a> {
-    fn of(card: &'a Card) -> Self {
-        Self {
-            name: &card.title,
-            memory_bytes: card.memory_bytes,
-            context_bytes: card.context_bytes,
-            compute_capability: &card.compute_capability,
-            sms: card.sms,
-            shared_memory_per_block_optin_bytes: card.shared_memory_per_block_optin_bytes,
-            shared_memory_per_sm_bytes: card.shared_memory_per_sm_bytes,
-            l2_bytes: card.l2_bytes,
-            max_threads_per_sm: card.max_threads_per_sm,
-            max_blocks_per_sm: card.max_blocks_per_sm,
-            registers_per_sm: card.registers_per_sm,
-            clock_khz: card.clock_khz,
-            memory_clock_khz: card.memory_clock_khz,
-            memory_bus_bits: card.memory_bus_bits,
-        }
-    }
-}
-
 /// What the Python side is told.
 #[derive(Serialize)]
 struct Settings<'a> {
@@ -214,7 +174,7 @@ impl Job {
         };
         command
             .env("OOMPH_PLAN", serde_json::to_string(&settings)?)
-            .env("OOMPH_HOLLOW_CARDS", serde_json::to_string(&cards.iter().map(HollowCard::of).collect::<Vec<_>>())?)
+            .env("OOMPH_HOLLOW_CARDS", serde_json::to_string(cards)?)
             .env("OOMPH_HOLLOW_REPORT", folder.join("hollow.jsonl"))
             .env("LD_PRELOAD", before(links.join(HOLLOW_LINK), "LD_PRELOAD", ":"))
             .env("LD_LIBRARY_PATH", before(links, "LD_LIBRARY_PATH", ":"))

@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
-use oomph_plan::PlanError;
+use oomph_plan::{CardError, PlanError};
 use oomph_trace::TraceError;
 
 /// Why oomph stops with exit code 2.
@@ -39,6 +39,9 @@ pub(crate) enum Error {
     /// Changes of files cannot be noticed.
     #[error("cannot watch files: {0}")]
     Watch(#[from] notify::Error),
+    /// `--gpu` names no card.
+    #[error("{0}")]
+    Card(#[from] CardError),
     /// A script cannot be planned.
     #[error("{0}")]
     Plan(#[from] PlanError),
@@ -137,6 +140,7 @@ impl Error {
                     .into(),
             ),
             Self::Explain(error) => Some(error.hint().into()),
+            Self::Card(error) => Some(error.hint()),
             Self::Plan(error) => Some(error.hint()),
             Self::Check(error) => error.hint().map(Into::into),
             Self::Read { source, .. } if source.kind() == ErrorKind::NotFound => {

@@ -44,7 +44,7 @@ pub(crate) fn of(card: &Card, device: u32, is_13: bool) -> Vec<u8> {
     };
     let mut out = Layout(Vec::with_capacity(BYTES_12));
     let mut name = [0_u8; 256];
-    for (to, from) in name[..255].iter_mut().zip(card.name.bytes()) {
+    for (to, from) in name[..255].iter_mut().zip(card.title.bytes()) {
         *to = from;
     }
     out.bytes(&name);

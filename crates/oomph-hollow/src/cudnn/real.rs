@@ -95,7 +95,7 @@ fn describe(api: &Api, card: &Card) -> Option<*mut c_void> {
             || (api.finalize)(descriptor) != 0
     };
     if failed {
-        crate::process::say(&format!("cuDNN does not take the properties of {}: {}", card.name, last_error(api)));
+        crate::process::say(&format!("cuDNN does not take the properties of {}: {}", card.title, last_error(api)));
         return None;
     }
     Some(descriptor)
@@ -106,7 +106,7 @@ fn properties(card: &Card) -> String {
     let runtime = library().and_then(|library| library.number(c"cudnnGetCudartVersion")).unwrap_or(13_000);
     serde_json::json!({
         "cudaDeviceId": 0,
-        "deviceName": card.name,
+        "deviceName": card.title,
         "deviceVer": card.compute_capability.major * 100 + card.compute_capability.minor * 10,
         "driverVer": runtime,
         "maxGridSize": [2_147_483_647, 65_535, 65_535],

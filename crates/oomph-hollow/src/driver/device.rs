@@ -30,9 +30,9 @@ unsafe extern "C" fn cuDeviceGetName(out: *mut c_char, length: c_int, of: c_int)
         let card = device::card(device::checked(of)?)?;
         let room = usize::try_from(length).unwrap_or(0).saturating_sub(1);
         let end =
-            card.name.char_indices().map(|(at, _)| at).chain([card.name.len()]).take_while(|&at| at <= room).last();
+            card.title.char_indices().map(|(at, _)| at).chain([card.title.len()]).take_while(|&at| at <= room).last();
         // SAFETY: the caller's buffer of `length` bytes.
-        unsafe { put_text(out, length, &card.name[..end.unwrap_or(0)]) }
+        unsafe { put_text(out, length, &card.title[..end.unwrap_or(0)]) }
     })
 }
 

@@ -173,7 +173,7 @@ impl Ledger {
     pub(super) fn device_mut(&mut self, device: u32) -> Outcome<&mut Device> {
         if self.devices.is_empty() {
             self.devices.extend(card::cards().iter().map(|card| Device {
-                capacity_bytes: card.capacity_bytes(),
+                capacity_bytes: card.usable_bytes(),
                 context_bytes: card.context_bytes,
                 has_context: false,
                 taken_bytes: 0,

@@ -41,7 +41,7 @@ fn text(card: &Card) -> String {
     let _ = writeln!(text, "title = {:?}  # as the driver names it", card.title);
     let _ = writeln!(text, "memory_bytes = {}  # torch.cuda.mem_get_info()[1]", card.memory_bytes);
     let _ = writeln!(text, "context_bytes = {}  # taken before the first tensor", card.context_bytes);
-    let _ = writeln!(text, "compute_capability = {:?}", card.compute_capability);
+    let _ = writeln!(text, "compute_capability = \"{}\"", card.compute_capability);
     let _ = writeln!(text, "sms = {}", card.sms);
     let _ = writeln!(text, "shared_memory_per_block_optin_bytes = {}", card.shared_memory_per_block_optin_bytes);
     let _ = writeln!(text, "shared_memory_per_sm_bytes = {}", card.shared_memory_per_sm_bytes);

@@ -3,51 +3,8 @@
 use std::path::Path;
 use std::sync::LazyLock;
 
-use serde::{Deserialize, Serialize};
-
-use crate::error::PlanError;
-
-/// Everything about a card that PyTorch's host code, the allocator or cuDNN asks for.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Card {
-    /// What `--gpu` takes: lower case, words joined by `_`.
-    pub name: String,
-    /// Other names `--gpu` takes.
-    #[serde(default)]
-    pub aliases: Vec<String>,
-    /// The name the driver reports.
-    pub title: String,
-    /// Whether the figures were measured on a card, context included.
-    #[serde(default)]
-    pub measured: bool,
-    /// Total memory as CUDA reports it.
-    pub memory_bytes: u64,
-    /// What a CUDA context with PyTorch's kernels takes before the first tensor.
-    pub context_bytes: u64,
-    /// Such as `9.0`.
-    pub compute_capability: String,
-    /// Streaming multiprocessors.
-    pub sms: u32,
-    /// Most shared memory one block can ask for.
-    pub shared_memory_per_block_optin_bytes: u64,
-    /// Shared memory of one multiprocessor.
-    pub shared_memory_per_sm_bytes: u64,
-    /// Second-level cache.
-    pub l2_bytes: u64,
-    /// Resident threads of one multiprocessor.
-    pub max_threads_per_sm: u32,
-    /// Resident blocks of one multiprocessor.
-    pub max_blocks_per_sm: u32,
-    /// 32-bit registers of one multiprocessor.
-    pub registers_per_sm: u32,
-    /// Peak clock.
-    pub clock_khz: u32,
-    /// Peak memory clock.
-    pub memory_clock_khz: u32,
-    /// Width of the memory bus.
-    pub memory_bus_bits: u32,
-}
+use crate::card::Card;
+use crate::error::CardError;
 
 /// The card a plan runs on when nobody says otherwise.
 pub const DEFAULT: &str = "h100_sxm";
@@ -89,71 +46,27 @@ impl Card {
     ///
     /// # Errors
     /// If there is neither.
-    pub fn named(name: &str) -> Result<Self, PlanError> {
+    pub fn named(name: &str) -> Result<Self, CardError> {
         let path = Path::new(name);
         if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("toml")) {
             return Self::from_file(path);
         }
         let wanted = squash(name);
         let known = CATALOGUE.iter().find(|card| card.names().any(|known| squash(known) == wanted));
-        known.cloned().ok_or_else(|| PlanError::UnknownCard { name: name.to_owned(), similar: similar(name) })
+        known.cloned().ok_or_else(|| CardError::Unknown { name: name.to_owned(), similar: similar(name) })
     }
 
-    fn from_file(path: &Path) -> Result<Self, PlanError> {
-        let text =
-            std::fs::read_to_string(path).map_err(|source| PlanError::CardFile { path: path.to_owned(), source })?;
-        let card: Self = toml::from_str(&text).map_err(|problem| PlanError::CardText {
+    fn from_file(path: &Path) -> Result<Self, CardError> {
+        let text = std::fs::read_to_string(path).map_err(|source| CardError::File { path: path.to_owned(), source })?;
+        let card: Self = toml::from_str(&text).map_err(|problem| CardError::Text {
             path: path.to_owned(),
             // The parser draws the place over several lines; its message and line are enough here.
             problem: one_line(&text, &problem),
         })?;
         match card.fault() {
             None => Ok(card),
-            Some(problem) => Err(PlanError::CardText { path: path.to_owned(), problem }),
+            Some(problem) => Err(CardError::Text { path: path.to_owned(), problem }),
         }
-    }
-
-    /// What cannot be true of any card, if there is something.
-    #[must_use]
-    pub fn fault(&self) -> Option<String> {
-        let capability = self.compute_capability.split_once('.');
-        let numbers = capability.map(|(major, minor)| (major.parse::<u32>().ok(), minor.parse::<u32>().ok()));
-        let Some((Some(major), Some(minor))) = numbers else {
-            return Some("compute_capability must be two numbers, such as \"9.0\"".to_owned());
-        };
-        let rules = [
-            ((5..=19).contains(&major) && minor <= 9, "compute_capability must lie between 5.0 and 19.9"),
-            (self.context_bytes < self.memory_bytes, "context_bytes must be less than memory_bytes"),
-            ((1..=1024).contains(&self.sms), "sms must lie between 1 and 1024"),
-            (
-                self.shared_memory_per_block_optin_bytes <= self.shared_memory_per_sm_bytes,
-                "a block cannot have more shared memory than its multiprocessor",
-            ),
-            (self.shared_memory_per_block_optin_bytes >= 48 << 10, "every block can have 48 KiB of shared memory"),
-            ((512..=4096).contains(&self.max_threads_per_sm), "max_threads_per_sm must lie between 512 and 4096"),
-            ((1..=64).contains(&self.max_blocks_per_sm), "max_blocks_per_sm must lie between 1 and 64"),
-            (self.registers_per_sm >= 1 << 15, "registers_per_sm must be at least 32768"),
-            (!self.name.is_empty() && !self.title.is_empty(), "name and title must say something"),
-        ];
-        rules.iter().find(|(holds, _)| !holds).map(|(_, problem)| (*problem).to_owned())
-    }
-
-    /// What tensors can have of it.
-    #[must_use]
-    pub fn usable_bytes(&self) -> u64 {
-        self.memory_bytes.saturating_sub(self.context_bytes)
-    }
-
-    /// The name people use: the driver's, without the maker's.
-    #[must_use]
-    pub fn short_title(&self) -> &str {
-        let title = self.title.strip_prefix("NVIDIA ").unwrap_or(&self.title);
-        title.strip_prefix("GeForce ").or_else(|| title.strip_prefix("Tesla ")).unwrap_or(title)
-    }
-
-    fn names(&self) -> impl Iterator<Item = &str> {
-        let own = [self.name.as_str(), self.title.as_str(), self.short_title()];
-        own.into_iter().chain(self.aliases.iter().map(String::as_str))
     }
 }
 
@@ -228,9 +141,9 @@ mod tests {
 
     #[test]
     fn near_misses_are_recognised() {
-        let Err(PlanError::UnknownCard { similar, .. }) = Card::named("rtx 4900") else { panic!("found") };
+        let Err(CardError::Unknown { similar, .. }) = Card::named("rtx 4900") else { panic!("found") };
         assert_eq!(similar.first(), Some(&"rtx_4090"));
-        let Err(PlanError::UnknownCard { similar, .. }) = Card::named("zzzzzzzz") else { panic!("found") };
+        let Err(CardError::Unknown { similar, .. }) = Card::named("zzzzzzzz") else { panic!("found") };
         assert!(similar.is_empty());
     }
 
