@@ -7,7 +7,7 @@ use crate::attribution::Attribution;
 use crate::category::{self, Categories};
 use crate::error::ExplainError;
 use crate::source::{Line, Sources};
-use crate::steps::Steps;
+use crate::steps::{Steps, end_of_loop};
 
 /// One device's history, read for one moment: the out-of-memory, the peak, or the one the user asked for.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ pub struct Case<'a> {
 }
 
 /// What to look at.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Options {
     /// Device ordinal; without it the one that ran out, else the one that held most.
     pub device: Option<u32>,
@@ -47,6 +47,9 @@ pub struct Options {
     pub at: Option<EventIndex>,
     /// The card's total memory, where the user knows it and the file does not.
     pub total_bytes: Option<u64>,
+    /// The loop whose iterations are looked at: the name of its marks without their numbers, such as
+    /// `iteration train.py:25`. Without it, the loop that was running.
+    pub loop_name: Option<String>,
 }
 
 impl<'a> Case<'a> {
@@ -63,12 +66,21 @@ impl<'a> Case<'a> {
         {
             return Err(ExplainError::NoSuchEvent { at, count: device.events.len() });
         }
-        let oom = fatal_oom(&timeline, options.at);
+        let loop_name = options.loop_name.as_deref();
+        let loop_end = loop_name.and_then(|name| end_of_loop(device, &trace.marks, &trace.stacks, name));
+        // What failed after a loop was over is none of its business.
+        let is_of_loop = |oom: &OomEvent| loop_end.is_none_or(|end| !end.is_over || oom.event <= end.event);
+        let oom = fatal_oom(&timeline, options.at).filter(is_of_loop);
         let requests = oom.is_some().then(|| Requests::of(device, &timeline));
-        let moment = options.at.or_else(|| oom.as_ref().map(|oom| oom.event)).unwrap_or_else(|| end_of(device));
+        let failed_at = oom.as_ref().map(|oom| oom.event);
+        let loop_end = loop_end.map(|end| end.event);
+        let moment = options.at.or(failed_at).or(loop_end).unwrap_or_else(|| end_of(device));
         let sources = Sources::of(&trace.stacks);
         let attribution = Attribution::of(device, &sources);
-        let steps = Steps::find(device, &trace.marks, &sources, moment);
+        let steps = match loop_name {
+            Some(name) => Steps::of_loop(device, &trace.marks, &sources, moment, name),
+            None => Steps::find(device, &trace.marks, &sources, moment),
+        };
         let categories = category::work_out(device, &timeline, &sources, &attribution, steps.as_ref());
         let total_bytes = options.total_bytes.or(device.total_bytes);
         Ok(Self {

@@ -20,4 +20,4 @@ pub mod verdict;
 
 pub use case::{Case, Options};
 pub use error::ExplainError;
-pub use report::{Report, explain};
+pub use report::{Kept, Report, explain};

@@ -3,6 +3,7 @@
 use oomph_trace::Trace;
 
 use crate::analyses::fragmentation::{self, Fragmentation};
+use crate::analyses::modules::{self, ModuleHeld};
 use crate::analyses::peak::{self, Holders};
 use crate::analyses::retention::{self, Retention};
 use crate::analyses::shortage::{self, Shortage};
@@ -21,10 +22,45 @@ pub struct Report<'a> {
     pub shortage: Option<Shortage>,
     /// Who held the bytes at the moment looked at: the failure, the peak, or the event asked for.
     pub holders: Holders,
+    /// Which modules of the model held them; empty where the trace does not say.
+    pub modules: Vec<ModuleHeld>,
+    /// Everything that is kept from iteration to iteration, most bytes first.
+    pub retained: Vec<Retention>,
     /// What is kept from iteration to iteration and weighs enough to be told.
     pub leaks: Vec<Retention>,
     /// How the segments were filled at that moment.
     pub fragmentation: Fragmentation,
+}
+
+/// What one line keeps from every iteration of the loop that was looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kept<'a> {
+    /// `leak` or `growth`, as verdicts are called.
+    pub class: &'static str,
+    /// The file of the line to blame.
+    pub file: &'a str,
+    /// Its number.
+    pub line: u32,
+    /// Bytes that every iteration adds.
+    pub bytes: u64,
+    /// Iterations that were seen to leave something behind.
+    pub iterations: usize,
+}
+
+impl<'a> Report<'a> {
+    /// What each line keeps from every iteration of the loop, most bytes first, however little: whether that matters
+    /// depends on how often the loop runs, which a trace does not know.
+    #[must_use]
+    pub fn kept_per_iteration(&self) -> Vec<Kept<'a>> {
+        let kept = |retention: &Retention| {
+            let (file, line) = self.case.sources.place(retention.line?);
+            let class = retention.kind.class();
+            Some(Kept { class, file, line, bytes: retention.bytes_per_step, iterations: retention.steps })
+        };
+        let mut kept: Vec<Kept> = self.retained.iter().filter_map(kept).collect();
+        kept.sort_by_key(|kept| std::cmp::Reverse(kept.bytes));
+        kept
+    }
 }
 
 /// Retentions below this part of the peak are noise: a scalar kept a step is not a leak worth a line.
@@ -55,5 +91,6 @@ pub fn explain<'a>(trace: &'a Trace, options: &Options) -> Result<Report<'a>, Ex
         retention.bytes as f64 >= floor && (shortage.is_some() || retention.steps >= TELLING_STEPS)
     };
     let leaks = retained.iter().filter(|retention| telling(retention)).cloned().collect();
-    Ok(Report { case, verdict, shortage, holders, leaks, fragmentation })
+    let modules = modules::modules_at(&case, shown_at);
+    Ok(Report { case, verdict, shortage, holders, modules, retained, leaks, fragmentation })
 }

@@ -7,10 +7,14 @@
 //! A loop inside a model's forward pass (layers, time steps) is not what people call a step: it keeps its activations
 //! on purpose. Neither is a loop that builds a model or an optimizer's state.
 
-use oomph_trace::{Action, DeviceTrace, EventIndex, FrameId, Mark, MarkStage, StackId};
+mod marks;
+
+use oomph_trace::{Action, DeviceTrace, EventIndex, FrameId, Mark, StackId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::source::{Line, Sources};
+use marks::MarkedLoops;
+pub(crate) use marks::end_of_loop;
 
 /// Older allocations than these are not looked at when searching for a beat: the loop that matters is running now.
 const WINDOW_ALLOCS: usize = 200_000;
@@ -61,15 +65,33 @@ pub struct Steps {
 
 impl Steps {
     /// Finds the loop that was running at `moment`, if there was one.
+    ///
+    /// Steps that oomph marked itself are believed even where they are few or over: they are the job's own steps, and
+    /// what repeats beside them is a part of one.
     #[must_use]
     pub fn find(device: &DeviceTrace, marks: &[Mark], sources: &Sources, moment: EventIndex) -> Option<Self> {
         let allocs = Allocs::until(device, moment);
-        let by_marks = |family: fn(&str) -> Option<String>| from_marks(device, marks, sources, &allocs, moment, family);
-        by_marks(step_family)
+        let loops = MarkedLoops { device, marks, sources, allocs: &allocs, moment };
+        loops
+            .running(marks::step_family)
+            .or_else(|| loops.named(marks::OWN_STEPS))
             .or_else(|| from_period(sources, &allocs, Detail::StackAndSize, Place::OutsideModels))
             .or_else(|| from_period(sources, &allocs, Detail::Stack, Place::OutsideModels))
-            .or_else(|| by_marks(optimizer_family))
+            .or_else(|| loops.running(marks::optimizer_family))
             .or_else(|| from_period(sources, &allocs, Detail::StackAndSize, Place::InsideModels))
+    }
+
+    /// The iterations up to `moment` of the loop whose marks have this name, numbers left out.
+    #[must_use]
+    pub fn of_loop(
+        device: &DeviceTrace,
+        marks: &[Mark],
+        sources: &Sources,
+        moment: EventIndex,
+        name: &str,
+    ) -> Option<Self> {
+        let allocs = Allocs::until(device, moment);
+        MarkedLoops { device, marks, sources, allocs: &allocs, moment }.named(name)
     }
 
     /// The iteration an event belongs to, from 1; 0 is what came before the loop.
@@ -167,63 +189,16 @@ impl Allocs {
         Self { events, stacks, bytes }
     }
 
+    fn len(&self) -> usize {
+        self.events.len()
+    }
+
     fn look(&self, at: usize, detail: Detail) -> Look {
         match detail {
             Detail::StackAndSize => (self.stacks[at], self.bytes[at].max(1).ilog2()),
             Detail::Stack => (self.stacks[at], 0),
         }
     }
-}
-
-fn from_marks(
-    device: &DeviceTrace,
-    marks: &[Mark],
-    sources: &Sources,
-    allocs: &Allocs,
-    moment: EventIndex,
-    family_of: fn(&str) -> Option<String>,
-) -> Option<Steps> {
-    let mut families: FxHashMap<String, Vec<u64>> = FxHashMap::default();
-    for mark in marks.iter().filter(|mark| mark.device == device.ordinal && mark.stage != MarkStage::End) {
-        let name = sources.table().string(mark.name);
-        if let Some(family) = family_of(name) {
-            families.entry(family).or_default().push(mark.time_us);
-        }
-    }
-    let mut families: Vec<(String, Vec<u64>)> = families.into_iter().collect();
-    families.sort_by(|a, b| b.1.len().cmp(&a.1.len()).then_with(|| a.0.cmp(&b.0)));
-    let until = &device.events[..(moment as usize + 1).min(device.events.len())];
-    families.into_iter().find_map(|(family, mut times)| {
-        times.sort_unstable();
-        let mut starts: Vec<EventIndex> = times
-            .iter()
-            .map(|&time| until.partition_point(|event| event.time_us < time) as EventIndex)
-            .filter(|&start| start <= moment)
-            .collect();
-        starts.dedup();
-        let positions: Vec<usize> =
-            starts.iter().map(|&start| allocs.events.partition_point(|&alloc| alloc < start)).collect();
-        (starts.len() >= 3 && still_running(&positions, allocs.events.len())).then(|| Steps {
-            loop_frame: loop_frame(sources, allocs, &positions),
-            starts,
-            source: StepSource::Marks(family),
-            inside_model: false,
-        })
-    })
-}
-
-/// `ProfilerStep#7` and `step 7` name steps; the number is left out. `Optimizer.step#Adam.step` names a phase of one.
-fn step_family(name: &str) -> Option<String> {
-    let family = name.trim_end_matches(|c: char| c.is_ascii_digit());
-    let numbered = family.len() < name.len();
-    let word = family.trim_end_matches([' ', '#', '_', '-', ':', '=']).to_ascii_lowercase();
-    let known = ["step", "iteration", "iter", "batch"].iter().any(|known| word.ends_with(known));
-    (numbered && known && !name.starts_with("Optimizer.")).then(|| family.trim().to_owned())
-}
-
-/// PyTorch marks every optimizer step by itself. It is the last thing of most loops, so its beginning will do.
-fn optimizer_family(name: &str) -> Option<String> {
-    name.starts_with("Optimizer.step#").then(|| name.to_owned())
 }
 
 /// Whether the loop was still going on at the end: what follows its last beat is not much longer than a gap.
@@ -407,18 +382,4 @@ fn is_a_step_loop(sources: &Sources, frame: &LoopFrame, place: Place) -> bool {
     let name = sources.function(sources.line(holder));
     let inside = frame.frames.iter().any(|&frame| sources.is_module_call(frame));
     inside == (place == Place::InsideModels) && !sources.is_torch(holder) && name != "__init__"
-}
-
-#[cfg(test)]
-mod tests {
-    use super::step_family;
-
-    #[test]
-    fn only_numbered_steps_name_steps() {
-        assert_eq!(step_family("ProfilerStep#12").as_deref(), Some("ProfilerStep#"));
-        assert_eq!(step_family("step 0").as_deref(), Some("step"));
-        assert_eq!(step_family("Optimizer.step#AdamW.step"), None);
-        assert_eq!(step_family("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"), None);
-        assert_eq!(step_family("layer 3"), None);
-    }
 }

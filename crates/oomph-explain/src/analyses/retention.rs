@@ -39,6 +39,17 @@ pub enum Kind {
     Growth,
 }
 
+impl Kind {
+    /// The class of the verdict that speaks of it.
+    #[must_use]
+    pub fn class(self) -> &'static str {
+        match self {
+            Self::Leak => "leak",
+            Self::Growth => "growth",
+        }
+    }
+}
+
 /// Something that is kept from iteration to iteration.
 #[derive(Clone, Debug)]
 pub struct Retention {

@@ -3,7 +3,8 @@
 use oomph_trace::{Category, StackId};
 use serde_json::{Map, Value, json};
 
-use crate::analyses::retention::{Kind, Retention};
+use crate::analyses::modules::ModuleHeld;
+use crate::analyses::retention::Retention;
 use crate::report::Report;
 use crate::source::Line;
 use crate::steps::StepSource;
@@ -25,6 +26,7 @@ pub fn render(report: &Report, top: usize) -> Value {
         "allocated_bytes": report.holders.allocated_bytes,
         "lines": lines(report, top),
         "stacks": stacks(report, top),
+        "modules": modules(report, top),
         "oom": shortage(report),
         "steps": steps(report),
         "advice": report.verdict.accusation.advice,
@@ -82,7 +84,7 @@ fn categories(report: &Report) -> Value {
 
 fn retention(report: &Report, retention: &Retention) -> Value {
     let mut value = json!({
-        "kind": match retention.kind { Kind::Leak => "leak", Kind::Growth => "growth" },
+        "kind": retention.kind.class(),
         "bytes": retention.bytes,
         "bytes_per_step": retention.bytes_per_step,
         "steps": retention.steps,
@@ -126,6 +128,11 @@ fn stacks(report: &Report, top: usize) -> Vec<Value> {
         })
     };
     report.holders.stacks.iter().take(top).map(row).collect()
+}
+
+fn modules(report: &Report, top: usize) -> Vec<Value> {
+    let row = |held: &ModuleHeld| json!({ "module": held.module, "count": held.count, "bytes": held.bytes });
+    report.modules.iter().take(top).map(row).collect()
 }
 
 /// Innermost first, as PyTorch writes them.

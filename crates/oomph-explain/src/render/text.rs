@@ -9,6 +9,7 @@ use oomph_trace::BlockState;
 
 use super::json::category_name;
 use super::table::{Align, table, wrap};
+use crate::analyses::modules::ModuleHeld;
 use crate::analyses::retention::Kind;
 use crate::bytes::{percent, show};
 use crate::report::Report;
@@ -35,6 +36,7 @@ pub fn render(report: &Report, settings: Settings) -> String {
     verdict(&mut out, report, settings);
     failure(&mut out, report, settings);
     holders(&mut out, report, settings);
+    modules(&mut out, report, settings);
     stacks(&mut out, report, settings);
     kept(&mut out, report, settings);
     fragmentation(&mut out, report, settings);
@@ -161,6 +163,27 @@ fn more(out: &mut String, count: usize, shown: usize, what: &str) {
     if count > shown {
         let _ = writeln!(out, "  {DIM}and {} more {what} (--top {count} shows all){DIM:#}", count - shown);
     }
+}
+
+fn modules(out: &mut String, report: &Report, settings: Settings) {
+    if report.modules.is_empty() {
+        return;
+    }
+    heading(out, "Modules that hold it");
+    out.push_str(&modules_table(&report.modules, report.holders.allocated_bytes, settings));
+    more(out, report.modules.len(), settings.top, "modules");
+}
+
+/// The largest of the modules, with their shares of `allocated_bytes`.
+#[must_use]
+pub fn modules_table(modules: &[ModuleHeld], allocated_bytes: u64, settings: Settings) -> String {
+    let row = |held: &ModuleHeld| {
+        let times = if held.count > 1 { format!(" x {}", held.count) } else { String::new() };
+        vec![show(held.bytes), percent(held.bytes, allocated_bytes), format!("{}{times}", held.module)]
+    };
+    let rows: Vec<Vec<String>> = modules.iter().take(settings.top).map(row).collect();
+    let columns = [("BYTES", Align::Right), ("SHARE", Align::Right), ("MODULE", Align::LeftKeepEnd)];
+    table(&columns, &rows, settings.width)
 }
 
 /// The stack behind the blamed line, or behind the largest holder, as the user's own calls.

@@ -24,7 +24,7 @@ pub(super) enum Record {
     /// A card.
     Device(DeviceRecord),
     /// More events of one device.
-    Events(EventColumns),
+    Events(Box<EventColumns>),
     /// More marks.
     Marks(Vec<Mark>),
     /// How the allocator is configured; the last one counts.

@@ -193,7 +193,7 @@ impl<W: Write> TraceWriter<W> {
         self.write_definitions()?;
         for mut batch in std::mem::take(&mut self.batches) {
             let modules = batch.modules();
-            self.record(&Record::Events(batch))?;
+            self.record(&Record::Events(Box::new(batch)))?;
             if let Some(modules) = modules {
                 self.record(&Record::Modules(modules))?;
             }

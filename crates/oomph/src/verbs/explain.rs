@@ -69,7 +69,12 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
     let trace = source::read(&args.file)?;
     let report = {
         let _stage = Stage::start("looking for the cause".into());
-        let options = Options { device: args.device, at: args.at, total_bytes: args.memory.map(|memory| memory.0) };
+        let options = Options {
+            device: args.device,
+            at: args.at,
+            total_bytes: args.memory.map(|memory| memory.0),
+            ..Options::default()
+        };
         oomph_explain::explain(&trace, &options)?
     };
     let shown = if args.json {
