@@ -50,6 +50,13 @@ export interface StepMark {
   event: number;
 }
 
+/** A stretch of a step: events from `start`, up to but without `end`. */
+export interface PhaseMark {
+  name: string;
+  start: number;
+  end: number;
+}
+
 export interface LineRow {
   file: string;
   line: number;
@@ -74,17 +81,62 @@ export interface DeviceFacts {
   limit_bytes: number | null;
   total_bytes: number | null;
   steps: StepMark[];
+  phases: PhaseMark[];
   /** The event after which `lines` and `fragmentation` were measured. */
   measured_at: number;
   lines: LineRow[];
   leaks: LeakRow[];
-  fragmentation: { what: string; bytes: number }[];
+  fragmentation: BytesOf[];
+}
+
+/** A few lines of a file around the one it was taken for. */
+export interface Snippet {
+  file: string;
+  line: number;
+  first_line: number;
+  lines: string[];
+}
+
+export interface CardRow {
+  name: string;
+  capacity_bytes: number;
+  fit: "fits" | "does not fit" | "close";
+  /** Whether the job was run on this card; otherwise its requests were replayed. */
+  planned: boolean;
+}
+
+/** The answer of a plan. Same fields as `PlanPage` in plan.rs, which says what they mean. */
+export interface Plan {
+  sentence: string;
+  fits: boolean;
+  card_title: string;
+  capacity_bytes: number;
+  roomy_bytes: number | null;
+  least_bytes: number | null;
+  seen: string;
+  growth: string | null;
+  cards: CardRow[];
+  peak_moment: string;
+  categories: BytesOf[];
+  modules: { path: string; bytes: number }[];
+  unknown: string[];
+  advice: string[];
+  command_line: string;
+  environment: string;
+}
+
+export interface BytesOf {
+  what: string;
+  bytes: number;
 }
 
 /** What the page knows before the events are unpacked. */
 export interface Facts {
   source_name: string;
+  /** Missing on a page that explains a job which was recorded. */
+  plan: Plan | null;
   verdict: Verdict;
+  snippets: Snippet[];
   devices: DeviceFacts[];
 }
 

@@ -118,7 +118,7 @@ export class FlameGraph {
   }
 
   private label({ frame, bytes, depth }: FlameBox): string {
-    if (!frame) return depth === 0 ? `everything held: ${formatBytes(bytes)}` : "no Python frame";
+    if (!frame) return depth === 0 ? `allocated: ${formatBytes(bytes)}` : "no Python frame";
     return frame.line > 0 ? `${frame.name}  ${baseName(frame.file)}:${frame.line}` : frame.name;
   }
 
@@ -129,7 +129,7 @@ export class FlameGraph {
     return element(
       "div",
       { class: "tooltip" },
-      element("p", {}, element("b", {}, formatBytes(bytes)), ` · ${formatShare(bytes, this.bytes[0])} of all that was held`),
+      element("p", {}, element("b", {}, formatBytes(bytes)), ` · ${formatShare(bytes, this.bytes[0])} of all that was allocated`),
       isStackless ? element("p", {}, "no Python frame was recorded: autograd's own threads, or C++") : null,
       box.frame ? element("p", {}, element("bdi", { class: "line" }, box.frame.name)) : null,
       box.frame ? element("p", { class: "faint" }, element("bdi", {}, `${box.frame.file}:${box.frame.line}`)) : null,

@@ -45,7 +45,7 @@ export function hasAccused(device: Device): boolean {
 /** Accused blocks lie lowest, so that their growth is seen against a straight line. */
 export function groupByVerdict(device: Device): Grouping {
   const groups = [
-    { name: "accused by the verdict", colour: GUILTY_COLOUR },
+    { name: "blamed by the verdict", colour: GUILTY_COLOUR },
     { name: "everything else", colour: OTHER_LINES_COLOUR },
   ];
   return withWaiting(groups, device.blocks.accused.map((accused) => 1 - accused));

@@ -2,17 +2,20 @@
 
 import uplotStyle from "uplot/dist/uPlot.min.css";
 
-import { ACTIONS, decodePayload, Device, DeviceFacts, Facts, Payload, Stacks, unpack, Verdict } from "./data";
+import { ACTIONS, decodePayload, Device, DeviceFacts, Facts, Payload, Stacks, unpack } from "./data";
 import { choice, element, fill } from "./dom";
 import { formatBytes } from "./format";
 import { FlameGraph } from "./flame";
 import { Grouping, groupByCategory, groupByLine, groupByVerdict, GroupKind, hasAccused, hasCategories } from "./grouping";
 import { History } from "./history";
 import pageStyle from "./page.css";
+import { renderPlanHead, renderPlanOverview } from "./plan";
 import { SegmentMap } from "./segment_map";
+import { Sources } from "./snippet";
+import { renderKept, renderLines, renderUnused } from "./tables";
 import { onThemeChange } from "./theme";
 import { describeMoment, Timeline } from "./timeline";
-import { renderFigures, renderTables, renderVerdict } from "./verdict";
+import { renderFigures, renderVerdict } from "./verdict";
 
 /** How far shift and an arrow key move: this part of the shown events. */
 const BIG_STEP_SHARE = 0.02;
@@ -33,7 +36,8 @@ class DeviceView {
     private readonly device: Device,
     private readonly facts: DeviceFacts,
     private readonly stacks: Stacks,
-    private readonly verdict: Verdict,
+    private readonly page: Facts,
+    sources: Sources,
   ) {
     this.history = new History(device);
     this.timeline = new Timeline({
@@ -43,14 +47,16 @@ class DeviceView {
       onSelect: (event) => this.select(event),
     });
     this.segmentMap = new SegmentMap(this.history, stacks);
-    this.flame = new FlameGraph(this.history, stacks, verdict);
+    this.flame = new FlameGraph(this.history, stacks, page.verdict);
     fill(
       this.root,
       renderFigures(facts, device.eventCount),
       this.timelineCard(),
-      element("section", { class: "card" }, element("h2", {}, "Segments ", this.moment), this.segmentMap.root),
+      renderKept(facts, sources),
+      renderLines(facts, this.history, sources),
       this.flameCard(),
-      ...renderTables(facts, this.history),
+      element("section", { class: "card" }, element("h2", {}, "Segments ", this.moment), this.segmentMap.root),
+      renderUnused(facts, this.history),
     );
   }
 
@@ -74,7 +80,8 @@ class DeviceView {
   select(event: number): void {
     this.selectedEvent = Math.min(Math.max(event, 0), this.device.eventCount - 1);
     this.timeline.select(this.selectedEvent);
-    fill(this.moment, `after ${describeMoment(this.history, this.selectedEvent, ACTIONS[this.device.action[this.selectedEvent]])}`);
+    const action = ACTIONS[this.device.action[this.selectedEvent]];
+    fill(this.moment, `after ${describeMoment(this.history, this.selectedEvent, action, this.hasClock)}`);
     if (this.mapPending) return;
     // Scrubbing moves faster than a map can be drawn: the last moment asked for in a frame is the one shown.
     this.mapPending = true;
@@ -103,6 +110,11 @@ class DeviceView {
     this.select(this.selectedEvent + direction * (big ? far : 1));
   }
 
+  /** A plan's kernels do nothing, so its clock says nothing about the job. */
+  private get hasClock(): boolean {
+    return this.page.plan === null;
+  }
+
   private get defaultGroupKind(): GroupKind {
     return hasCategories(this.device) ? "category" : "line";
   }
@@ -110,7 +122,7 @@ class DeviceView {
   private setGroupKind(kind: GroupKind): void {
     const makers: Record<GroupKind, () => Grouping> = {
       category: () => groupByCategory(this.device),
-      line: () => groupByLine(this.history, this.stacks, this.verdict, this.peakEvent),
+      line: () => groupByLine(this.history, this.stacks, this.page.verdict, this.peakEvent),
       verdict: () => groupByVerdict(this.device),
     };
     const grouping = makers[kind]();
@@ -120,8 +132,8 @@ class DeviceView {
 
   private timelineCard(): HTMLElement {
     const kinds: GroupKind[] = hasAccused(this.device) ? ["category", "line", "verdict"] : ["category", "line"];
-    const colour = choice<GroupKind>(
-      "colour by",
+    const group = choice<GroupKind>(
+      "group by",
       kinds.map((kind) => ({ value: kind, text: kind })),
       this.defaultGroupKind,
       (kind) => this.setGroupKind(kind),
@@ -142,9 +154,9 @@ class DeviceView {
     return element(
       "section",
       { class: "card" },
-      element("div", { class: "bar" }, element("h2", {}, "Memory over time"), colour, axis, jumps),
+      element("div", { class: "bar" }, element("h2", {}, "Memory over time"), group, this.hasClock ? axis : null, jumps),
       this.timeline.root,
-      element("p", { class: "hint" }, "Wheel zooms, drag pans, click selects a moment, shift-drag scrubs; ← → move by one event."),
+      element("p", { class: "hint" }, "Scroll to zoom, drag to pan, click to select a moment; ← and → move by one event."),
     );
   }
 
@@ -164,9 +176,9 @@ class DeviceView {
     return element(
       "section",
       { class: "card" },
-      element("div", { class: "bar" }, element("h2", {}, "Who held it: bytes by stack"), moment),
+      element("div", { class: "bar" }, element("h2", {}, "Memory by call stack"), moment),
       this.flame.root,
-      element("p", { class: "hint" }, "The outermost call is on top. Click a box to zoom in, the top one to zoom out."),
+      element("p", { class: "hint" }, "The outermost call is on top. Click a box to zoom in, and the top one to zoom out."),
     );
   }
 
@@ -212,10 +224,10 @@ function listenForKeys(handle: PageHandle): void {
 }
 
 /** Shows the devices of a page, one at a time. */
-function showDevices(page: HTMLElement, facts: Facts, payload: Payload, openedMs: number): void {
+function showDevices(page: HTMLElement, facts: Facts, payload: Payload, sources: Sources, openedMs: number): void {
   const host = element("div");
   const open = (at: number): DeviceView => {
-    const view = new DeviceView(payload.devices[at], facts.devices[at], payload.stacks, facts.verdict);
+    const view = new DeviceView(payload.devices[at], facts.devices[at], payload.stacks, facts, sources);
     fill(host, view.root);
     view.start();
     return view;
@@ -245,14 +257,16 @@ async function main(): Promise<void> {
   document.head.append(style);
   const page = document.getElementById("page")!;
   const facts = JSON.parse(document.getElementById("facts")!.textContent!) as Facts;
-  page.append(renderVerdict(facts));
+  const sources = new Sources(facts.snippets);
+  if (facts.plan) page.append(renderPlanHead(facts, facts.plan, sources), renderPlanOverview(facts.plan));
+  else page.append(renderVerdict(facts, sources));
   try {
     const payload = decodePayload(await unpack(document.getElementById("payload")!.textContent!));
     if (payload.devices.length === 0) {
       page.append(element("p", { class: "hint" }, "No memory events were recorded, so there is nothing to draw."));
       return;
     }
-    showDevices(page, facts, payload, openedMs);
+    showDevices(page, facts, payload, sources, openedMs);
   } catch (error) {
     page.append(element("p", { class: "failure" }, `This page cannot show its data: ${String(error)}`));
     throw error;

@@ -144,13 +144,13 @@ export class SegmentMap {
     const purpose = category === CATEGORY_UNKNOWN ? "" : `${CATEGORIES[category]} · `;
     const several = piece.blockCount > 1 ? ` in ${formatCount(piece.blockCount)} blocks, the largest:` : "";
     const start = blocks.start[block];
-    const since = start === 0 ? "before the history begins" : `event ${formatCount(start - 1)}, ${formatElapsed(elapsedUs[start - 1])}`;
+    const since = start === 0 ? "a time before the history begins" : `event ${formatCount(start - 1)}, ${formatElapsed(elapsedUs[start - 1])}`;
     return [
       element("p", {}, element("b", {}, formatBytes(piece.bytes)), several, " ", element("bdi", { class: "line" }, lineName(frame))),
       element(
         "p",
         {},
-        `${purpose}${formatCount(blocks.requestedBytes[block])} bytes asked for · since ${since}`,
+        `${purpose}${formatCount(blocks.requestedBytes[block])} bytes requested · allocated at ${since}`,
         piece.waiting ? " · freed, waiting for a stream" : "",
       ),
       this.stackList(blocks.stack[block], framesMax),
@@ -204,7 +204,7 @@ export class SegmentMap {
       `, ${formatBytes(map.freeBytes)} `,
       element("i", { class: "swatch free" }),
       ` free, the largest free piece ${formatBytes(map.largestFreeBytes)}. `,
-      failure ? element("b", { class: "alarm" }, `${formatBytes(failure.requestedBytes)} were wanted here. `) : null,
+      failure ? element("b", { class: "alarm" }, `A request for ${formatBytes(failure.requestedBytes)} failed here. `) : null,
       this.focused ? element("span", {}, `Showing the ${this.describeSegment(this.focused)} `, whole) : null,
     );
     this.root.dataset["event"] = String(this.event);

@@ -8,6 +8,7 @@
 import uPlot from "uplot";
 
 import { DeviceFacts } from "./data";
+import { PhaseStrip } from "./phases";
 import { element, fill } from "./dom";
 import { cleanText, formatBytes, formatCount, formatElapsed, formatTick } from "./format";
 import { Grouping } from "./grouping";
@@ -25,12 +26,13 @@ const OVERVIEW_HEIGHT_PX = 56;
 const AXIS_WIDTH_PX = 74;
 /** Room for half of the last label of the x axis. */
 const RIGHT_PX = 34;
-/** Room above the plot for the names of steps. */
+/** Room above the plot for the names of steps, and for phases where there are any. */
 const TOP_PX = 22;
+const PHASES_PX = 18;
 /** Half of the slider's thumb, which stays inside its track. */
 const THUMB_PX = 8;
 /** A limit this many times the highest point is not worth squeezing the curves for. */
-const LIMIT_SCALE_MAX = 2;
+const LIMIT_SCALE_MAX = 2.5;
 /** Pointer movement that turns a click into a drag. */
 const CLICK_SLACK_PX = 4;
 
@@ -68,6 +70,7 @@ export class Timeline {
   private readonly plotHost = element("div", { class: "plot" });
   private readonly overviewHost = element("div", { class: "overview" });
   private readonly markLayer = element("div", { class: "marks" });
+  private readonly phases: PhaseStrip;
   private readonly cursor = element("div", { class: "mark selected" });
   private readonly legend = element("ul", { class: "legend", "aria-label": "bytes at the selected moment" });
   private readonly slider = element("input", { type: "range", class: "scrub", step: "1", "aria-label": "selected event" });
@@ -85,10 +88,11 @@ export class Timeline {
       { event: options.peakEvent, label: "peak", class: "peak" as const },
       ...history.device.failures.map((failure) => ({
         event: failure.event,
-        label: `out of memory: ${formatBytes(failure.requestedBytes)} wanted`,
+        label: `out of memory: ${formatBytes(failure.requestedBytes)} requested`,
         class: "oom" as const,
       })),
     ];
+    this.phases = new PhaseStrip(facts.phases);
     this.yMax = this.highestBytes();
     this.root.append(this.legend, this.plotHost, this.slider, this.overviewHost);
     this.slider.addEventListener("input", () => options.onSelect(Number(this.slider.value)));
@@ -168,7 +172,7 @@ export class Timeline {
     this.overview?.destroy();
     const data = this.sample(this.window);
     this.plot = new uPlot(this.plotOptions(), data, this.plotHost);
-    this.plot.over.append(this.markLayer);
+    this.plot.over.append(this.phases.root, this.markLayer);
     this.overview = new uPlot(this.overviewOptions(), this.overviewData(), this.overviewHost);
     this.listenForZoom(this.plot);
     // A plot knows its scales only after it has drawn itself once.
@@ -181,11 +185,11 @@ export class Timeline {
     const reserved = history.reservedBytes.reduce((max, bytes) => Math.max(max, bytes), 0);
     const held = history.heldBytes.reduce((max, bytes) => Math.max(max, bytes), 0);
     const curves = Math.max(reserved, held, 1);
-    const limit = facts.limit_bytes ?? 0;
-    return 1.05 * (limit <= LIMIT_SCALE_MAX * curves ? Math.max(limit, curves) : curves);
+    const lines = [facts.limit_bytes ?? 0, facts.total_bytes ?? 0].filter((bytes) => bytes <= LIMIT_SCALE_MAX * curves);
+    return 1.05 * Math.max(curves, ...lines);
   }
 
-  /** Columns for uPlot: x, the groups from the top of the stack down, reserved bytes, the limit. */
+  /** Columns for uPlot: x, the groups from the top of the stack down, reserved bytes, the limit, the card. */
   private sample({ from, to }: Window): uPlot.AlignedData {
     const { history, facts } = this.options;
     const columns = Math.max(this.plotHost.clientWidth - AXIS_WIDTH_PX - RIGHT_PX, 100);
@@ -201,12 +205,13 @@ export class Timeline {
       ...stacked.reverse(),
       shown.map((event) => history.reservedBytes[event]),
       shown.map(() => facts.limit_bytes),
+      shown.map(() => facts.total_bytes),
     ];
   }
 
   private overviewData(): uPlot.AlignedData {
     const [positions, ...curves] = this.sample({ from: 0, to: this.axis.end });
-    return [positions, curves[0], curves[curves.length - 2]];
+    return [positions, curves[0], curves[this.shownGroups.length]];
   }
 
   private plotOptions(): uPlot.Options {
@@ -227,11 +232,11 @@ export class Timeline {
     return {
       width: this.plotHost.clientWidth,
       height: HEIGHT_PX,
-      padding: [TOP_PX, RIGHT_PX, 0, 0],
+      padding: [TOP_PX + (this.phases.isEmpty ? 0 : PHASES_PX), RIGHT_PX, 0, 0],
       legend: { show: false },
       cursor: { drag: { x: false, y: false }, y: false, points: { show: false } },
       scales: { x: { time: false, range: () => [this.window.from, this.window.to] }, y: { range: [0, this.yMax] } },
-      series: [{}, ...areas, line(colours.reserved, []), line(colours.alarm, [6, 4])],
+      series: [{}, ...areas, line(colours.reserved, []), line(colours.alarm, [6, 4]), line(colours.alarm, [])],
       axes: [this.xAxis(), this.yAxis()],
       // Grid lines are drawn over the areas, which would otherwise hide them.
       drawOrder: ["series", "axes"] as unknown as uPlot.DrawOrderKey[],
@@ -246,7 +251,10 @@ export class Timeline {
     return {
       stroke: text,
       font: `12px ${FONT_FAMILY}`,
-      size: 34,
+      size: 32,
+      label: this.axis.kind === "event" ? "events" : "seconds",
+      labelFont: `12px ${FONT_FAMILY}`,
+      labelSize: 16,
       space: 80,
       grid: { show: false },
       ticks: { stroke: grid },
@@ -336,6 +344,7 @@ export class Timeline {
       line.style.transform = `translateX(${left}px)`;
       shown.push(line);
     }
+    this.phases.draw(plot, (event) => plot.valToPos(this.axis.position(event), "x"));
     const left = plot.valToPos(this.axis.position(this.selectedEvent), "x");
     this.cursor.hidden = left < 0 || left > plot.over.clientWidth;
     this.cursor.style.transform = `translateX(${left}px)`;
@@ -358,8 +367,13 @@ export class Timeline {
         return entry(name, colour, this.groupBytes[group][event]);
       }),
       entry("reserved", reserved, history.reservedBytes[event], "line"),
-      facts.limit_bytes === null ? null : entry("limit", alarm, facts.limit_bytes, "line dashed"),
+      facts.limit_bytes === null ? null : entry(`available to PyTorch${this.isAbove(facts.limit_bytes)}`, alarm, facts.limit_bytes, "line dashed"),
+      facts.total_bytes === null ? null : entry(`capacity${this.isAbove(facts.total_bytes)}`, alarm, facts.total_bytes, "line"),
     );
+  }
+
+  private isAbove(bytes: number): string {
+    return bytes > this.yMax ? " (above this chart)" : "";
   }
 
   private resize(): void {
@@ -428,7 +442,8 @@ export class Timeline {
 }
 
 /** What the reader should know about a moment, in one line. */
-export function describeMoment(history: History, event: number, action: string): string {
+export function describeMoment(history: History, event: number, action: string, hasClock: boolean): string {
   const { device } = history;
-  return `event ${formatCount(event)} of ${formatCount(device.eventCount)} (${action}), ${formatElapsed(device.elapsedUs[event])}`;
+  const elapsed = hasClock ? `, ${formatElapsed(device.elapsedUs[event])}` : "";
+  return `event ${formatCount(event)} of ${formatCount(device.eventCount)} (${action})${elapsed}`;
 }

@@ -38,7 +38,7 @@ test("a real OOM: the answer first, then the pictures", async () => {
   assert.ok((await coloursOf(page, ".plot canvas")) > 5, "the timeline drew");
   assert.ok((await coloursOf(page, ".segment-map canvas")) > 3, "the segment map drew");
   assert.ok((await coloursOf(page, ".flame canvas")) > 3, "the flame graph drew");
-  assert.match(await page.locator(".mark.oom").textContent(), /out of memory: 2.00MiB wanted/);
+  assert.match(await page.locator(".mark.oom").textContent(), /out of memory: 2.00MiB requested/);
 
   const guilty = await page.evaluate(({ file, line }) => {
     const isGuilty = ({ frame }) => frame && frame.line === line && file.endsWith(frame.file.split("/").pop());
@@ -104,7 +104,7 @@ test("the accused can be coloured", async () => {
   await page.locator("button", { hasText: "verdict" }).click();
   await settle(page);
   const [accused] = await page.locator(".legend li").allTextContents();
-  assert.match(accused, /accused by the verdict/);
+  assert.match(accused, /blamed by the verdict/);
   const bytes = await page.evaluate(() => {
     const { history, selectedEvent } = window.oomph.view;
     const { accused, heldBytes } = history.device.blocks;

@@ -12,6 +12,7 @@ mod pages;
 mod progress;
 mod settings;
 mod source;
+mod source_text;
 mod verbs;
 
 use std::process::ExitCode;

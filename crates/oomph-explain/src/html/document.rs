@@ -6,8 +6,10 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
 
-use super::input::{BytesOf, LeakRow, LineRow, PageInput, PageVerdict, StepMark};
+use super::input::{BytesOf, LeakRow, LineRow, PageInput, PageVerdict, PhaseMark, StepMark};
 use super::payload;
+use super::plan::PlanPage;
+use super::snippets::Snippet;
 
 /// The bundled script, built from `page/` by `npm --prefix page run build`.
 const SCRIPT: &str = include_str!("../../dist/page.js");
@@ -19,7 +21,9 @@ const CONTENT_POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; st
 #[derive(Serialize)]
 struct Facts<'a> {
     source_name: &'a str,
+    plan: Option<&'a PlanPage>,
     verdict: &'a PageVerdict,
+    snippets: &'a [Snippet],
     devices: Vec<DeviceFacts<'a>>,
 }
 
@@ -33,6 +37,7 @@ struct DeviceFacts<'a> {
     limit_bytes: Option<u64>,
     total_bytes: Option<u64>,
     steps: &'a [StepMark],
+    phases: &'a [PhaseMark],
     measured_at: u32,
     lines: &'a [LineRow],
     leaks: &'a [LeakRow],
@@ -53,13 +58,14 @@ pub fn write(input: &PageInput, out: &mut dyn Write) -> io::Result<()> {
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n\
          <title>{title} – oomph</title>\n</head>\n<body>\n\
-         <noscript>This page draws itself with the script inside it: allow scripts, or use <code>oomph explain</code> \
-         without <code>--html</code>.</noscript>\n\
+         <noscript><h1>{answer}</h1>The rest of this page draws itself with the script inside it: allow scripts to see \
+         it.</noscript>\n\
          <main id=\"page\"></main>\n\
          <script id=\"facts\" type=\"application/json\">{facts}</script>\n\
          <script id=\"payload\" type=\"application/octet-stream\">{payload}</script>\n\
          <script>",
         title = escaped_html(input.source_name),
+        answer = escaped_html(input.plan.map_or(&input.verdict.summary, |plan| &plan.sentence)),
         facts = escaped_json(&facts),
     )?;
     out.write_all(SCRIPT.as_bytes())?;
@@ -73,8 +79,9 @@ fn facts_of<'a>(input: &'a PageInput<'a>) -> Facts<'a> {
         peak_allocated_bytes: device.timeline.peak_allocated.bytes,
         peak_reserved_bytes: device.timeline.peak_reserved.bytes,
         limit_bytes: device.limit_bytes.or(trace.limit_bytes),
-        total_bytes: trace.total_bytes,
+        total_bytes: device.total_bytes.or(trace.total_bytes),
         steps: &device.steps,
+        phases: &device.phases,
         measured_at: device.measured_at,
         lines: &device.lines,
         leaks: &device.leaks,
@@ -82,7 +89,9 @@ fn facts_of<'a>(input: &'a PageInput<'a>) -> Facts<'a> {
     };
     Facts {
         source_name: input.source_name,
+        plan: input.plan,
         verdict: &input.verdict,
+        snippets: &input.snippets,
         devices: payload::shown_devices(input).into_iter().map(device_facts).collect(),
     }
 }

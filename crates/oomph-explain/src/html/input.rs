@@ -4,6 +4,9 @@ use oomph_heap::{BlockId, Timeline};
 use oomph_trace::{Category, EventIndex, FrameId, StackId, Trace};
 use serde::Serialize;
 
+use super::plan::PlanPage;
+use super::snippets::Snippet;
+
 /// Everything one page is made from.
 #[derive(Clone, Debug)]
 pub struct PageInput<'a> {
@@ -18,6 +21,10 @@ pub struct PageInput<'a> {
     pub blame_frames: &'a [Option<FrameId>],
     /// One entry for each device worth showing; the first is shown when the page opens.
     pub devices: Vec<DeviceInput<'a>>,
+    /// The answer of a plan; without it the page explains a job that was recorded.
+    pub plan: Option<&'a PlanPage>,
+    /// The source around the lines that are named.
+    pub snippets: Vec<Snippet>,
 }
 
 /// The answer.
@@ -55,8 +62,12 @@ pub struct DeviceInput<'a> {
     pub accused_blocks: &'a [BlockId],
     /// The most the allocator could take, where known: drawn as a line. `None`: the trace's own limit.
     pub limit_bytes: Option<u64>,
-    /// Steps and phases to mark on the timeline.
+    /// All of the card's memory, where known: drawn as a line. `None`: what the trace says.
+    pub total_bytes: Option<u64>,
+    /// Where steps begin, to mark on the timeline.
     pub steps: Vec<StepMark>,
+    /// Phases of steps, to show above the timeline.
+    pub phases: Vec<PhaseMark>,
     /// The event after which [`DeviceInput::lines`] and [`DeviceInput::fragmentation`] were measured.
     pub measured_at: EventIndex,
     /// Lines by what they held then, largest first.
@@ -78,7 +89,9 @@ impl<'a> DeviceInput<'a> {
             block_stacks: &[],
             accused_blocks: &[],
             limit_bytes: None,
+            total_bytes: None,
             steps: Vec::new(),
+            phases: Vec::new(),
             measured_at: timeline.peak_allocated.event,
             lines: Vec::new(),
             leaks: Vec::new(),
@@ -94,6 +107,17 @@ pub struct StepMark {
     pub name: String,
     /// The first event that belongs to it.
     pub event: EventIndex,
+}
+
+/// A stretch with a name.
+#[derive(Clone, Debug, Serialize)]
+pub struct PhaseMark {
+    /// What happens there, e.g. `backward`.
+    pub name: String,
+    /// The first event that belongs to it.
+    pub start: EventIndex,
+    /// The first event that no longer does.
+    pub end: EventIndex,
 }
 
 /// What one line of code held.

@@ -8,11 +8,17 @@
 mod columns;
 mod document;
 mod input;
+pub(crate) mod marks;
+mod own_frames;
 mod payload;
+mod plan;
+mod snippets;
 mod stacks;
 
 #[cfg(test)]
 mod tests;
 
 pub use document::write;
-pub use input::{BytesOf, DeviceInput, LeakRow, LineRow, PageInput, PageVerdict, StepMark};
+pub use input::{BytesOf, DeviceInput, LeakRow, LineRow, PageInput, PageVerdict, PhaseMark, StepMark};
+pub use plan::{CardFit, CardRow, ModuleRow, PlanPage};
+pub use snippets::{ReadSource, Snippet, snippets};

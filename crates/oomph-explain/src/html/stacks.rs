@@ -4,6 +4,7 @@ use oomph_trace::{FrameId, StackId, StackTable, StringId};
 use rustc_hash::FxHashMap;
 
 use super::columns::ColumnWriter;
+use super::own_frames::frames_of_job;
 
 /// The stacks a page refers to, renumbered from 0 in order of first use.
 #[derive(Debug)]
@@ -43,7 +44,7 @@ impl<'a> StackForest<'a> {
         if let Some(&number) = self.numbers.get(&stack) {
             return number;
         }
-        let frames = self.table.stack(stack);
+        let frames = frames_of_job(self.table, stack);
         let mut node = 0;
         for &frame in frames.iter().rev() {
             node = self.child(node, frame);

@@ -8,7 +8,7 @@ use flate2::read::GzDecoder;
 use oomph_heap::Timeline;
 use oomph_trace::{BlockState, Category, DeviceTrace, Origin, SegmentKind, StackId, Trace, TraceBuilder};
 
-use super::{DeviceInput, PageInput, PageVerdict, write};
+use super::{CardFit, CardRow, DeviceInput, PageInput, PageVerdict, PlanPage, snippets, write};
 
 const BASE: u64 = 0x7f00_0000_0000;
 const MIB: u64 = 1 << 20;
@@ -24,13 +24,28 @@ fn small_job() -> Trace {
     job.finish()
 }
 
-fn page(trace: &Trace, verdict: PageVerdict, source_name: &str) -> String {
+fn input_of<'a>(trace: &'a Trace, devices: Vec<DeviceInput<'a>>) -> PageInput<'a> {
+    let verdict = PageVerdict::default();
+    PageInput { trace, source_name: "job", verdict, blame_frames: &[], devices, plan: None, snippets: Vec::new() }
+}
+
+fn written(input: &PageInput) -> String {
+    let mut out = Vec::new();
+    write(input, &mut out).expect("a vector takes everything");
+    String::from_utf8(out).expect("a page is UTF-8")
+}
+
+/// The page of a trace, or of a plan, with its input changed.
+fn page(trace: &Trace, plan: Option<&PlanPage>, change: impl FnOnce(&mut PageInput)) -> String {
     let timelines: Vec<_> = trace.devices.iter().map(Timeline::of).collect();
     let devices = timelines.iter().enumerate().map(|(at, timeline)| DeviceInput::of(at, timeline)).collect();
-    let input = PageInput { trace, source_name, verdict, blame_frames: &[], devices };
-    let mut out = Vec::new();
-    write(&input, &mut out).expect("a vector takes everything");
-    String::from_utf8(out).expect("a page is UTF-8")
+    let mut input = PageInput { plan, ..input_of(trace, devices) };
+    change(&mut input);
+    written(&input)
+}
+
+fn facts(page: &str) -> serde_json::Value {
+    serde_json::from_str(element(page, "facts")).expect("it is JSON")
 }
 
 /// The text of the element with this id.
@@ -84,7 +99,7 @@ impl Numbers {
 
 #[test]
 fn the_payload_tells_stacks_events_blocks_and_segments() {
-    let mut numbers = Numbers::of(&page(&small_job(), PageVerdict::default(), "job"));
+    let mut numbers = Numbers::of(&page(&small_job(), None, |_| {}));
     let strings = numbers.next();
     let strings: Vec<_> = (0..strings).map(|_| numbers.text()).collect();
     assert_eq!(strings, ["<module>", "forward", "train.py", "model.py"]);
@@ -127,11 +142,7 @@ fn analyses_know_better_than_the_trace() {
     device.block_categories = &[Category::Parameter];
     device.block_stacks = &[StackId::EMPTY];
     device.accused_blocks = &[1, 99];
-    let verdict = PageVerdict::default();
-    let input = PageInput { trace: &trace, source_name: "job", verdict, blame_frames: &[], devices: vec![device] };
-    let mut out = Vec::new();
-    write(&input, &mut out).expect("a vector takes everything");
-    let charged = Numbers::of(&String::from_utf8(out).expect("a page is UTF-8")).0.collect::<Vec<_>>();
+    let charged = Numbers::of(&written(&input_of(&trace, vec![device]))).0.collect::<Vec<_>>();
     // Three columns stand side by side: parameter and activation, the empty stack and the other, free and accused.
     assert!(charged.windows(6).any(|columns| columns == [0, 5, 0, 1, 0, 1]));
 }
@@ -142,20 +153,33 @@ fn names_cannot_break_out_of_the_page() {
     let line = [(HOSTILE, HOSTILE, 1)];
     let mut job = TraceBuilder::new(Origin::RealRun);
     job.segment_alloc(BASE, 2 * MIB, &line).alloc(BASE, 512, &line);
-    let verdict = PageVerdict { summary: HOSTILE.into(), file: Some(HOSTILE.into()), ..PageVerdict::default() };
     let trace = job.finish();
-    let hostile = page(&trace, verdict, HOSTILE);
-    let harmless = page(&trace, PageVerdict::default(), "job");
+    let plan = PlanPage { sentence: HOSTILE.into(), command_line: HOSTILE.into(), ..PlanPage::default() };
+    let hostile = page(&trace, Some(&plan), |input| {
+        input.verdict = PageVerdict { summary: HOSTILE.into(), file: Some(HOSTILE.into()), ..PageVerdict::default() };
+        input.source_name = HOSTILE;
+        input.snippets = snippets([(HOSTILE, 1)], &|_| Some(HOSTILE.to_owned()));
+    });
+    let harmless = page(&trace, None, |_| {});
     assert_eq!(hostile.matches("<script").count(), harmless.matches("<script").count());
     assert_eq!(hostile.matches("</script").count(), harmless.matches("</script").count());
     assert_eq!(hostile.matches("<!--").count(), harmless.matches("<!--").count());
-    let facts: serde_json::Value = serde_json::from_str(element(&hostile, "facts")).expect("it is JSON");
+    let facts = facts(&hostile);
     assert_eq!(facts["verdict"]["summary"], HOSTILE);
+    assert_eq!(facts["plan"]["sentence"], HOSTILE);
+    assert_eq!(facts["snippets"][0]["lines"][0], HOSTILE);
+}
+
+#[test]
+fn the_script_does_not_end_its_own_element() {
+    let page = page(&small_job(), None, |_| {});
+    let (_, script) = page.rsplit_once("<script>").expect("the script stands last");
+    assert_eq!(script.to_ascii_lowercase().matches("</script").count(), 1);
 }
 
 #[test]
 fn a_page_loads_nothing_from_elsewhere() {
-    let page = page(&small_job(), PageVerdict::default(), "job");
+    let page = page(&small_job(), None, |_| {});
     assert!(page.contains("default-src 'none'"));
     let (shell, _) = page.rsplit_once("<script>").expect("the script stands last");
     assert!(!shell.contains("http:") && !shell.contains("https:") && !shell.contains(" src="));
@@ -167,12 +191,28 @@ fn devices_without_a_history_are_left_out() {
     trace.devices.push(DeviceTrace { ordinal: 1, ..DeviceTrace::default() });
     let timeline = Timeline::of(&trace.devices[0]);
     let devices = [7, 1, 0].map(|at| DeviceInput::of(at, &timeline)).to_vec();
-    let verdict = PageVerdict::default();
-    let input = PageInput { trace: &trace, source_name: "job", verdict, blame_frames: &[], devices };
-    let mut out = Vec::new();
-    write(&input, &mut out).expect("a vector takes everything");
-    let page = String::from_utf8(out).expect("a page is UTF-8");
-    let facts: serde_json::Value = serde_json::from_str(element(&page, "facts")).expect("it is JSON");
+    let facts = facts(&written(&input_of(&trace, devices)));
     assert_eq!(facts["devices"].as_array().map(Vec::len), Some(1));
     assert_eq!(facts["devices"][0]["limit_bytes"], 20 * MIB);
+}
+
+#[test]
+fn the_answer_is_readable_without_scripts() {
+    let plan = PlanPage { sentence: "Fits the RTX 4090.".into(), ..PlanPage::default() };
+    let answer =
+        |page: String| page.split_once("<h1>").and_then(|(_, rest)| Some(rest.split_once("</h1>")?.0.to_owned()));
+    let planned = page(&small_job(), Some(&plan), |_| {});
+    assert_eq!(answer(planned).as_deref(), Some("Fits the RTX 4090."));
+    let explained = page(&small_job(), None, |input| input.verdict.summary = "It leaks.".into());
+    assert_eq!(answer(explained).as_deref(), Some("It leaks."));
+}
+
+#[test]
+fn a_card_is_close_in_words() {
+    let row = |fit| CardRow { name: "l4".into(), capacity_bytes: 1, fit, planned: false };
+    let cards = [CardFit::Fits, CardFit::DoesNotFit, CardFit::Close].map(row).to_vec();
+    let plan = PlanPage { cards, ..PlanPage::default() };
+    let facts = facts(&page(&small_job(), Some(&plan), |_| {}));
+    let words = facts["plan"]["cards"].as_array().expect("a list").iter().map(|card| card["fit"].as_str());
+    assert_eq!(words.flatten().collect::<Vec<_>>(), ["fits", "does not fit", "close"]);
 }

@@ -3,15 +3,32 @@
 use oomph_heap::{LiveSpan, Timeline};
 use oomph_trace::{DeviceTrace, FrameId, StackId};
 
-use crate::html::{BytesOf, DeviceInput, LeakRow, LineRow, PageInput, PageVerdict, StepMark};
+use crate::html::{
+    BytesOf, DeviceInput, LeakRow, LineRow, PageInput, PageVerdict, PlanPage, ReadSource, Snippet, StepMark, marks,
+    snippets,
+};
 use crate::report::Report;
+use crate::steps::StepSource;
 use crate::verdict::Remove;
+
+/// What a page shows beside the report itself.
+#[derive(Clone, Copy)]
+pub struct Settings<'a> {
+    /// What the reader calls the job: a file name.
+    pub source_name: &'a str,
+    /// How many lines each table has.
+    pub top: usize,
+    /// The answer of a plan, shown first; without it the page explains a job that was recorded.
+    pub plan: Option<&'a PlanPage>,
+    /// Where the text of source files comes from: a few lines around those that are named are shown.
+    pub read_source: &'a ReadSource<'a>,
+}
 
 /// Writes the report as one self-contained page.
 ///
 /// # Errors
 /// Only what `out` itself answers.
-pub fn write(report: &Report, source_name: &str, top: usize, out: &mut dyn std::io::Write) -> std::io::Result<()> {
+pub fn write(report: &Report, settings: &Settings, out: &mut dyn std::io::Write) -> std::io::Result<()> {
     let blame: Vec<Option<FrameId>> = (0..report.case.sources.table().stack_count())
         .map(|at| report.case.sources.line_to_name(StackId(at as u32)).map(|line| line.frame))
         .collect();
@@ -21,10 +38,21 @@ pub fn write(report: &Report, source_name: &str, top: usize, out: &mut dyn std::
     let stack_of = |block: &LiveSpan| if has_stack(block) { block.stack } else { case.stack_of(block) };
     let block_stacks: Vec<StackId> = case.timeline.blocks.iter().map(stack_of).collect();
     let others = other_devices(report);
-    let mut devices = vec![DeviceInput { block_stacks: &block_stacks, ..device(report, top) }];
-    devices.extend(others.iter().map(|(index, timeline)| DeviceInput::of(*index, timeline)));
-    let input = PageInput { trace: case.trace, source_name, verdict: verdict(report), blame_frames: &blame, devices };
+    let mut devices = vec![DeviceInput { block_stacks: &block_stacks, ..device(report, settings.top) }];
+    devices.extend(others.iter().map(|(index, timeline)| other_device(report, *index, timeline)));
+    let verdict = verdict(report);
+    let snippets = snippets_of(&verdict, &devices[0], settings.read_source);
+    let (source_name, plan) = (settings.source_name, settings.plan);
+    let input = PageInput { trace: case.trace, source_name, verdict, blame_frames: &blame, devices, plan, snippets };
     crate::html::write(&input, out)
+}
+
+/// The source around every line that the verdict and the tables name.
+fn snippets_of(verdict: &PageVerdict, device: &DeviceInput, read: &ReadSource) -> Vec<Snippet> {
+    let blamed = verdict.file.as_deref().zip(verdict.line);
+    let kept = device.leaks.iter().map(|row| (row.file.as_str(), row.line));
+    let held = device.lines.iter().map(|row| (row.file.as_str(), row.line));
+    snippets(blamed.into_iter().chain(kept).chain(held), read)
 }
 
 /// The devices that were not explained: the page shows their history all the same.
@@ -33,6 +61,13 @@ fn other_devices(report: &Report) -> Vec<(usize, Timeline)> {
     let is_other = |device: &DeviceTrace| device.ordinal != case.device.ordinal;
     let others = case.trace.devices.iter().enumerate().filter(|(_, device)| is_other(device));
     others.map(|(index, device)| (index, Timeline::with_config(device, case.timeline.config()))).collect()
+}
+
+fn other_device<'a>(report: &Report<'a>, index: usize, timeline: &'a Timeline) -> DeviceInput<'a> {
+    let trace = report.case.trace;
+    let device = &trace.devices[index];
+    let (steps, phases) = (marks::steps(trace, device), marks::phases(trace, device));
+    DeviceInput { steps, phases, ..DeviceInput::of(index, timeline) }
 }
 
 fn verdict(report: &Report) -> PageVerdict {
@@ -58,8 +93,10 @@ fn device<'a>(report: &'a Report<'a>, top: usize) -> DeviceInput<'a> {
         input.accused_blocks = blocks;
     }
     input.limit_bytes = report.shortage.as_ref().map(|shortage| shortage.limit_bytes_min);
+    input.total_bytes = case.total_bytes;
     input.measured_at = report.holders.at;
     input.steps = steps(report);
+    input.phases = marks::phases(case.trace, case.device);
     input.lines = report
         .holders
         .lines
@@ -97,9 +134,16 @@ fn device<'a>(report: &'a Report<'a>, top: usize) -> DeviceInput<'a> {
     input
 }
 
+/// Steps as the job marked them. Where it marked none, the iterations of the loop that was found; but no loop inside a
+/// forward pass, which nobody would call a step.
 fn steps(report: &Report) -> Vec<StepMark> {
-    let Some(steps) = &report.case.steps else { return Vec::new() };
-    steps.starts.iter().enumerate().map(|(at, &event)| StepMark { name: format!("step {}", at + 1), event }).collect()
+    let case = &report.case;
+    let marked = marks::steps(case.trace, case.device);
+    let found = case.steps.as_ref().filter(|steps| marked.is_empty() && !steps.inside_model);
+    let Some(found) = found else { return marked };
+    let word = if found.source == StepSource::Period { "iteration" } else { "step" };
+    let name = |at: usize| format!("{word} {}", at + 1);
+    found.starts.iter().enumerate().map(|(at, &event)| StepMark { name: name(at), event }).collect()
 }
 
 fn fragmentation(report: &Report) -> Vec<BytesOf> {

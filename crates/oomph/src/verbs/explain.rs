@@ -12,7 +12,7 @@ use crate::bytes::ByteCount;
 use crate::error::Error;
 use crate::output::{self, Drafts};
 use crate::progress::Stage;
-use crate::source;
+use crate::{source, source_text};
 
 /// Say why memory ran out: the line to blame, the bytes, and a proof
 ///
@@ -92,7 +92,9 @@ fn write_files(args: &Args, trace: &Trace, report: &Report) -> Result<(), Error>
     let mut drafts = Drafts::default();
     if let Some(path) = &args.html {
         let name = args.file.file_name().unwrap_or(args.file.as_os_str()).to_string_lossy();
-        drafts.add(path, |file| page::write(report, &name, args.top, file))?;
+        let settings =
+            page::Settings { source_name: &name, top: args.top, plan: None, read_source: &source_text::read };
+        drafts.add(path, |file| page::write(report, &settings, file))?;
     }
     if let Some(path) = &args.save {
         drafts.add(path, |file| oomph_trace::write_oomph_trace(trace, file).map_err(std::io::Error::other))?;

@@ -20,6 +20,7 @@ use crate::bytes::ByteCount;
 use crate::error::Error;
 use crate::output::{self, Drafts};
 use crate::progress::Stage;
+use crate::source_text;
 use crate::verbs::Verdict;
 
 /// Run a script on a GPU that is not there and say what its memory would be
@@ -233,7 +234,9 @@ fn write_files(args: &Args, trace: &Trace, report: &Report) -> Result<(), Error>
     if let Some(path) = &args.html {
         let name = args.command.first().or(args.module.first()).map(Path::new);
         let name = name.and_then(Path::file_name).unwrap_or_default().to_string_lossy();
-        drafts.add(path, |file| page::write(report, &name, args.top, file))?;
+        let settings =
+            page::Settings { source_name: &name, top: args.top, plan: None, read_source: &source_text::read };
+        drafts.add(path, |file| page::write(report, &settings, file))?;
     }
     if let Some(path) = &args.save {
         drafts.add(path, |file| oomph_trace::write_oomph_trace(trace, file).map_err(std::io::Error::other))?;

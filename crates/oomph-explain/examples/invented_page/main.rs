@@ -1,10 +1,14 @@
 //! Makes pages of invented jobs for the browser tests of `page/`: `invented_page --events COUNT OUT.html` for a history
-//! of any length, `invented_page --hostile OUT.html` for names that try to break the page.
+//! of any length, `invented_page --hostile OUT.html` for names that try to break the page, `invented_page --plan
+//! fits OUT.html` and `invented_page --plan "does not fit" OUT.html` for plans.
+
+mod plan;
 
 use std::error::Error;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 
+use oomph_explain::render::page::Settings;
 use oomph_explain::{Options, explain, render};
 use oomph_trace::{Category, Origin, SegmentKind, Trace, TraceBuilder};
 
@@ -14,16 +18,35 @@ const HOSTILE: &str = "</script><img src=x onerror=alert(1)>\u{202e}\"'&amp;";
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match &arguments[..] {
-        [flag, count, out] if flag == "--events" => write_page(&long_trace(count.parse()?), "invented", out),
-        [flag, out] if flag == "--hostile" => write_page(&hostile_trace(), HOSTILE, out),
-        _ => Err("usage: invented_page --events COUNT OUT.html | invented_page --hostile OUT.html".into()),
+        [flag, count, out] if flag == "--events" => write_page(&long_trace(count.parse()?), &settings("invented"), out),
+        [flag, out] if flag == "--hostile" => write_hostile_page(out),
+        [flag, answer, out] if flag == "--plan" => write_plan_page(answer == "fits", out),
+        _ => Err("usage: invented_page (--events COUNT | --hostile | --plan ANSWER) OUT.html".into()),
     }
 }
 
-fn write_page(trace: &Trace, source_name: &str, out: &str) -> Result<(), Box<dyn Error>> {
+fn settings(source_name: &str) -> Settings<'_> {
+    Settings { source_name, top: 10, plan: None, read_source: &|_| None }
+}
+
+fn write_hostile_page(out: &str) -> Result<(), Box<dyn Error>> {
+    let read_source = |_: &str| Some(HOSTILE.to_owned());
+    let settings = Settings { read_source: &read_source, ..settings(HOSTILE) };
+    write_page(&hostile_trace(), &settings, out)
+}
+
+fn write_plan_page(fits: bool, out: &str) -> Result<(), Box<dyn Error>> {
+    let capacity_bytes = if fits { 85_027_979_264 } else { 25_383_993_344 };
+    let plan = plan::answer(capacity_bytes, fits);
+    let read_source = |path: &str| (path == "train.py").then(|| plan::SCRIPT.to_owned());
+    let settings = Settings { plan: Some(&plan), read_source: &read_source, ..settings("train.py") };
+    write_page(&plan::trace(capacity_bytes), &settings, out)
+}
+
+fn write_page(trace: &Trace, settings: &Settings, out: &str) -> Result<(), Box<dyn Error>> {
     let report = explain(trace, &Options::default())?;
     let mut file = BufWriter::new(File::create(out)?);
-    render::page::write(&report, source_name, 10, &mut file)?;
+    render::page::write(&report, settings, &mut file)?;
     Ok(file.flush()?)
 }
 

@@ -1,0 +1,81 @@
+//! What the page of a plan shows before everything else. The command fills it in; the page computes nothing.
+
+use serde::Serialize;
+
+use super::input::BytesOf;
+
+/// The answer of a plan, ready to be shown.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct PlanPage {
+    /// The answer in one sentence, e.g. `Fits the RTX 4090: ...`. Why it does not fit is not part of it: the page shows
+    /// the verdict right below.
+    pub sentence: String,
+    /// Whether the job fits the card it was planned on.
+    pub fits: bool,
+    /// The card as people call it, e.g. `RTX 4090`.
+    pub card_title: String,
+    /// All of the card's memory.
+    pub capacity_bytes: u64,
+    /// What the job takes of a card when there is room, the CUDA context included; `None` where it could not be found
+    /// out.
+    pub roomy_bytes: Option<u64>,
+    /// The least memory of a card that the job runs in, the CUDA context included; `None` where it could not be found
+    /// out.
+    pub least_bytes: Option<u64>,
+    /// How much of the job was run, e.g. `3 of 1,250 training steps, 3 of 40 validation batches, 2 of 10 epochs`.
+    pub seen: String,
+    /// What grows although it fits, in one sentence.
+    pub growth: Option<String>,
+    /// Other cards, in the order they are shown.
+    pub cards: Vec<CardRow>,
+    /// Where in the job the peak lies, e.g. `in step 2, backward`.
+    pub peak_moment: String,
+    /// What the peak is made of, by category, in the order they are shown.
+    pub categories: Vec<BytesOf>,
+    /// What the peak is made of, by module of the model, largest first.
+    pub modules: Vec<ModuleRow>,
+    /// What a plan cannot know, one sentence each; empty where everything was known.
+    pub unknown: Vec<String>,
+    /// What the reader can do, most useful first.
+    pub advice: Vec<String>,
+    /// The command that makes this plan again.
+    pub command_line: String,
+    /// What it was made with, e.g. `torch 2.11.0, CUDA 13.0, Python 3.11`; may be empty.
+    pub environment: String,
+}
+
+/// One card and whether the job fits it.
+#[derive(Clone, Debug, Serialize)]
+pub struct CardRow {
+    /// The name `--gpu` takes.
+    pub name: String,
+    /// All of its memory.
+    pub capacity_bytes: u64,
+    /// Whether the job fits.
+    pub fit: CardFit,
+    /// Whether the job was run on this card; otherwise its requests were replayed with the card's memory.
+    pub planned: bool,
+}
+
+/// Whether a job fits a card.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum CardFit {
+    /// It does.
+    #[serde(rename = "fits")]
+    Fits,
+    /// It does not.
+    #[serde(rename = "does not fit")]
+    DoesNotFit,
+    /// Too close for a replay to tell: only a plan on this card can.
+    #[serde(rename = "close")]
+    Close,
+}
+
+/// What one module of the model, or several alike, held.
+#[derive(Clone, Debug, Serialize)]
+pub struct ModuleRow {
+    /// Its path, folded where layers repeat: `model.layers.*.mlp x 32`.
+    pub path: String,
+    /// Bytes of all of them.
+    pub bytes: u64,
+}
