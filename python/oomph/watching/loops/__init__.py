@@ -1,0 +1,82 @@
+"""Lets a script run through all of its parts without running all of its iterations.
+
+The user's modules are compiled so that their loops can be watched (`rewriting`); each iteration that does something on
+the card is measured (`visits`); once another one would show nothing new (`deciding`), the loop ends as if its data were
+used up, so that validation, checkpoints and the next epoch come early.
+"""
+
+from __future__ import annotations
+
+import builtins
+import os
+from collections.abc import Callable
+from importlib.machinery import SourceFileLoader
+from types import CodeType, ModuleType
+from typing import Any
+
+from .. import imports
+from . import libraries, memory, places, rewriting, running
+from .sites import Site
+from .visits import Walk
+
+
+class Loops:
+    """The loops of this process."""
+
+    def __init__(self, activity: Any, recorder: Any, report: Callable[[dict[str, Any]], None], walk: bool) -> None:
+        self._walk = Walk(activity, recorder, report, memory.numbers, is_walking=walk)
+        self._places = places.Places()
+
+    def install(self) -> None:
+        """From now on: files that are imported, and the script itself through `compile_main`."""
+        running.use(self._walk)
+        for name, function in (
+            (rewriting.LOOP, running.loop),
+            (rewriting.ENTER, running.enter),
+            (rewriting.TAKEN, running.taken),
+        ):
+            setattr(builtins, name, function)
+        self._watch_imports()
+        os.register_at_fork(after_in_child=self._forget)
+        imports.after_import("torch", _on_torch)
+        imports.after_import("torch._dynamo", _on_dynamo)
+
+    def compile_main(self, source: bytes, path: str) -> CodeType:
+        """The code of the script. Raises what `compile` raises."""
+        return rewriting.compiled(source, path, self._walk)
+
+    def listing(self) -> list[dict[str, Any]]:
+        """What is known of each loop that drove the job, in the order of their first iterations."""
+        return [record.facts() for record in self._walk.records if record.drives]
+
+    def ended_early(self) -> dict[str, Any] | None:
+        """The loop that was ended last before its own end: what the script raises now may come from that."""
+        return self._walk.ended_early[-1].facts() if self._walk.ended_early else None
+
+    def _forget(self) -> None:
+        self._walk.is_on = False
+
+    def _watch_imports(self) -> None:
+        original = SourceFileLoader.get_code
+
+        def get_code(loader: SourceFileLoader, fullname: str) -> CodeType | None:
+            path = loader.get_filename(fullname)
+            library = libraries.of_module(fullname)
+            if library is None and not self._places.is_users(path):
+                return original(loader, fullname)
+            complete = library.complete if library is not None else _nothing_more
+            return rewriting.compiled(loader.get_data(path), path, self._walk, complete)
+
+        SourceFileLoader.get_code = get_code  # type: ignore[method-assign]
+
+
+def _nothing_more(_site: Site) -> None:
+    """The user's loops are known from their source alone."""
+
+
+def _on_torch(torch: ModuleType) -> None:
+    running.use_compiler(torch.compiler.is_compiling)
+
+
+def _on_dynamo(dynamo: ModuleType) -> None:
+    running.leave_alone(dynamo.eval_frame.skip_code)

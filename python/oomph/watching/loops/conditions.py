@@ -1,0 +1,239 @@
+"""Conditions that can be worked out without running the script: arithmetic over values that change regularly.
+
+`if (step + 1) % args.eval_every == 0` is made of *leaves* (`step`, `args.eval_every`), which are read from the running
+program, and of arithmetic, which is repeated here for values that `step` has not reached yet.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import types
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+#: Functions that a condition may call: they have no effect and depend on nothing else.
+_FUNCTIONS = {function.__name__: function for function in (abs, bool, float, int, max, min, round)}
+_PLAIN = (bool, int, float, str, type(None))
+_ARITHMETIC = (ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Constant, ast.Tuple, ast.List, ast.Set)
+
+
+class Opaque:
+    """Stands for a value that is no number: it is there, and nothing else is known of it."""
+
+    def __bool__(self) -> bool:
+        return True
+
+    def _unknown(self, _other: object) -> bool:
+        raise TypeError("nothing is known of this value")
+
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _unknown  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]
+
+
+_OPAQUE = Opaque()
+
+
+def plain(value: Any) -> Any:
+    """The value if it is safe to compute with: comparing tensors would ask the card."""
+    return value if type(value) in _PLAIN else _OPAQUE
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A condition whose leaves have been taken out."""
+
+    #: The leaves as they are written.
+    leaves: tuple[str, ...]
+    #: The arithmetic between them.
+    code: types.CodeType
+
+    def holds(self, values: Mapping[str, Any]) -> bool | None:
+        """Whether it is true for these values of its leaves; None where that cannot be told."""
+        names = {f"v{index}": values[leaf] for index, leaf in enumerate(self.leaves) if leaf in values}
+        try:
+            return bool(eval(self.code, {"__builtins__": _FUNCTIONS}, names))  # noqa: S307 - arithmetic only
+        except Exception:  # noqa: BLE001 - whatever it raises here it may raise there
+            return None
+
+
+def condition_of(tests: Iterable[tuple[ast.expr, bool]]) -> Condition | None:
+    """All of these tests together, each with whether it has to be false. None where nothing about them is known."""
+    taken = _Leaves()
+    parts = []
+    for test, is_negated in tests:
+        part = taken.strict(test) if is_negated else taken.loose(test)
+        if part is not None:
+            parts.append(ast.UnaryOp(ast.Not(), part) if is_negated else part)
+    if not parts or not taken.texts:
+        return None
+    body = parts[0] if len(parts) == 1 else ast.BoolOp(ast.And(), parts)
+    tree = ast.fix_missing_locations(ast.Expression(body))
+    return Condition(tuple(taken.texts), compile(tree, "<condition>", "eval"))
+
+
+def condition_from(text: str) -> Condition:
+    """The condition that is written in a table of ours."""
+    condition = condition_of([(ast.parse(text, mode="eval").body, False)])
+    if condition is None:
+        raise ValueError(f"no condition: {text}")
+    return condition
+
+
+class _Leaves:
+    """Takes expressions apart."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def loose(self, node: ast.expr) -> ast.expr | None:
+        """Parts of `and` and `or` that cannot be worked out are left out: the rest decides."""
+        if isinstance(node, ast.BoolOp):
+            parts = [part for value in node.values if (part := self.loose(value)) is not None]
+            if not parts:
+                return None
+            return ast.BoolOp(node.op, parts) if len(parts) > 1 else parts[0]
+        return self.strict(node)
+
+    def strict(self, node: ast.expr) -> ast.expr | None:
+        """The whole expression or nothing."""
+        before = len(self.texts)
+        try:
+            return self._taken(node)
+        except ValueError:
+            del self.texts[before:]
+            return None
+
+    def _taken(self, node: ast.expr) -> ast.expr:
+        if _is_leaf(node):
+            text = ast.unparse(node)
+            if text not in self.texts:
+                self.texts.append(text)
+            return ast.Name(f"v{self.texts.index(text)}", ast.Load())
+        if isinstance(node, ast.Call):
+            if not isinstance(node.func, ast.Name) or node.func.id not in _FUNCTIONS or node.keywords:
+                raise ValueError
+            return ast.Call(node.func, [self._taken(argument) for argument in node.args], [])
+        if not isinstance(node, _ARITHMETIC):
+            raise ValueError
+        fields = {name: self._field(value) for name, value in ast.iter_fields(node)}
+        return type(node)(**fields)
+
+    def _field(self, value: Any) -> Any:
+        if isinstance(value, ast.expr):
+            return self._taken(value)
+        if isinstance(value, list):
+            return [self._field(part) for part in value]
+        return value
+
+
+def _is_leaf(node: ast.expr) -> bool:
+    """A name, an attribute, an entry under a constant key, or the length of one of these."""
+    if isinstance(node, ast.Call):
+        is_length = isinstance(node.func, ast.Name) and node.func.id == "len" and not node.keywords
+        return is_length and len(node.args) == 1 and _is_leaf(node.args[0])
+    while isinstance(node, (ast.Attribute, ast.Subscript)):
+        if isinstance(node, ast.Subscript) and not isinstance(node.slice, ast.Constant):
+            return False
+        node = node.value
+    return isinstance(node, ast.Name)
+
+
+@functools.lru_cache(maxsize=None)
+def reader(leaf: str) -> types.CodeType:
+    """What to evaluate, among the variables of the program, for the value of a leaf."""
+    return compile(leaf, "<leaf>", "eval")
+
+
+@functools.lru_cache(maxsize=None)
+def place(leaf: str) -> tuple[str, types.CodeType | None, Any]:
+    """How a leaf can be given another value: `variable`, `attribute`, `entry` or `none`; its owner; name or key."""
+    node = ast.parse(leaf, mode="eval").body
+    if isinstance(node, ast.Name):
+        return "variable", None, node.id
+    if isinstance(node, ast.Attribute):
+        return "attribute", reader(ast.unparse(node.value)), node.attr
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+        return "entry", reader(ast.unparse(node.value)), node.slice.value
+    return "none", None, None
+
+
+class Counter:
+    """What one leaf did in the iterations so far: it stays, or moves by the same amount every so many iterations."""
+
+    def __init__(self, value: int) -> None:
+        self.value = value
+        self.changes = 0
+        #: Iterations between the last two changes, and since the last one.
+        self.period = 0
+        self.phase = 0
+        self.amount = 0
+        self.is_regular = True
+
+    def observe(self, value: int) -> None:
+        """The value at the end of another iteration."""
+        self.phase += 1
+        moved, self.value = value - self.value, value
+        if not moved:
+            return
+        self.changes += 1
+        # How long the value had stood before the first change was not seen from the beginning.
+        is_known = self.changes > 2
+        self.is_regular = self.is_regular and self.amount in (0, moved) and (not is_known or self.period == self.phase)
+        self.period = self.phase + 1 if self.changes == 1 and self.phase > 1 else self.phase
+        self.amount, self.phase = moved, 0
+
+    def after(self, iterations: int) -> int:
+        """The value so many iterations later."""
+        if not self.amount:
+            return self.value
+        return self.value + self.amount * ((self.phase + iterations) // self.period)
+
+
+class Counters:
+    """The leaves of the conditions of one loop, followed from iteration to iteration."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, Any] = {}
+        self.counters: dict[str, Counter] = {}
+
+    def observe(self, values: Mapping[str, Any]) -> None:
+        """The values at the end of an iteration."""
+        for leaf, value in values.items():
+            self.values[leaf] = plain(value)
+            if type(value) is not int:
+                self.counters.pop(leaf, None)
+            elif leaf in self.counters:
+                self.counters[leaf].observe(value)
+            else:
+                self.counters[leaf] = Counter(value)
+
+    def skip(self, iterations: int) -> None:
+        """The counters have been moved on by so many iterations."""
+        for leaf, counter in self.counters.items():
+            if counter.amount:
+                counter.value = self.values[leaf] = counter.after(iterations)
+                counter.phase = (counter.phase + iterations) % counter.period
+
+    def moving(self, leaves: Iterable[str]) -> list[str]:
+        """Those of the leaves that count."""
+        return [leaf for leaf in leaves if leaf in self.counters and self.counters[leaf].amount]
+
+    def first_time(self, condition: Condition, before: int, is_out_of_time: Callable[[], bool]) -> int | None:
+        """In how many iterations from now the condition holds for the first time, if that is sooner than `before`."""
+        moving = self.moving(condition.leaves)
+        if not moving or not all(self.counters[leaf].is_regular for leaf in moving):
+            return None
+        values = {leaf: self.values[leaf] for leaf in condition.leaves if leaf in self.values}
+        for iterations in range(1, before):
+            for leaf in moving:
+                values[leaf] = self.counters[leaf].after(iterations)
+            holds = condition.holds(values)
+            if holds or holds is None or (iterations % 1024 == 0 and is_out_of_time()):
+                return iterations if holds else None
+        return None
+
+    def longest_period(self, condition: Condition) -> int:
+        """Iterations that it takes until every counter of the condition has moved once."""
+        return max((self.counters[leaf].period for leaf in self.moving(condition.leaves)), default=1)

@@ -1,0 +1,295 @@
+"""Decides after each iteration of a loop whether another one would show anything new. Pure: numbers in, a word out.
+
+Memory is what counts: an iteration that ends with as many live bytes as the one before, and allocated as much in as many
+blocks, will be followed by more of the same. What differs from iteration to iteration is looked at longer, what grows
+until it is sure, and what is cheap is run as it is.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+#: Iterations of a loop over data that are always run, where the loop has not been seen before and where it has.
+LEAST = 3
+LEAST_AGAIN = 2
+#: Iterations of a loop around such loops (epochs): at least, at most without a trend, and at most with one.
+LEAST_AROUND = 2
+MOST_AROUND = 4
+MOST_AROUND_GROWING = 6
+#: A loop with as few iterations is run to its end.
+SHORT = 8
+#: Batches of different sizes never repeat: by then a trend would show.
+RAGGED = 8
+#: By then growth is certain; and where it comes and goes, by then.
+SURE = 12
+AT_LONGEST = 24
+#: A loop that grows by design (an unrolled recurrence, results to be concatenated) is run to its end up to this length.
+MODERATE = 64
+#: Micro-batches that one optimizer step may have.
+MOST_MICRO_BATCHES = 72
+#: Periods of iterations that are recognized.
+MOST_PERIOD = 8
+#: A search (for a batch size) at least changes by this factor each time.
+SEARCH_FACTOR = 1.2
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One iteration, taken at its end."""
+
+    #: Live bytes at the end, of all cards together.
+    live_bytes: int
+    #: Bytes and blocks allocated in it; None where its beginning was not seen.
+    allocated_bytes: int | None = None
+    allocations: int | None = None
+    steps: int = 0
+    backwards: int = 0
+    #: Steps and backward passes outside any inner loop that drives the job.
+    own_steps: int = 0
+    own_backwards: int = 0
+    #: Refused requests.
+    shortages: int = 0
+    #: Whether inner loops drove the job, and whether they showed iterations that had not been seen before.
+    has_inner: bool = False
+    is_new_inside: bool = False
+    seconds: float = 0.0
+
+    @property
+    def size(self) -> tuple[int | None, int | None]:
+        """What it allocated, however much was live."""
+        return self.allocated_bytes, self.allocations
+
+
+@dataclass
+class History:
+    """What earlier visits of the same loop have shown."""
+
+    #: Sizes of iterations seen.
+    sizes: set[tuple[int | None, int | None]] = field(default_factory=set)
+    visits: int = 0
+    #: Whether its iterations never repeat, and whether live memory rose in them.
+    is_ragged: bool = False
+    is_growing: bool = False
+    #: Whether it ran backward passes, and whether it ever took optimizer steps.
+    has_backwards: bool = False
+    has_steps: bool = False
+
+
+class Budget:
+    """Time that may go into iterations that are run only because they are cheap."""
+
+    #: Seconds from the start, and the part of the time so far that is added to them.
+    BASE_SECONDS = 2.0
+    SHARE = 0.2
+    #: Seconds for which even a short loop or one that grows by design is not run to its end.
+    PATIENCE_SECONDS = 20.0
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self.clock = clock
+        self.start = clock()
+        self.spent = 0.0
+
+    def allows(self, seconds: float, share: float = 1.0) -> bool:
+        """Whether so much more may be spent; `share` of all there is for what matters less."""
+        limit = self.BASE_SECONDS + self.SHARE * (self.clock() - self.start)
+        return self.spent + seconds <= share * limit
+
+
+@dataclass
+class Visit:
+    """One run of a loop from its first iteration on."""
+
+    history: History
+    budget: Budget
+    #: Iterations the loop would have by itself; None where nobody knows.
+    total: int | None = None
+    #: Whether it allocates only: no module is called, nothing is trained.
+    only_allocates: bool = False
+    #: Whether the body puts results aside.
+    collects: bool = False
+    samples: list[Sample] = field(default_factory=list)
+
+    def add(self, sample: Sample) -> bool:
+        """Takes the next sample; returns whether it is unlike everything seen so far."""
+        self.samples.append(sample)
+        self.history.has_backwards |= sample.backwards > 0
+        self.history.has_steps |= sample.steps > 0
+        if sample.allocated_bytes is None:
+            return False
+        is_new = sample.size not in self.history.sizes
+        self.history.sizes.add(sample.size)
+        return is_new and not self.history.is_ragged
+
+    @property
+    def is_around(self) -> bool:
+        """Whether inner loops do the work: epochs, folds, configurations."""
+        has_own = any(sample.own_steps or sample.own_backwards for sample in self.samples)
+        return any(sample.has_inner for sample in self.samples) and not has_own
+
+    @property
+    def lives(self) -> list[int]:
+        """Live bytes at the ends of the iterations."""
+        return [sample.live_bytes for sample in self.samples]
+
+    def remaining_seconds(self) -> float:
+        """What the rest would take, if its length is known."""
+        if self.total is None:
+            return float("inf")
+        # Where the beginning of the first iteration was missed, nobody knows what it took.
+        recent = [sample.seconds for sample in self.samples[-4:] if sample.seconds]
+        return max(0, self.total - len(self.samples)) * statistics.fmean(recent or [0.0])
+
+    def verdict(self) -> str | None:
+        """Why the loop may end here (`repeats`, `no_trend`, `growth`), or None to go on."""
+        if not self.samples or self.samples[-1].shortages:
+            # Whoever catches an out-of-memory error tries something else.
+            return None
+        reason = self._verdict_around() if self.is_around else self._verdict_alone()
+        if reason == "no_trend":
+            self.history.is_ragged = True
+        return reason
+
+    def growth_bytes_per_iteration(self) -> int:
+        """By how much live memory rises with every iteration; 0 where it does not."""
+        lives = self.lives
+        at_first = LEAST_AROUND if self.is_around else LEAST
+        if len(lives) <= at_first + 1 or not is_rising(lives[1:]):
+            return 0
+        half = max(2, len(lives) // 2)
+        return max(0, round((lives[-1] - lives[-half]) / (half - 1)))
+
+    def _verdict_around(self) -> str | None:
+        count, lives = len(self.samples), self.lives
+        last = self.samples[-1]
+        if count < LEAST_AROUND:
+            return None
+        if last.live_bytes == lives[-2] and not last.is_new_inside:
+            return "repeats"
+        if count > 2 and is_rising(lives[1:]):
+            return "growth" if count >= MOST_AROUND_GROWING else None
+        if count < MOST_AROUND:
+            return None
+        if last.is_new_inside and self._is_cheap():
+            return None
+        return "no_trend"
+
+    def _verdict_alone(self) -> str | None:
+        count = len(self.samples)
+        if self.only_allocates and self._goes_on_cheaply(1.0):
+            return None
+        if self.total is not None and self.total <= SHORT and self._is_bearable():
+            return None
+        if count < (LEAST_AGAIN if self._is_known() else LEAST) or self._awaits_step() or self._searches():
+            return None
+        if is_rising(self.lives[1:]):
+            return self._verdict_on_growth()
+        if is_falling(self.lives[1:]) and count < SURE:
+            return None
+        if self._repeats():
+            # What it puts aside may decide how much the code behind it needs.
+            has_results = self.collects and not any(sample.backwards for sample in self.samples)
+            return None if has_results and self._goes_on_cheaply(0.25) else "repeats"
+        return "no_trend" if count >= RAGGED or self.history.is_ragged else None
+
+    def _verdict_on_growth(self) -> str | None:
+        count, tail = len(self.samples), self.lives[1:]
+        self.history.is_growing = True
+        if self.total is not None and self.total <= MODERATE and self._is_bearable():
+            return None
+        if count < SURE or self._is_cheap():
+            return None
+        moves = [after - before for before, after in zip(tail, tail[1:])]
+        if min(moves) >= 0 and sum(move > 0 for move in moves) * 2 >= len(moves):
+            return "growth"
+        if count < AT_LONGEST:
+            return None
+        return "growth" if is_rising(tail) else "no_trend"
+
+    def _is_known(self) -> bool:
+        """Whether the last iterations are like those of earlier visits."""
+        if not self.history.visits or self.history.is_growing or is_rising(self.lives[-LEAST_AGAIN:]):
+            return False
+        if self.history.is_ragged:
+            return True
+        latest = [sample.size for sample in self.samples[-LEAST_AGAIN:]]
+        return len(latest) == LEAST_AGAIN and all(size in self.known_sizes for size in latest)
+
+    @property
+    def known_sizes(self) -> set[tuple[int | None, int | None]]:
+        """Sizes that were known when this visit began."""
+        return self._known_sizes
+
+    def __post_init__(self) -> None:
+        self._known_sizes = set(self.history.sizes)
+
+    def _awaits_step(self) -> bool:
+        """Whether this accumulates gradients and the optimizer has not been seen twice."""
+        if not any(sample.backwards for sample in self.samples):
+            return False
+        count = len(self.samples)
+        stepping = [number for number, sample in enumerate(self.samples, 1) if sample.steps]
+        if not stepping:
+            gave_up = self.history.visits > 0 and not self.history.has_steps
+            return not gave_up and count < MOST_MICRO_BATCHES
+        return len(stepping) == 1 and count <= 2 * stepping[0]
+
+    def _searches(self) -> bool:
+        """Whether every iteration tries something much larger or much smaller than the one before."""
+        sizes = [sample.allocated_bytes or 0 for sample in self.samples[-LEAST:]]
+        if len(sizes) < LEAST or len(self.samples) > MODERATE:
+            return False
+        pairs = list(zip(sizes, sizes[1:]))
+        grows = all(after > SEARCH_FACTOR * before > 0 for before, after in pairs)
+        shrinks = all(before > SEARCH_FACTOR * after > 0 for before, after in pairs)
+        return grows or shrinks
+
+    def _repeats(self) -> bool:
+        stepping = [sample for sample in self.samples if sample.steps]
+        if stepping and 2 * len(stepping) <= len(self.samples):
+            # Gradients are accumulated: the iterations that step are the ones to compare.
+            return len(stepping) > 1 and stepping[-1].live_bytes == stepping[-2].live_bytes
+        signatures = [(sample.live_bytes, *sample.size) for sample in self.samples]
+        has_grown = any(after > before for before, after in zip(self.lives[1:], self.lives[2:]))
+        for period in range(1, MOST_PERIOD + 1):
+            times = 3 if has_grown and period == 1 else 2
+            # The first iteration is like no other.
+            if len(signatures) < times * period + (period > 1):
+                break
+            latest = [signatures[len(signatures) - (part + 1) * period :][:period] for part in range(times)]
+            if all(part == latest[0] for part in latest):
+                return True
+        return False
+
+    def _is_cheap(self) -> bool:
+        """Whether the rest of it can be run as it is; if so, what the last iteration took is accounted for."""
+        if not self.budget.allows(self.remaining_seconds()):
+            return False
+        self.budget.spent += self.samples[-1].seconds
+        return True
+
+    def _is_bearable(self) -> bool:
+        return self.remaining_seconds() <= self.budget.PATIENCE_SECONDS
+
+    def _goes_on_cheaply(self, share: float) -> bool:
+        """Like `_is_cheap`, also for loops whose length nobody knows."""
+        seconds = self.samples[-1].seconds
+        if not self.budget.allows(seconds if self.total is None else self.remaining_seconds(), share):
+            return False
+        self.budget.spent += seconds
+        return True
+
+
+def is_rising(lives: list[int]) -> bool:
+    """Whether live memory goes up: never down of late, or all of it higher in the later half."""
+    latest = lives[-5:]
+    if len(latest) > 1 and latest[-1] > latest[0] and all(a <= b for a, b in zip(latest, latest[1:])):
+        return latest[-1] > latest[-3] if len(latest) > 2 else True
+    half = len(lives) // 2
+    return half >= 3 and min(lives[-half:]) > max(lives[:half])
+
+
+def is_falling(lives: list[int]) -> bool:
+    """Whether live memory goes down."""
+    return is_rising([-live for live in lives])

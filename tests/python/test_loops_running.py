@@ -1,0 +1,420 @@
+"""Loops of running scripts are ended, skipped and reported; the job is made of counters and numbers, no card is needed."""
+
+import gc
+import os
+import pathlib
+import sys
+import textwrap
+import threading
+import time
+import weakref
+
+import pytest
+
+from conftest import ROOT
+
+sys.path.insert(0, str(ROOT / "python"))
+from oomph.watching.activity import Activity  # noqa: E402
+from oomph.watching.loops import rewriting, running  # noqa: E402
+from oomph.watching.loops.memory import Numbers  # noqa: E402
+from oomph.watching.loops.visits import Walk  # noqa: E402
+
+
+class Job:
+    """What a script does to the card, as the counters of the real one would show it."""
+
+    def __init__(self):
+        self.activity = Activity()
+        self.recording = True
+        self.marks, self.reports, self.log = [], [], []
+        self.live = self.allocated = self.blocks = self.refused = 0
+        self.now = 0.0
+
+    def mark(self, name, stage):
+        self.marks.append((name, stage))
+
+    def numbers(self):
+        return Numbers(self.live, self.allocated, self.blocks, self.refused)
+
+    def allocate(self, size=1 << 20, kept=0, seconds=0.05):
+        self.allocated += size
+        self.blocks += 1
+        self.live += kept
+        self.now += seconds
+
+    # What scripts call.
+
+    def call(self, what="call", **options):
+        self.activity.calls += 1
+        self.log.append(what)
+        self.allocate(**options)
+
+    def backward(self, what="backward", **options):
+        self.call(what, **options)
+        self.activity.backwards += 1
+
+    def step(self, what="step", **options):
+        self.backward(what, **options)
+        self.activity.steps += 1
+
+    def refuse(self):
+        self.refused += 1
+        raise MemoryError
+
+
+@pytest.fixture
+def job():
+    return Job()
+
+
+@pytest.fixture
+def run(job, tmp_path, monkeypatch):
+    """Runs a script and returns what is known of its loops, by line."""
+
+    def start(text, is_walking=True, **names):
+        walk = Walk(job.activity, job, job.reports.append, job.numbers, is_walking=is_walking, clock=lambda: job.now)
+        running.use(walk)
+        path = tmp_path / "train.py"
+        path.write_text(textwrap.dedent(text).strip() + "\n")
+        functions = {"__oomph_loop__": running.loop, "__oomph_enter__": running.enter, "__oomph_taken__": running.taken}
+        scope = {"job": job, "__name__": "__main__", **functions, **names}
+        job.scope, job.walk = scope, walk
+        exec(rewriting.compiled(path.read_bytes(), str(path), walk), scope)
+        gc.collect()
+        return {record.site.line: record.facts() for record in walk.records if record.drives}
+
+    yield start
+    running.use(None)
+
+
+def counts(log):
+    return {what: log.count(what) for what in dict.fromkeys(log)}
+
+
+def test_a_whole_script_is_walked(run, job):
+    loops = run("""
+        for epoch in range(10):
+            for batch in range(1250):
+                job.step()
+            for batch in range(40):
+                job.call("validate")
+            job.log.append("save")
+        job.call("test")
+    """)
+    assert job.log == ["step"] * 3 + ["validate"] * 3 + ["save"] + ["step"] * 2 + ["validate"] * 2 + ["save", "test"]
+    shown = ("kind", "seen", "iterations", "total", "visits", "ended")
+    assert [tuple(loops[line][name] for name in shown) for line in (1, 2, 4)] == [
+        ("epochs", 2, 2, 10, 1, "repeats"),
+        ("training", 3, 5, 1250, 2, "repeats"),
+        ("evaluation", 3, 5, 40, 2, "repeats"),
+    ]
+    assert job.reports[-1] == loops[1]
+    assert {pathlib.Path(loop["file"]).name for loop in loops.values()} == {"train.py"}
+
+
+def test_nothing_is_ended_where_steps_are_asked_for(run, job):
+    loops = run("for i in range(100):\n    job.step()\n    if i == 50:\n        job.log.append('late')", is_walking=False)
+    assert counts(job.log) == {"step": 100, "late": 1}
+    assert (loops[1]["seen"], loops[1]["total"], loops[1]["ended"]) == (100, 100, "own_end")
+
+
+def test_the_kind_of_loop(run, job):
+    loops = run("""
+        def cycle(loader):
+            while True:
+                for item in loader:
+                    yield item
+
+        source = cycle(range(5))
+        for step in range(10_000):
+            next(source)
+            for micro in range(4):
+                job.backward()
+            job.step("optimize")
+    """)
+    assert counts(job.log) == {"backward": 12, "optimize": 3}
+    assert [(line, loop["kind"]) for line, loop in loops.items()] == [(7, "training"), (9, "training")]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "for step, x in enumerate(range(5000)):\n    job.step()\n    if (step + 1) % 500 == 0:\n        job.call('event')",
+        "for step in range(5000):\n    job.step()\n    if step == 700:\n        job.call('event')",
+        "step = 0\nfor x in range(5000):\n    job.step()\n    step += 1\n    if step % 500 == 0:\n        job.call('event')",
+        "step = 1\nwhile step < 5000:\n    if step % 500 == 0:\n        job.call('event')\n    job.step()\n    step += 1",
+        "s = {'n': 1}\nwhile True:\n    job.step()\n    if s['n'] % 99 == 0:\n        job.call('event')\n    s['n'] += 1",
+        "job.n = 1\nfor x in iter(int, 1):\n    job.step()\n    if job.n > 99:\n        job.call('event')\n    job.n += 1",
+        "for i in range(900):\n    job.step()\n    if i < 500:\n        continue\n    job.call('event')",
+        "for i in range(900):\n    job.step()\n    if i < 500:\n        pass\n    else:\n        job.call('event')",
+    ],
+)
+@pytest.mark.parametrize("is_function", [False, True])
+def test_what_comes_every_so_many_steps_is_seen(run, job, body, is_function):
+    if is_function:
+        body = "def train():\n" + textwrap.indent(body, "    ") + "\ntrain()"
+    loops = run(body)
+    assert counts(job.log)["event"] >= 1 and counts(job.log)["step"] <= 5
+    [loop] = loops.values()
+    assert loop["skipped"] >= 90 and loop["ended"] == "repeats"
+
+
+def test_counters_show_what_they_would(run, job):
+    run("""
+        def train():
+            total = 0
+            for i, x in enumerate(range(5000)):
+                job.step((i, total))
+                total += 2
+                if total % 1000 == 0:
+                    job.log.append("event")
+        train()
+    """)
+    assert job.log == [(0, 0), (1, 2), (2, 4), (499, 998), "event"]
+
+
+def test_every_event_is_led_to_once(run, job):
+    run("""
+        for step in range(10_000):
+            job.step(step)
+            if step and step % 100 == 0:
+                job.log.append("save")
+            if step and step % 1000 == 0:
+                job.log.append("validate")
+    """)
+    assert job.log == [0, 1, 2, 100, "save", 1000, "save", "validate"]
+
+
+def test_a_branch_behind_the_end_is_not_taken(run, job):
+    run("for step in range(400):\n    job.step(step)\n    if step == 500:\n        job.log.append('never')")
+    assert job.log == [0, 1, 2]
+
+
+def test_loops_that_leave_by_themselves_do(run, job):
+    run("""
+        def train():
+            step = 0
+            while True:
+                job.step(step)
+                step += 1
+                if step >= 600_0:
+                    job.log.append("saved")
+                    return "model"
+        model = train()
+    """)
+    assert job.log == [0, 1, 2, 5999, "saved"]
+    assert job.scope["model"] == "model"
+
+
+def test_the_length_of_a_loop_that_counts_by_itself(run, job):
+    loops = run("""
+        step = 0
+        while step < 6:
+            job.step()
+            step += 1
+        step = 0
+        while True:
+            job.step()
+            step += 1
+            if step >= 777:
+                break
+    """)
+    assert (loops[2]["seen"], loops[2]["total"], loops[2]["ended"]) == (6, 6, "own_end"), "short ones are run"
+    assert (loops[6]["seen"], loops[6]["total"]) == (3, 777)
+
+
+def test_accumulated_gradients_are_stepped(run, job):
+    loops = run("""
+        for i in range(10_000):
+            job.backward()
+            if (i + 1) % 32 == 0:
+                job.step("optimize")
+    """)
+    assert counts(job.log)["optimize"] >= 2
+    assert loops[1]["seen"] <= 64
+
+
+def test_growth_is_told(run, job):
+    loops = run("for i in range(10_000):\n    job.step(kept=3 << 20)")
+    assert (loops[1]["seen"], loops[1]["ended"], loops[1]["growth_bytes_per_iteration"]) == (12, "growth", 3 << 20)
+    assert loops[1]["live_bytes"][-1] == 36 << 20
+
+
+def test_what_grows_by_design_keeps_its_length(run, job):
+    loops = run("""
+        for batch in range(1000):
+            for t in range(50):
+                job.call(kept=1 << 20, seconds=0.001)
+            job.live = 0
+            job.step("step")
+    """)
+    assert counts(job.log) == {"call": 150, "step": 3}
+    assert loops[2]["ended"] == "own_end"
+
+
+def test_batch_finders_find(run, job):
+    run("""
+        size = 1 << 20
+        while True:
+            try:
+                job.call("try", size=size)
+                if size > 100:
+                    job.refuse()
+                break
+            except MemoryError:
+                size //= 2
+    """)
+    assert counts(job.log) == {"try": 15}
+
+
+def test_the_end_of_a_loop_is_told_apart(run, job):
+    loops = run("""
+        def stop(after):
+            for i in range(1000):
+                job.step()
+                if job.activity.steps == after:
+                    break
+        stop(2)
+        def fail():
+            for i in range(1000):
+                job.step()
+                if i == 1:
+                    raise ValueError
+        try:
+            fail()
+        except ValueError:
+            pass
+        def give():
+            for i in range(1000):
+                job.step()
+                if i == 1:
+                    return i
+        give()
+    """)
+    assert [(loop["ended"], loop["seen"]) for loop in loops.values()] == [("break", 2), ("raised", 2), ("break", 2)]
+
+
+def test_loops_that_do_nothing_on_the_card_are_not_touched(run, job):
+    assert run("seen = 0\nfor i in range(5000):\n    seen += 1\nn = 0\nwhile n < 5000:\n    n += 1") == {}
+    assert (job.scope["seen"], job.scope["n"]) == (5000, 5000)
+
+
+def test_loops_over_parameters_are_run_to_their_end(run, job):
+    loops = run("for p in range(500):\n    job.allocate(seconds=0.0001)")
+    assert (loops[1]["seen"], loops[1]["kind"], loops[1]["ended"]) == (500, "other", "own_end")
+
+
+def test_loops_inside_a_module_or_another_thread_are_not_watched(run, job):
+    text = "def work():\n    for i in range(50):\n        job.step()\n"
+    job.activity.depth = 1
+    assert run(text + "work()") == {}
+    job.activity.depth = 0
+    assert run(text + "t = Thread(target=work)\nt.start()\nt.join()", Thread=threading.Thread) == {}
+    assert counts(job.log) == {"step": 100}
+
+
+@pytest.mark.parametrize("wrap", ["{}", "enumerate({})", "zip({}, {})", "map(str, {})", "Bar({})", "enumerate(Bar({}))"])
+def test_the_length_is_known_through_wrappers(run, job, wrap):
+    class Bar:
+        def __init__(self, iterable):
+            self.iterable = iterable
+
+        def __len__(self):
+            return len(self.iterable)
+
+        def __iter__(self):
+            for item in self.iterable:
+                yield item
+
+    text = wrap.format("list(range(300))", "list(range(400))")
+    assert run(f"for x in {text}:\n    job.step()", Bar=Bar)[1]["total"] == 300
+
+
+def test_batches_are_not_kept(run, job):
+    class Batch:
+        seconds = 0.05
+
+    references = []
+
+    def loaded():
+        batch = Batch()
+        references.append(weakref.ref(batch))
+        return batch
+
+    run(
+        """
+        def train():
+            step = 0
+            for batch in map(load, range(20)):
+                job.step(seconds=batch.seconds)
+                del batch
+                assert references[-1]() is None
+                step += 1
+                if step == 15:
+                    job.log.append("event")
+                    assert references[-1]() is None
+        train()
+        """,
+        load=lambda _index: loaded(),
+        references=references,
+    )
+    assert job.log == ["step"] * 4 + ["event"], "the variables were looked at and changed"
+
+
+def test_a_source_is_let_go_when_its_loop_is_ended(run, job):
+    closed = []
+
+    def stream():
+        try:
+            while True:
+                yield 1
+        finally:
+            closed.append(len(job.log))
+
+    run("for x in stream():\n    job.step()\njob.log.append('after')", stream=stream)
+    assert closed == [3] and job.log[-1] == "after"
+
+
+def test_marks_name_the_iterations(run, job):
+    run("for i in range(100):\n    job.step()")
+    assert job.marks == [("iteration train.py:1 2", "START"), ("iteration train.py:1 3", "START")]
+
+
+def test_comprehensions_are_watched(run, job):
+    loops = run("found = [job.call() for x in range(1000)]")
+    assert len(job.scope["found"]) < 100 and loops[1]["total"] == 1000
+
+
+def test_children_are_left_alone(run, job):
+    run("x = 1")
+    job.walk.is_on = False
+    assert running.loop(job, 0) is job and running.enter(0) is None
+
+
+def test_local_variables_that_a_script_asked_for_stay(run, job):
+    run("""
+        def train(a=1):
+            settings = locals()
+            for step in range(5000):
+                job.step()
+                if step == 700:
+                    job.log.append("event")
+            return settings
+        kept = train()
+    """)
+    assert job.scope["kept"]["a"] == 1 and "event" in job.log
+
+
+def test_an_iteration_that_does_nothing_costs_next_to_nothing(run):
+    if os.cpu_count() is None:
+        pytest.skip("no clock to trust")
+    text = "def work():\n    for i in range(1_000_000):\n        pass\n"
+    plain = {}
+    exec(text, plain)
+    start = time.process_time()
+    plain["work"]()
+    middle = time.process_time()
+    run(text + "work()")
+    took_ns = (time.process_time() - middle - (middle - start)) * 1e9 / 1_000_000
+    # About 80 ns; a busy machine may need a multiple, and measuring each iteration would take thousands.
+    assert took_ns < 500
