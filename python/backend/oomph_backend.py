@@ -1,7 +1,7 @@
-"""Builds the wheel: maturin's backend, after the hollow GPU's library has been put where maturin picks up extra files.
+"""Builds the wheel: maturin's backend, after the libraries for a job's processes were put where maturin picks up files.
 
-The command finds the library in `../lib/oomph` from itself, which is where `data/lib/oomph` of a wheel ends up. Run as a
-script, it only puts the library there.
+The command finds them in `../lib/oomph` from itself, which is where `data/lib/oomph` of a wheel ends up. Run as a script, it
+only puts them there.
 """
 
 from __future__ import annotations
@@ -14,22 +14,27 @@ import subprocess
 ROOT = pathlib.Path(__file__).parents[2]
 #: The folder that `tool.maturin.data` in pyproject.toml names.
 PLACE = ROOT / "target" / "oomph.data" / "data" / "lib" / "oomph"
+#: The crates whose libraries are loaded into every process of a job.
+CRATES = ("oomph-hollow", "oomph-layer")
 
 
-def place_library() -> None:
-    """Builds `liboomph_hollow.so` and copies it."""
-    command = ["cargo", "build", "--release", "--locked", "--package", "oomph-hollow", "--message-format=json"]
+def place_libraries() -> None:
+    """Builds the libraries and copies them."""
+    packages = [word for crate in CRATES for word in ("--package", crate)]
+    command = ["cargo", "build", "--release", "--locked", *packages, "--message-format=json"]
     built = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
     messages = [json.loads(line) for line in built.stdout.splitlines() if line.startswith("{")]
     files = [pathlib.Path(name) for message in messages for name in message.get("filenames", ())]
-    library = next(file for file in files if file.name == "liboomph_hollow.so")
     PLACE.mkdir(parents=True, exist_ok=True)
-    shutil.copy2(library, PLACE / library.name)
+    for crate in CRATES:
+        name = f"lib{crate.replace('-', '_')}.so"
+        library = next(file for file in files if file.name == name)
+        shutil.copy2(library, PLACE / name)
 
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     """PEP 517."""
-    place_library()
+    place_libraries()
     import maturin
 
     return maturin.build_wheel(wheel_directory, config_settings, metadata_directory)
@@ -51,4 +56,4 @@ def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
 
 
 if __name__ == "__main__":
-    place_library()
+    place_libraries()

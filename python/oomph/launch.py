@@ -1,35 +1,97 @@
-"""Starts the script with the names, paths and arguments that `python` would have given it."""
+"""Runs the script that the interpreter was started with, compiled by us, with the names and paths Python gives it.
+
+Python looks whether something on `sys.path_hooks` can import the script's path, as it does for folders and zip files,
+before it opens the file itself. The hook here says yes for exactly that path.
+"""
 
 from __future__ import annotations
 
 import importlib.machinery
 import io
 import os
-import runpy
 import sys
 import types
+from collections.abc import Callable
+from typing import Any
 
-from .settings import Settings
+Compile = Callable[[bytes, str], types.CodeType]
+
+#: Options of the interpreter that take the next word, or end the options with code or a module.
+_OPTIONS_WITH_VALUE = ("-W", "-X", "--check-hash-based-pycs")
+_OPTIONS_THAT_RUN = ("-c", "-m")
 
 
-def run(settings: Settings, arguments: list[str]) -> None:
-    """Runs the script or module of the settings in a fresh `__main__`."""
-    if settings.is_module:
-        sys.path.insert(0, os.getcwd())
-        # runpy puts the module's file in place of the first.
-        sys.argv = [settings.target, *arguments]
-        runpy.run_module(settings.target, run_name="__main__", alter_sys=True)
+def script_of(words: list[str]) -> str | None:
+    """The script in the interpreter's command line; None where it runs something else."""
+    pending = iter(words[1:])
+    for word in pending:
+        if word in _OPTIONS_WITH_VALUE:
+            next(pending, None)
+        elif word.startswith(_OPTIONS_THAT_RUN) or word == "-":
+            return None
+        elif not word.startswith("-"):
+            return word
+        elif not word.startswith("--") and any(letter in word for letter in "cm"):
+            # Switches may be written together: `-uc CODE`.
+            return None
+    return None
+
+
+def install(compile_main: Compile) -> None:
+    """Takes the script over, if this interpreter was started with one."""
+    path = script_of(sys.orig_argv)
+    if path is None or os.path.isdir(path) or path.endswith((".zip", ".pyz", ".egg")):
         return
-    path = settings.target
-    if os.path.isdir(path) or path.endswith((".zip", ".pyz")):
-        sys.argv = [path, *arguments]
-        runpy.run_path(path, run_name="__main__")
-        return
-    sys.argv = [path, *arguments]
-    sys.path.insert(0, os.path.dirname(os.path.realpath(path)))
-    with io.open_code(os.path.abspath(path)) as file:
-        code = compile(file.read(), path, "exec", dont_inherit=True)
-    exec(code, _fresh_main(path).__dict__)  # noqa: S102 - running the user's script is the point
+    sys.path_hooks.insert(0, _Hook(path, compile_main))
+
+
+class _Hook:
+    """Claims one path, once."""
+
+    def __init__(self, path: str, compile_main: Compile) -> None:
+        self.path = path
+        self.compile_main = compile_main
+
+    def __call__(self, path: str) -> _Finder:
+        if path not in (self.path, os.path.abspath(self.path)) or not os.path.isfile(self.path):
+            raise ImportError
+        if self in sys.path_hooks:
+            sys.path_hooks.remove(self)
+        return _Finder(self.path, self.compile_main)
+
+
+class _Finder:
+    """Finds `__main__`, and nothing else."""
+
+    def __init__(self, path: str, compile_main: Compile) -> None:
+        self.path = path
+        self.compile_main = compile_main
+
+    def find_spec(self, name: str, _target: Any = None) -> importlib.machinery.ModuleSpec | None:
+        if name != "__main__":
+            return None
+        return importlib.machinery.ModuleSpec(name, self, origin=self.path)
+
+    def create_module(self, _spec: Any) -> None:
+        return None
+
+    def exec_module(self, _module: Any) -> None:
+        raise ImportError("the script runs as __main__ alone")
+
+    def get_code(self, _name: str) -> types.CodeType:
+        """A line that calls back: Python runs it in a `__main__` of its own making, which is not that of a script."""
+        return compile("__spec__.loader.run()", "<oomph>", "exec")
+
+    def run(self) -> None:
+        """Runs the script in a fresh `__main__`."""
+        if sys.path and sys.path[0] in (self.path, os.path.abspath(self.path)):
+            sys.path.pop(0)
+        sys.path_importer_cache.pop(self.path, None)
+        if not getattr(sys.flags, "safe_path", False):
+            sys.path.insert(0, os.path.dirname(os.path.realpath(self.path)))
+        with io.open_code(os.path.abspath(self.path)) as file:
+            code = self.compile_main(file.read(), self.path)
+        exec(code, _fresh_main(self.path).__dict__)  # noqa: S102 - running the user's script is the point
 
 
 def _fresh_main(path: str) -> types.ModuleType:
@@ -41,17 +103,3 @@ def _fresh_main(path: str) -> types.ModuleType:
     main.__builtins__ = __builtins__
     sys.modules["__main__"] = main
     return main
-
-
-def leave() -> None:
-    """Ends the process at once: nothing is left to do, and giving terabytes back to nobody takes time."""
-    children = sys.modules.get("multiprocessing")
-    if children is not None:
-        for child in children.active_children():
-            child.terminate()
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            stream.flush()
-        except (OSError, ValueError, AttributeError):
-            pass
-    os._exit(0)

@@ -1,126 +1,107 @@
-"""One watched run, from before the script's first line to the result on disk."""
+"""One watched process, from before the script's first line to its results on disk."""
 
 from __future__ import annotations
 
-import json
+import atexit
 import os
+import signal
 import sys
-import traceback
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+import threading
+from dataclasses import asdict
 from types import ModuleType
 from typing import Any
 
-from . import checkpoints, distributed, drawing, endless, following, hostcost, imports
-from . import reads, recorder, scaling, stepping
-from .errors import Unusable
-from .journal import Journal
+from . import launch, outcome
+from .hollow import checkpoints, distributed, drawing, endless, following, hostcost, installed, reads, smi
+from .outcome import Outcome, Unusable
 from .settings import Settings
+from .stream import Stream
+from .watching import imports, recorder, scaling, stepping
+from .watching.activity import Activity
+from .watching.loops import Loops
+from .watching.modules import Modules
 
 #: The versions whose allocator writes what the reader of snapshots knows.
 OLDEST_TORCH = (2, 6)
 NEWEST_TORCH = (2, 15)
 
 
-class Stop(BaseException):
-    """The planned steps are done. Like `SystemExit`, it passes through everything that catches `Exception`."""
+def begin() -> None:
+    """Watches this process from now on."""
+    settings = Settings.from_environment()
+    if is_stand_in(settings, os.environ):
+        # Another process of the job stands for this one, which its launcher believes to have done its work.
+        os._exit(0)
+    Session(settings).install()
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """How the script ended."""
-
-    #: `end`, `stopped`, `oom`, `error`, `exit`, `endless` or `unusable`.
-    kind: str
-    #: A word for programs where it was `unusable`.
-    reason: str | None = None
-    #: The exception's type and text, in one line.
-    message: str | None = None
-    #: The script's own traceback, without the frames of this package.
-    traceback: str | None = None
-
-
-def outcome_of_exit(problem: SystemExit) -> Outcome:
-    """`sys.exit()` and `sys.exit(0)` are an end like any other."""
-    if problem.code is None or problem.code == 0:
-        return Outcome("end")
-    # Anything but a number is a message, which Python would print.
-    is_number = isinstance(problem.code, int)
-    return Outcome("exit", message=f"exit code {problem.code}" if is_number else str(problem.code))
-
-
-def outcome_of_failure(problem: BaseException, last_read: tuple[str, int, str] | None) -> Outcome:
-    """What the script raised, and the last value it had read by then that nobody knows: it may have led there."""
-    torch = sys.modules.get("torch")
-    out_of_memory = getattr(torch, "OutOfMemoryError", None)
-    kind = "oom" if out_of_memory is not None and isinstance(problem, out_of_memory) else "error"
-    if isinstance(problem, ModuleNotFoundError) and problem.name == "torch":
-        return Outcome("unusable", reason="no_torch", message=f"{sys.executable} has no torch")
-    here = os.path.dirname(os.path.abspath(__file__))
-    place = problem.__traceback__
-    while place is not None and os.path.abspath(place.tb_frame.f_code.co_filename).startswith(here):
-        place = place.tb_next
-    shown = _without_own_frames(traceback.TracebackException(type(problem), problem, place), here)
-    if last_read is not None and last_read[0] and kind == "error":
-        file, line, assumed = last_read
-        shown += f"Before that, {file}:{line} read values of the card, which a plan cannot know and took for: {assumed}\n"
-    first_line = (str(problem).splitlines() or [""])[0]
-    return Outcome(kind, message=f"{type(problem).__name__}: {first_line}".rstrip(": "), traceback=shown)
-
-
-def _without_own_frames(told: traceback.TracebackException, here: str) -> str:
-    """The traceback as it would be without the steps that operators take through this package."""
-    pending: list[traceback.TracebackException | None] = [told]
-    while pending:
-        part = pending.pop()
-        if part is not None:
-            own = [frame for frame in part.stack if not os.path.abspath(frame.filename).startswith(here)]
-            part.stack = traceback.StackSummary.from_list(own)
-            pending += [part.__cause__, part.__context__]
-    return "".join(told.format())
+def is_stand_in(settings: Settings, environment: Any) -> bool:
+    """Whether this process was started by a launcher as one of many, and another one of them is planned."""
+    rank = environment.get("RANK", "")
+    is_launched = os.getppid() != settings.supervisor and "WORLD_SIZE" in environment
+    return is_launched and rank.isdigit() and bool(settings.ranks) and int(rank) not in settings.ranks
 
 
 class Session:
-    """Everything known about the run."""
+    """Everything known about the process."""
 
-    def __init__(self, settings: Settings, settle: Callable[[], None]) -> None:
+    def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self.settle = settle
+        self.is_first = os.getppid() == settings.supervisor
         self.owner = os.getpid()
-        self.recorder = recorder.Recorder()
-        self.watch = endless.Watch(self._progress)
+        self.stream = Stream(settings.folder)
+        self.activity = Activity()
+        self.recorder = recorder.Recorder(self.stream)
+        self.modules = Modules(self.activity, self.recorder, self.stream)
+        self.watch = endless.Watch(self._progress, self._leave_endless)
         self.reads = reads.Reads(self.watch.on_read)
         self.draws = drawing.Draws(self.note)
         self.following = following.Following(self.reads, self.watch.check, self.draws.catch_up)
-        self.steps = stepping.Steps(settings.steps, settings.batches, self.recorder, self.stop)
+        self.steps = stepping.Steps(settings, self.activity, self.recorder, self.modules, self.stream, self.stop)
         self.scaling = scaling.Scaling(self.recorder)
+        self.loops = Loops(self.activity, self.recorder, self._on_loop, settings.walk)
+        self.checkpoints = checkpoints.Checkpoints(self.recorder, self.note)
         self.notes: list[str] = []
+        self.outcome = Outcome("end")
         self.saved = False
 
-    def install(self, journal: Journal) -> None:
-        """Waits for torch."""
-        journal.install()
-        self.journal = journal
-        self.checkpoints = checkpoints.Checkpoints(journal.announce, self.recorder, self.note)
+    def install(self) -> None:
+        """Waits for torch, for the script, and for the end."""
+        self.settle = installed.install()
+        smi.Desk(self.settings.folder).install()
+        sys.addaudithook(self._on_event)
+        atexit.register(self.finish)
+        os.register_at_fork(after_in_child=self._after_fork)
+        self._exit, os._exit = os._exit, self._on_exit  # type: ignore[assignment]
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(self.settings.stop_signal, self._on_stop_signal)
+        imports.before_import("torch", lambda: self.stream.stage("importing torch"))
         imports.after_import("torch", self._on_torch)
         imports.after_import("safetensors.torch", self.checkpoints.install_safetensors)
+        self.loops.install()
+        launch.install(self.loops.compile_main)
 
     def note(self, text: str) -> None:
         """Keeps something the reader of the plan should know, once."""
         if text not in self.notes:
             self.notes.append(text)
 
+    def _on_loop(self, facts: dict[str, Any]) -> None:
+        self.stream.write("loop", facts)
+
     def _progress(self) -> object:
         """What changes as long as the run gets anywhere; None before it uses a card."""
         if not self.recorder.recording:
             return None
-        return self.steps.done, self.recorder.peaks(sys.modules["torch"])
+        return self.activity.steps, self.recorder.peaks(sys.modules["torch"])
 
     def _on_torch(self, torch: ModuleType) -> None:
         check(torch)
         torch.cuda._lazy_call(self.settle)
         self.recorder.install(torch)
+        self.recorder.on_start = lambda: self.stream.stage("building the model")
         self.recorder.on_shortage = lambda: self.steps.tag_everything(torch)
+        self.modules.install(torch)
         self.steps.install(torch)
         self.scaling.install(torch)
         self.watch.install()
@@ -129,63 +110,100 @@ class Session:
         self.draws.install(torch)
         short = hostcost.install(torch, self.draws)
         self.checkpoints.install(torch, self.following.values, short)
-        self.journal.install_torch(torch)
         distributed.install(self.note, self.following.forget_arguments)
+
+    # The ways a process ends
+
+    def _on_event(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if event == "sys.excepthook" and os.getpid() == self.owner:
+            problem = arguments[2]
+            if isinstance(problem, endless.Endless):
+                self.outcome = self.outcome_of_endless()
+            elif problem is not None:
+                self.outcome = outcome.of_exception(problem, self.reads.last)
+
+    def _leave_endless(self) -> None:
+        self.leave(self.outcome_of_endless())
 
     def outcome_of_endless(self) -> Outcome:
         """What the steps before have shown is worth keeping."""
-        if not self.steps.done:
+        if not self.activity.steps:
             return Outcome("endless", message=self.watch.message())
         self.note(f"the run was ended: {self.watch.message()}")
         return Outcome("stopped")
 
-    def stop(self) -> None:
-        """The planned steps are done: keeps the result and leaves the script.
+    def _on_stop_signal(self, *_arguments: Any) -> None:
+        self.leave(Outcome("interrupted"))
 
-        A script that swallows even this is left for good at its next step.
-        """
+    def stop(self) -> None:
+        """The planned steps are done."""
+        self.leave(Outcome("stopped"))
+
+    def leave(self, how: Outcome) -> None:
+        """Keeps the result and ends the process at once: giving terabytes back to nobody takes time."""
         if os.getpid() != self.owner:
             return
-        if self.saved:
-            os._exit(0)
-        self.save(Outcome("stopped"))
-        raise Stop
+        self.outcome = how
+        self._on_exit(0)
 
-    def finish(self, outcome: Outcome) -> None:
-        """Keeps the result, unless that was done when the run was stopped."""
-        if not self.saved:
-            self.save(outcome)
+    def _on_exit(self, code: int) -> None:
+        self.finish()
+        for stream in (sys.stdout, sys.stderr):
+            try:
+                stream.flush()
+            except (OSError, ValueError, AttributeError):
+                pass
+        self._exit(code)
 
-    def save(self, outcome: Outcome) -> None:
-        """Writes the snapshot, then what is known about it; the second file says that both are whole."""
+    def _after_fork(self) -> None:
+        """A fork is a process of its own, which may use a card if this one had not; else it is a worker's."""
+        self.owner = -1 if self.recorder.recording else os.getpid()
+        self.recorder.recording = False
+        self.is_first = False
+        self.stream.restart()
+
+    def finish(self) -> None:
+        """Keeps the result, once."""
+        if self.saved or os.getpid() != self.owner:
+            return
         self.saved = True
+        if self.recorder.recording or self.is_first:
+            self.save(self.outcome)
+
+    def save(self, how: Outcome) -> None:
+        """Writes the snapshot, then what is known about it; the last fact says that all is there."""
         torch = sys.modules.get("torch")
         facts: dict[str, Any] = {
-            "outcome": asdict(outcome),
+            "outcome": asdict(how),
+            "is_first": self.is_first,
+            "pid": os.getpid(),
+            "command": sys.orig_argv,
+            "rank": _number(os.environ.get("RANK")),
             "python": sys.version.split()[0],
             "torch": getattr(torch, "__version__", None),
             "cuda": getattr(getattr(torch, "version", None), "cuda", None),
-            "notes": self.notes,
             "steps": self.steps.done,
             "optimizers": self.steps.optimizers,
-            "batches": self.steps.batches_done,
+            "batches": self.activity.calls,
             "reads": self.reads.listing(),
             "scaled": self.scaling.first,
-            "used_cuda": False,
+            "loops": self.loops.listing(),
+            "used_cuda": self.recorder.recording,
         }
         if torch is not None and self.recorder.recording:
+            self.stream.stage("reading the result")
             self.steps.tag_everything(torch)
-            facts.update(used_cuda=True, marks=self.recorder.marks, tags=self.recorder.tags)
-            facts.update(callers=self.recorder.callers, stacks=list(self.recorder.stacks))
+            self.modules.flush()
             facts.update(self.recorder.totals(torch))
-            caught = sum(device["ooms"] for device in facts["devices"])
-            if caught and outcome.kind != "oom":
-                self.note(f"the script caught {caught} out-of-memory errors and went on")
-            self.recorder.dump(torch, os.path.join(self.settings.folder, "snapshot.pickle"))
-        path = os.path.join(self.settings.folder, "facts.json")
-        with open(path + ".part", "w", encoding="utf-8") as file:
-            json.dump(facts, file)
-        os.replace(path + ".part", path)
+            self.stream.write("stacks", list(self.recorder.stacks))
+            self.recorder.dump(torch, os.path.join(self.stream.folder, "snapshot.pickle"))
+        facts["notes"] = self.notes
+        self.stream.write("end", facts)
+        self.stream.flush()
+
+
+def _number(text: str | None) -> int | None:
+    return int(text) if text is not None and text.isdigit() else None
 
 
 def check(torch: ModuleType) -> None:

@@ -1,4 +1,4 @@
-"""What `oomph plan` wants of this run, handed over in one environment variable."""
+"""What `oomph` wants of this job, handed over in one environment variable."""
 
 from __future__ import annotations
 
@@ -6,25 +6,30 @@ import json
 import os
 from dataclasses import dataclass
 
-VARIABLE = "OOMPH_PLAN"
+VARIABLE = "OOMPH_JOB"
 
 
 @dataclass(frozen=True)
 class Settings:
-    """One run."""
+    """One job, as all of its processes are told."""
 
-    #: Where the result goes.
+    #: Where the results go.
     folder: str
-    #: Script (a path), module (a dotted name) or code.
-    target: str
-    #: Whether `target` is a module.
-    is_module: bool
+    #: The process of `oomph`, whose child is the job's first process.
+    supervisor: int
+    #: The signal that asks for the result so far.
+    stop_signal: int
     #: Optimizer steps after which the run is over; 0 for all of them.
     steps: int
     #: Outermost module calls after which the run is over; 0 for all of them.
     batches: int
+    #: Whether loops over data end once memory repeats.
+    walk: bool
+    #: The processes of a distributed job that are planned, where a launcher of the job starts them; empty for all.
+    ranks: tuple[int, ...]
 
     @classmethod
     def from_environment(cls) -> Settings:
         """Reads them."""
-        return cls(**json.loads(os.environ[VARIABLE]))
+        fields = json.loads(os.environ[VARIABLE])
+        return cls(**{**fields, "ranks": tuple(fields["ranks"])})

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use oomph_card::CardError;
+use oomph_job::JobError;
 
 /// What stands in the way of a plan.
 #[derive(Debug, thiserror::Error)]
@@ -30,17 +31,6 @@ pub enum PlanError {
         /// The folder.
         path: PathBuf,
     },
-    /// The interpreter does not start.
-    #[error("cannot start the Python interpreter {}: {source}", path.display())]
-    NoPython {
-        /// The interpreter.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
-    /// The stand-in for the CUDA libraries is not where it should be.
-    #[error("the hollow GPU (liboomph_hollow.so) is not beside the oomph command")]
-    NoLibrary,
     /// The interpreter is too old, has no torch, or one that a plan cannot be made with.
     #[error("{message}")]
     Unusable {
@@ -52,9 +42,6 @@ pub enum PlanError {
     /// The script never used CUDA.
     #[error("the script ran to its end without using CUDA, so there is nothing to plan")]
     NoCuda,
-    /// The script made an optimizer and never used it.
-    #[error("the script ran to its end without one optimizer step, so its peak was not seen")]
-    NeverStepped,
     /// The script failed for a reason of its own.
     #[error("the script failed: {message}")]
     Script {
@@ -85,9 +72,9 @@ pub enum PlanError {
         /// The end of what it printed.
         printed: String,
     },
-    /// Somebody wants the plan to end.
-    #[error("the plan was interrupted")]
-    Interrupted,
+    /// The job cannot be started or has to be ended.
+    #[error(transparent)]
+    Job(#[from] JobError),
     /// What the run left behind cannot be read.
     #[error("cannot read what the run left behind: {0}")]
     Trace(#[from] oomph_trace::TraceError),
@@ -108,10 +95,7 @@ impl PlanError {
             Self::NoScript { .. } => "options of oomph stand before the script, those of the script after it".into(),
             Self::ScriptFile { .. } => "a plan runs the script as you: you must be able to read it".into(),
             Self::NoMain { .. } => "name the script itself, or a module: oomph plan -m PACKAGE.train".into(),
-            Self::NoPython { .. } => "name the interpreter your job runs with: --python PATH".into(),
-            Self::NoLibrary => {
-                "install oomph from its wheel, or build the whole workspace: cargo build --release".into()
-            }
+            Self::Job(problem) => problem.hint(),
             Self::Unusable { reason, .. } => match reason.as_str() {
                 "old_python" => {
                     "Python 3.10 to 3.14 is needed: name the interpreter your job runs with (--python PATH)"
@@ -121,21 +105,52 @@ impl PlanError {
                 _ => "oomph plans with torch 2.6 to 2.15",
             }
             .into(),
-            Self::NoCuda => "does it choose its device by an option? everything after the script is given to it".into(),
-            Self::NeverStepped => {
-                "is there data to train on? --batches N plans a job that only evaluates, --steps 0 whatever it does"
-                    .into()
+            Self::NoCuda if std::env::var_os("CUDA_VISIBLE_DEVICES").is_some_and(|devices| devices.is_empty()) => {
+                "CUDA_VISIBLE_DEVICES is set and empty, which hides every card: unset it".into()
             }
-            Self::Exited { printed, .. } if printed.is_empty() => "everything after the script is given to it".into(),
+            Self::NoCuda => {
+                "does it choose its device by an option? everything after the script's name is passed to it".into()
+            }
+            Self::Exited { printed, .. } if printed.is_empty() => {
+                "everything after the script's name is passed to it".into()
+            }
             Self::Exited { .. } => {
-                "the end of what it printed is above; everything after the script is given to it".into()
+                "the end of what it printed is above; everything after the script's name is passed to it".into()
+            }
+            Self::Script { message, .. } if message.starts_with("EOFError") => {
+                "the script asks for input, and a plan has none: give it options instead, or pipe the answers in".into()
+            }
+            Self::Script { message, .. } if needs_launcher(message) => {
+                "the script expects a launcher: oomph plan torchrun --nproc-per-node N SCRIPT, or --nproc-per-node N"
+                    .into()
             }
             Self::Script { .. } => "its own traceback is above; does it run this far on a real card?".into(),
             Self::Endless { .. } => "give the loop a limit, or end the plan after a few batches: --batches N".into(),
             Self::Died { .. } => "run it again with --show-output to see everything it prints".into(),
-            Self::Interrupted => "nothing was written".into(),
             Self::Trace(_) | Self::Facts(_) => "this is a defect of oomph: please report it with the script".into(),
             Self::Folder(_) => "is the disk full? TMPDIR names another folder".into(),
         }
+    }
+}
+
+/// Whether a script failed because nobody told it which of several processes it is.
+fn needs_launcher(message: &str) -> bool {
+    let variables = ["RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_ADDR"];
+    message.contains("environment variable") && variables.iter().any(|name| message.contains(name))
+        || variables.iter().any(|name| message == format!("KeyError: '{name}'"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_script_without_its_launcher_is_told_so() {
+        assert!(needs_launcher("KeyError: 'LOCAL_RANK'"));
+        assert!(needs_launcher(
+            "ValueError: Error initializing torch.distributed using env:// rendezvous: environment variable RANK expected, \
+             but not set"
+        ));
+        assert!(!needs_launcher("KeyError: 'weights'"));
     }
 }

@@ -1,8 +1,12 @@
-//! What the watched process says about its run, beside the snapshot.
+//! What a watched process says about its run, beside the snapshot: a stream of facts, one JSON list a line.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::error::PlanError;
 
 /// How the script ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -10,14 +14,14 @@ use serde::{Deserialize, Serialize};
 pub enum OutcomeKind {
     /// At its own end.
     End,
-    /// After the planned steps.
+    /// After the steps or batches asked for.
     Stopped,
+    /// When somebody pressed Ctrl-C.
+    Interrupted,
     /// By PyTorch's `OutOfMemoryError`.
     Oom,
     /// By an exception of its own.
     Error,
-    /// By an exit code of its own.
-    Exit,
     /// Not at all: it waited in a loop for a value that a hollow card never gives.
     Endless,
     /// It never began: torch is missing or of no use.
@@ -99,56 +103,260 @@ pub struct DeviceFacts {
     pub peak_reserved_bytes: u64,
     /// What the hollow card gave out at most, where it says.
     pub peak_device_bytes: Option<u64>,
+    /// How often the allocator gave its cache back to the driver to serve a request.
+    #[serde(default)]
+    pub retries: u64,
+}
+
+/// A loop of the script that drives the job.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+pub struct LoopFacts {
+    /// The file it is in.
+    pub file: String,
+    /// The line it begins at.
+    pub line: u32,
+    /// What happens in it.
+    pub kind: LoopKind,
+    /// Iterations that were run, over all visits.
+    pub seen: u64,
+    /// Iterations that were passed over to get to one that does something else.
+    #[serde(default)]
+    pub skipped: u64,
+    /// Iterations it would have in one visit, where that is known.
+    pub total: Option<u64>,
+    /// How often the script came to it.
+    pub visits: u64,
+    /// How it ended.
+    pub ended: LoopEnd,
+    /// What every iteration leaves behind, where live memory grows.
+    #[serde(default)]
+    pub growth_bytes_per_iteration: u64,
+}
+
+/// What happens in a loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LoopKind {
+    /// Backward passes and optimizer steps.
+    Training,
+    /// Forward passes alone.
+    Evaluation,
+    /// Other loops.
+    Epochs,
+    /// Work on the card without a model.
+    Other,
+}
+
+/// How a loop ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LoopEnd {
+    /// By itself.
+    OwnEnd,
+    /// Its memory repeated, so the plan ended it.
+    Repeats,
+    /// Its memory grew steadily, so the plan ended it.
+    Growth,
+    /// Its memory neither repeated nor grew, so the plan ended it.
+    NoTrend,
+    /// By a `break` or `return` of the script.
+    Break,
+    /// By an exception.
+    Raised,
+    /// It was still running.
+    Running,
+}
+
+impl LoopFacts {
+    /// Whether the plan, not the script, ended it.
+    #[must_use]
+    pub fn is_ended_early(&self) -> bool {
+        matches!(self.ended, LoopEnd::Repeats | LoopEnd::Growth | LoopEnd::NoTrend)
+    }
+}
+
+/// An answer of the hollow card that is close, but not known to be right.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+pub struct Estimate {
+    /// In a sentence.
+    pub what: String,
+    /// How often.
+    pub count: u64,
 }
 
 /// A moment the process noted: time, device, name, and `START` or `END`.
 pub type MarkFact = (u64, u32, String, String);
-/// A block the process knew: time, device, address, and what it is for.
-pub type TagFact = (u64, u32, u64, String);
+/// A block the process knew: time, device, address, what it is for, and the number of the module it belongs to.
+pub type TagFact = (u64, u32, u64, String, Option<usize>);
 
-/// Everything.
-#[derive(Clone, Debug, Deserialize)]
+/// Everything one process told.
+#[derive(Clone, Debug)]
 pub struct Facts {
+    /// What it told at its end.
+    pub end: End,
+    /// Steps and phases.
+    pub marks: Vec<MarkFact>,
+    /// Parameters, gradients, optimizer state and buffers.
+    pub tags: Vec<TagFact>,
+    /// Who started each backward pass: time and number of the stack.
+    pub callers: Vec<(u64, usize)>,
+    /// Stacks, innermost call first: function, file, line.
+    pub stacks: Vec<Vec<(String, String, u32)>>,
+    /// Modules by number: the class of the outermost module, and the path below it.
+    pub modules: Vec<(String, String)>,
+    /// Forward passes: time, and the number of the module that was called; none where one returned.
+    pub calls: Vec<(u64, Option<usize>)>,
+}
+
+/// What a process tells at its end.
+#[derive(Clone, Debug, Deserialize)]
+pub struct End {
     /// How the script ended.
     pub outcome: Outcome,
+    /// Whether it was the job's first process.
+    #[serde(default)]
+    pub is_first: bool,
+    /// Its number on this machine.
+    #[serde(default)]
+    pub pid: u32,
+    /// Its command line.
+    #[serde(default)]
+    pub command: Vec<String>,
+    /// Its number in a distributed job.
+    #[serde(default)]
+    pub rank: Option<u32>,
     /// The interpreter's version.
+    #[serde(default)]
     pub python: String,
     /// torch's version, if it was imported.
+    #[serde(default)]
     pub torch: Option<String>,
     /// The CUDA version torch was built for.
+    #[serde(default)]
     pub cuda: Option<String>,
     /// What the reader of the plan should know.
+    #[serde(default)]
     pub notes: Vec<String>,
     /// Optimizer steps done.
+    #[serde(default)]
     pub steps: u32,
     /// Optimizers made.
     #[serde(default)]
     pub optimizers: u32,
-    /// Batches done, where they were counted.
+    /// Outermost calls of modules.
+    #[serde(default)]
     pub batches: u32,
     /// Where values were read back, the most frequent first.
+    #[serde(default)]
     pub reads: Vec<Read>,
     /// Where a gradient scaler decides about steps, if one does.
     #[serde(default)]
     pub scaled: Option<Scaled>,
+    /// The loops that drive the job, in the order in which they were first met.
+    #[serde(default)]
+    pub loops: Vec<LoopFacts>,
     /// Whether CUDA was used at all.
+    #[serde(default)]
     pub used_cuda: bool,
-    /// Steps and phases.
-    #[serde(default)]
-    pub marks: Vec<MarkFact>,
-    /// Parameters, gradients, optimizer state and buffers.
-    #[serde(default)]
-    pub tags: Vec<TagFact>,
-    /// Who started each backward pass: time and number of the stack.
-    #[serde(default)]
-    pub callers: Vec<(u64, usize)>,
-    /// Stacks, innermost call first: function, file, line.
-    #[serde(default)]
-    pub stacks: Vec<Vec<(String, String, u32)>>,
     /// By device.
     #[serde(default)]
     pub devices: Vec<DeviceFacts>,
     /// Calls the hollow card answered without a model behind them, by name.
     #[serde(default)]
     pub unmodelled: BTreeMap<String, u64>,
+    /// Calls the hollow card answered by an estimate.
+    #[serde(default)]
+    pub estimates: Vec<Estimate>,
+}
+
+impl Facts {
+    /// Reads what a process wrote; none if it has not told its end.
+    pub(crate) fn read(path: &Path) -> Result<Option<Self>, PlanError> {
+        let text = std::fs::read_to_string(path)?;
+        let mut told = Told::default();
+        for line in text.lines() {
+            // The last line of a process that was killed may be cut.
+            if let Ok(Value::Array(fact)) = serde_json::from_str(line) {
+                told.take(fact)?;
+            }
+        }
+        Ok(told.end.map(|end| Self {
+            end,
+            marks: told.marks,
+            tags: told.tags,
+            callers: told.callers,
+            stacks: told.stacks,
+            modules: told.modules,
+            calls: told.calls,
+        }))
+    }
+}
+
+/// The stream, as far as it was read.
+#[derive(Default)]
+struct Told {
+    end: Option<End>,
+    marks: Vec<MarkFact>,
+    tags: Vec<TagFact>,
+    callers: Vec<(u64, usize)>,
+    stacks: Vec<Vec<(String, String, u32)>>,
+    modules: Vec<(String, String)>,
+    calls: Vec<(u64, Option<usize>)>,
+}
+
+impl Told {
+    /// Takes one fact: its kind and its values.
+    fn take(&mut self, mut fact: Vec<Value>) -> Result<(), serde_json::Error> {
+        if fact.is_empty() {
+            return Ok(());
+        }
+        let kind = fact.remove(0);
+        let whole = |fact: Vec<Value>| Value::Array(fact);
+        let only = |mut fact: Vec<Value>| fact.pop().unwrap_or_default();
+        match kind.as_str().unwrap_or_default() {
+            "mark" => self.marks.push(serde_json::from_value(whole(fact))?),
+            "tag" => self.tags.push(serde_json::from_value(whole(fact))?),
+            "caller" => self.callers.push(serde_json::from_value(whole(fact))?),
+            "stacks" => self.stacks = serde_json::from_value(only(fact))?,
+            "module" => {
+                let (_, label, path): (u64, String, String) = serde_json::from_value(whole(fact))?;
+                self.modules.push((label, path));
+            }
+            "calls" => {
+                let flat: Vec<i64> = serde_json::from_value(only(fact))?;
+                let pairs = flat.chunks_exact(2);
+                self.calls.extend(pairs.map(|pair| (pair[0].cast_unsigned(), usize::try_from(pair[1]).ok())));
+            }
+            "end" => self.end = Some(serde_json::from_value(only(fact))?),
+            // Loops are told again at the end; what a newer package tells is none of ours.
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stream_is_read_up_to_where_it_was_cut() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("facts.jsonl");
+        let lines = [
+            r#"["module", 0, "Net", ""]"#,
+            r#"["module", 1, "Net", "layers.0"]"#,
+            r#"["calls", [10, 0, 11, 1, 12, -1, 13, -1]]"#,
+            r#"["mark", 9, 0, "step 1", "START"]"#,
+            r#"["tag", 14, 0, 4096, "parameter", 1]"#,
+            r#"["surprise", 1]"#,
+        ];
+        std::fs::write(&path, lines.join("\n") + "\n[\"mark\", 1").expect("written");
+        assert!(Facts::read(&path).expect("read").is_none(), "it has not told its end");
+        let end = r#"["end", {"outcome": {"kind": "end"}, "used_cuda": true}]"#;
+        std::fs::write(&path, lines.join("\n") + "\n" + end + "\n").expect("written");
+        let facts = Facts::read(&path).expect("read").expect("whole");
+        assert_eq!(facts.calls, [(10, Some(0)), (11, Some(1)), (12, None), (13, None)]);
+        assert_eq!((facts.marks.len(), facts.tags.len(), facts.modules.len()), (1, 1, 2));
+    }
 }

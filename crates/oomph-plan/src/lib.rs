@@ -1,24 +1,31 @@
-//! Hollow runs as experiments: the run of a script on a card that is not there, and what its trace says about other
-//! cards.
+//! Hollow runs as experiments: one script under given conditions in, traces and facts out; which cards it fits.
 //!
-//! - [`Card`] describes a card; [`cards::CATALOGUE`] lists those that are known by name.
 //! - [`Job`] is a script with its interpreter; [`Job::run`] runs it on hollow cards and returns a [`Run`].
+//! - [`Plan::make`] asks everything there is to ask about a job: every card by name, every rank, what it takes where
+//!   there is room, the least it runs in.
 //! - [`fit`] judges by replay whether the same requests fit another card.
+//! - [`Card`] describes a card; [`cards::CATALOGUE`] lists those that are known by name.
 
-mod bootstrap;
+mod environment;
 mod error;
 pub mod facts;
 pub mod fit;
+mod follow;
+mod growth;
 mod job;
-mod library;
-mod process;
+mod plan;
+mod run;
+mod seen;
 mod trace;
-mod undo;
 
 pub use error::PlanError;
 pub use facts::{Facts, OutcomeKind};
-pub use job::{Job, Launch, Run, Target};
-pub use library::hollow_library;
+pub use follow::Progress;
+pub use growth::Growth;
+pub use job::{Job, Launch, Target};
 pub use oomph_card as cards;
 pub use oomph_card::{Card, CardError};
+pub use plan::{Peaks, Plan, Question, Ranks, Trial, fullest, peaks_by_device};
+pub use run::{Process, Run};
+pub use seen::{Seen, seen};
 pub use trace::{Phase, phase_at};

@@ -1,12 +1,14 @@
 //! From PyTorch's snapshot and the facts beside it to one trace: what each block is for, where each step begins.
 
+use std::path::Path;
+
+use oomph_card::Card;
 use oomph_trace::{
     Action, Category, DeviceTrace, EventIndex, Extra, FrameId, Interner, Mark, MarkStage, Origin, StackId, StackTable,
-    Trace,
+    StringId, Trace,
 };
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::cards::Card;
 use crate::facts::{Facts, TagFact};
 
 /// Where in the job an event lies.
@@ -14,19 +16,27 @@ use crate::facts::{Facts, TagFact};
 pub struct Phase {
     /// The optimizer step it belongs to, from 1; 0 before the first.
     pub step: u32,
-    /// `setup`, `forward`, `backward` or `optimizer`.
+    /// `setup`, `evaluation`, `forward`, `backward` or `optimizer`.
     pub name: &'static str,
 }
 
-/// Puts the facts into the trace.
-pub(crate) fn complete(trace: &mut Trace, facts: &Facts, cards: &[Card]) {
+/// Puts the facts into the trace, and takes out of it the frames of our own package, which lies in `package`.
+pub(crate) fn complete(trace: &mut Trace, facts: &Facts, cards: &[Card], package: &Path) {
     trace.origin = Origin::HollowRun;
+    drop_own_frames(trace, package);
+    let modules = intern_modules(trace, facts);
     for device in &mut trace.devices {
         device.total_bytes = cards.get(device.ordinal as usize).map(|card| card.memory_bytes);
         let ordinal = device.ordinal;
+        add_modules(device, facts, &modules);
         let births = Births::of(device);
-        for (event, category) in births.categories(facts.tags.iter().filter(|tag| tag.1 == ordinal)) {
-            device.events[event as usize].category = category;
+        for (event, rank, module) in births.tagged(facts.tags.iter().filter(|tag| tag.1 == ordinal)) {
+            let event = &mut device.events[event as usize];
+            event.category = RANKS[rank as usize].1;
+            // Where a parameter was made is no matter: its module is what people look for.
+            if let Some(&module) = module.and_then(|number| modules.get(number)) {
+                event.module = module;
+            }
         }
         let phases = Stretches::of(facts, "optimizer");
         for event in &mut device.events {
@@ -39,6 +49,69 @@ pub(crate) fn complete(trace: &mut Trace, facts: &Facts, cards: &[Card]) {
     }
     add_marks(trace, facts);
     add_callers(trace, facts);
+}
+
+/// Takes the frames of our own package out of every stack: the script would run without them.
+fn drop_own_frames(trace: &mut Trace, package: &Path) {
+    let mut interner = Interner::from_table(std::mem::take(&mut trace.stacks));
+    let own_folder = package.to_string_lossy();
+    let is_own = |table: &StackTable, frame: FrameId| {
+        let file = table.string(table.frame(frame).file);
+        file.starts_with(&*own_folder) || file == "<oomph>" || file == "<frozen runpy>"
+    };
+    let own: FxHashSet<FrameId> = (0..interner.table().frame_count() as u32)
+        .map(FrameId)
+        .filter(|&frame| is_own(interner.table(), frame))
+        .collect();
+    let kept: Vec<StackId> = (0..interner.table().stack_count() as u32)
+        .map(|at| {
+            let stack = interner.table().stack(StackId(at)).to_vec();
+            if !stack.iter().any(|frame| own.contains(frame)) {
+                return StackId(at);
+            }
+            let rest: Vec<FrameId> = stack.into_iter().filter(|frame| !own.contains(frame)).collect();
+            interner.intern_stack(&rest)
+        })
+        .collect();
+    for event in trace.devices.iter_mut().flat_map(|device| &mut device.events) {
+        event.stack = kept.get(event.stack.0 as usize).copied().unwrap_or(event.stack);
+    }
+    trace.stacks = interner.into_table();
+}
+
+/// The path of every module, by its number: below its model, or with the model's class in front where there are several
+/// models.
+fn intern_modules(trace: &mut Trace, facts: &Facts) -> Vec<StringId> {
+    let models: FxHashSet<&str> =
+        facts.modules.iter().filter(|(_, path)| !path.is_empty()).map(|(label, _)| label.as_str()).collect();
+    let mut interner = Interner::from_table(std::mem::take(&mut trace.stacks));
+    let named = facts.modules.iter().map(|(label, path)| match (path.is_empty(), models.len() > 1) {
+        (true, _) => label.clone(),
+        (false, true) => format!("{label}.{path}"),
+        (false, false) => path.clone(),
+    });
+    let modules = named.map(|name| interner.intern_string(&name)).collect();
+    trace.stacks = interner.into_table();
+    modules
+}
+
+/// Says of every allocation in whose forward pass it was made: the innermost that was running.
+fn add_modules(device: &mut DeviceTrace, facts: &Facts, modules: &[StringId]) {
+    let mut calls = facts.calls.iter().peekable();
+    let mut running: Vec<usize> = Vec::new();
+    for event in &mut device.events {
+        while let Some(&(_, called)) = calls.next_if(|(time_us, _)| *time_us <= event.time_us) {
+            match called {
+                Some(number) => running.push(number),
+                None => drop(running.pop()),
+            }
+        }
+        if let Some(&module) = running.last().and_then(|&number| modules.get(number))
+            && event.action == Action::Alloc
+        {
+            event.module = module;
+        }
+    }
 }
 
 /// Whether a stack is that of DDP's constructor, which makes the buckets that gradients travel in.
@@ -89,6 +162,8 @@ pub fn phase_at(device: &DeviceTrace, event: EventIndex, facts: &Facts) -> Phase
         "optimizer"
     } else if inside("backward") {
         "backward"
+    } else if inside("evaluation") {
+        "evaluation"
     } else if step > 0 {
         "forward"
     } else {
@@ -137,21 +212,22 @@ impl Births {
         Self(births)
     }
 
-    /// The allocation behind each tag: the last one at that address before the tag was given.
-    fn categories<'a>(&self, tags: impl Iterator<Item = &'a TagFact>) -> Vec<(EventIndex, Category)> {
-        let mut found: FxHashMap<EventIndex, u8> = FxHashMap::default();
-        for (time_us, _, address, name) in tags {
+    /// The allocation behind each tag, the last one at that address before the tag was given: the rank of what it is
+    /// for, and the number of its module.
+    fn tagged<'a>(&self, tags: impl Iterator<Item = &'a TagFact>) -> Vec<(EventIndex, u8, Option<usize>)> {
+        let mut found: FxHashMap<EventIndex, (u8, Option<usize>)> = FxHashMap::default();
+        for (time_us, _, address, name, module) in tags {
             let Some(births) = self.0.get(address) else { continue };
             let after = births.partition_point(|&(born_us, _)| born_us <= *time_us);
             let Some(&(_, event)) = after.checked_sub(1).and_then(|at| births.get(at)) else { continue };
             let rank = RANKS.iter().position(|&(known, _)| known == name).unwrap_or(RANKS.len() - 1) as u8;
-            let best = found.entry(event).or_insert(rank);
-            *best = rank.min(*best);
+            let best = found.entry(event).or_insert((rank, *module));
+            best.0 = rank.min(best.0);
+            best.1 = best.1.or(*module);
         }
-        let mut categories: Vec<(EventIndex, Category)> =
-            found.into_iter().map(|(event, rank)| (event, RANKS[rank as usize].1)).collect();
-        categories.sort_unstable_by_key(|&(event, _)| event);
-        categories
+        let mut tagged: Vec<_> = found.into_iter().map(|(event, (rank, module))| (event, rank, module)).collect();
+        tagged.sort_unstable_by_key(|&(event, ..)| event);
+        tagged
     }
 }
 
@@ -187,15 +263,26 @@ mod tests {
 
     const TRAIN: (&str, &str, u32) = ("<module>", "train.py", 9);
 
-    fn facts(value: &serde_json::Value) -> Facts {
-        let mut whole = json!({
-            "outcome": { "kind": "end" }, "python": "3.11", "torch": "2.11", "cuda": "13.0", "notes": [], "steps": 1,
-            "batches": 0, "reads": [], "used_cuda": true
-        });
-        for (key, entry) in value.as_object().expect("an object") {
-            whole[key] = entry.clone();
+    fn facts() -> Facts {
+        let end = json!({ "outcome": { "kind": "end" }, "used_cuda": true });
+        Facts {
+            end: serde_json::from_value(end).expect("facts"),
+            marks: Vec::new(),
+            tags: Vec::new(),
+            callers: Vec::new(),
+            stacks: Vec::new(),
+            modules: Vec::new(),
+            calls: Vec::new(),
         }
-        serde_json::from_value(whole).expect("facts")
+    }
+
+    fn completed(mut trace: Trace, facts: &Facts) -> Trace {
+        complete(&mut trace, facts, &[], Path::new("/workspace/site-packages"));
+        trace
+    }
+
+    fn mark(time_us: u64, name: &str, stage: &str) -> crate::facts::MarkFact {
+        (time_us, 0, name.to_owned(), stage.to_owned())
     }
 
     #[test]
@@ -204,14 +291,14 @@ mod tests {
         job.at(10).alloc(0x1000, 512, &[TRAIN]);
         job.at(20).free(0x1000, 512, &[TRAIN]);
         job.at(30).alloc(0x1000, 512, &[TRAIN]).alloc(0x2000, 512, &[TRAIN]);
-        let mut trace = job.finish();
-        let tags = json!([
-            [15, 0, 0x1000, "gradient"],
-            [40, 0, 0x1000, "buffer"],
-            [50, 0, 0x1000, "parameter"],
-            [60, 0, 0x9000, "parameter"]
-        ]);
-        complete(&mut trace, &facts(&json!({ "tags": tags })), &[]);
+        let tag = |time_us, address, name: &str| (time_us, 0, address, name.to_owned(), None);
+        let tags = vec![
+            tag(15, 0x1000, "gradient"),
+            tag(40, 0x1000, "buffer"),
+            tag(50, 0x1000, "parameter"),
+            tag(60, 0x9000, "parameter"),
+        ];
+        let trace = completed(job.finish(), &Facts { tags, ..facts() });
         let allocs = trace.devices[0].events.iter().filter(|event| event.action == Action::Alloc);
         let found: Vec<Category> = allocs.map(|event| event.category).collect();
         assert_eq!(found, [Category::Gradient, Category::Parameter, Category::Unknown]);
@@ -224,19 +311,18 @@ mod tests {
         job.at(15).alloc(0x2000, 512, &[TRAIN]);
         job.at(25).alloc(0x3000, 512, &[]).alloc(0x4000, 512, &[("unpack", "checkpoint.py", 7)]);
         job.at(35).alloc(0x5000, 512, &[TRAIN]);
-        let marks = json!([
-            [10, 0, "step 1", "START"],
-            [20, 0, "backward", "START"],
-            [30, 0, "backward", "END"],
-            [33, 0, "optimizer", "START"],
-            [38, 0, "optimizer", "END"],
-            [40, 0, "step 2", "START"]
-        ]);
-        let stacks = json!([[["backward", "tensor.py", 3], ["<module>", "train.py", 11]]]);
-        let facts = facts(&json!({ "marks": marks, "callers": [[19, 0]], "stacks": stacks }));
-        let mut trace = job.finish();
-        complete(&mut trace, &facts, &[]);
-        (trace, facts)
+        let marks = vec![
+            mark(10, "step 1", "START"),
+            mark(20, "backward", "START"),
+            mark(30, "backward", "END"),
+            mark(33, "optimizer", "START"),
+            mark(38, "optimizer", "END"),
+            mark(40, "step 2", "START"),
+        ];
+        let call = |name: &str, file: &str, line| (name.to_owned(), file.to_owned(), line);
+        let stacks = vec![vec![call("backward", "tensor.py", 3), call("<module>", "train.py", 11)]];
+        let facts = Facts { marks, callers: vec![(19, 0)], stacks, ..facts() };
+        (completed(job.finish(), &facts), facts)
     }
 
     #[test]
@@ -265,8 +351,35 @@ mod tests {
 
     #[test]
     fn a_stretch_without_an_end_lasts() {
-        let facts = facts(&json!({ "marks": [[10, 0, "backward", "START"]] }));
+        let facts = Facts { marks: vec![mark(10, "backward", "START")], ..facts() };
         let stretches = Stretches::of(&facts, "backward");
         assert!(!stretches.contains(9) && stretches.contains(10) && stretches.contains(u64::MAX));
+    }
+
+    #[test]
+    fn blocks_belong_to_the_innermost_module_or_to_that_of_their_parameter() {
+        let mut job = TraceBuilder::new(Origin::TorchSnapshot);
+        job.at(5).alloc(0x1000, 512, &[TRAIN]);
+        job.at(12).alloc(0x2000, 512, &[TRAIN]);
+        job.at(22).alloc(0x3000, 512, &[TRAIN]);
+        job.at(42).alloc(0x4000, 512, &[TRAIN]);
+        let modules = vec![("Net".to_owned(), String::new()), ("Net".to_owned(), "layers.0".to_owned())];
+        let calls = vec![(10, Some(0)), (20, Some(1)), (30, None), (40, None)];
+        let tags = vec![(50, 0, 0x1000, "parameter".to_owned(), Some(1))];
+        let trace = completed(job.finish(), &Facts { modules, calls, tags, ..facts() });
+        let of = |event: usize| trace.stacks.string(trace.devices[0].events[event].module);
+        assert_eq!([of(0), of(1), of(2), of(3)], ["layers.0", "Net", "layers.0", ""]);
+    }
+
+    #[test]
+    fn frames_of_our_own_are_not_the_scripts() {
+        let mut job = TraceBuilder::new(Origin::TorchSnapshot);
+        let own = ("__call__", "/workspace/site-packages/oomph/watching/modules.py", 40);
+        job.at(5).alloc(0x1000, 512, &[("forward", "net.py", 3), own, TRAIN, ("run", "<oomph>", 1)]);
+        let trace = completed(job.finish(), &facts());
+        let table = &trace.stacks;
+        let stack = table.stack(trace.devices[0].events[0].stack);
+        let files: Vec<&str> = stack.iter().map(|&frame| table.string(table.frame(frame).file)).collect();
+        assert_eq!(files, ["net.py", "train.py"]);
     }
 }

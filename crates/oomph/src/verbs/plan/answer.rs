@@ -1,152 +1,155 @@
-//! What a hollow run says, worked out once for text and JSON.
+//! What a plan says, worked out once for text, JSON and the page.
 
-use oomph_explain::Report;
-use oomph_explain::analyses::peak::{Held, Holders, holders_at};
+use std::path::Path;
+
+use oomph_explain::analyses::peak::Held;
+use oomph_explain::render::json::category_name;
 use oomph_explain::source::Line;
+use oomph_explain::{Options, Report};
 use oomph_plan::facts::{PeakFacts, Read, Scaled};
-use oomph_plan::fit::{Fit, Judge};
-use oomph_plan::{Card, OutcomeKind, Phase, Run, cards, phase_at};
+use oomph_plan::{Card, Growth, Peaks, Phase, Plan, Process, Question, Trial, fullest, peaks_by_device, phase_at};
 use oomph_trace::Category;
 
-/// The runs behind an answer.
-pub(super) struct Experiment {
-    /// The run on the card asked for.
-    pub(super) run: Run,
-    /// The run on a card without end, where the first ran out of memory.
-    pub(super) endless: Option<Run>,
-    /// Which process of a distributed job it was.
-    pub(super) rank: u32,
-    /// The peaks of every process that was planned, by rank, where they are several.
-    pub(super) ranks: Vec<(u32, Peaks)>,
-}
-
-impl Experiment {
-    /// The larger, the worse for the card.
-    pub(super) fn weight(&self) -> (bool, u64) {
-        let peak = self.run.facts.devices.iter().map(|device| device.peak_reserved_bytes).max();
-        (self.ran_out(), peak.unwrap_or(0))
-    }
-
-    /// Whether the card was too small.
-    pub(super) fn ran_out(&self) -> bool {
-        self.run.facts.outcome.kind == OutcomeKind::Oom
-    }
-
-    /// The device that the process filled most.
-    pub(super) fn fullest_device(&self) -> Option<u32> {
-        let devices = self.run.facts.devices.iter();
-        let used = devices.filter(|device| self.run.trace.device(device.index).is_some());
-        used.max_by_key(|device| (device.peak_reserved_bytes, std::cmp::Reverse(device.index)))
-            .map(|device| device.index)
-    }
-
-    /// The peaks on every device the process used, by its ordinal.
-    pub(super) fn devices(&self, card: &Card) -> Vec<(u32, Peaks)> {
-        let used = self.run.facts.devices.iter().filter(|device| device.peak_reserved_bytes > 0);
-        used.filter_map(|device| Some((device.index, peaks_of(&self.run, device.index, card)?))).collect()
-    }
-
-    /// The peaks on the device that the process filled most.
-    pub(super) fn peaks(&self, card: &Card) -> Option<Peaks> {
-        self.devices(card).into_iter().map(|(_, peaks)| peaks).max_by_key(|peaks| peaks.device_bytes)
-    }
-}
-
-/// The peaks of one run.
-#[derive(Clone, Copy, Debug)]
-#[expect(clippy::struct_field_names, reason = "units stand last in every name")]
-pub(super) struct Peaks {
-    pub(super) allocated_bytes: u64,
-    pub(super) reserved_bytes: u64,
-    pub(super) device_bytes: u64,
-}
+use crate::error::Error;
 
 /// The whole answer.
 pub(super) struct Answer<'a> {
-    pub(super) experiment: &'a Experiment,
-    pub(super) card: &'a Card,
+    pub(super) plan: &'a Plan,
+    pub(super) question: &'a Question,
+    pub(super) report: &'a Report<'a>,
+    /// The trial that the answer is about: the first that ran out, else the first.
+    pub(super) trial: &'a Trial,
+    /// The process that decides, and its number.
+    pub(super) process: &'a Process,
+    pub(super) rank: u32,
     pub(super) device: u32,
-    pub(super) fits: bool,
     pub(super) peaks: Peaks,
-    /// What the job needs where it does not fit, if that could be found out.
-    pub(super) needed: Option<Peaks>,
-    /// The peaks of every device that was used, by its ordinal.
+    /// The peaks of every device that the process used, by its ordinal.
     pub(super) devices: Vec<(u32, Peaks)>,
+    /// Where in the job the moment lies that the tables describe.
     pub(super) phase: Phase,
-    /// Name and bytes; they add up to the allocated peak.
+    /// Name and bytes at that moment.
     pub(super) categories: Vec<(Category, u64)>,
-    pub(super) holders: Holders,
-    /// The cards asked for beside the first.
-    pub(super) asked: Vec<Fit>,
-    /// The whole catalogue; empty where nobody knows what the job needs.
-    pub(super) catalogue: Vec<Fit>,
+    /// What is kept from every iteration of a loop until the card is full.
+    pub(super) growth: Option<Kept>,
+}
+
+/// A loop that runs out sooner or later, and the line to blame for it.
+pub(super) struct Kept {
+    pub(super) growth: Growth,
+    /// `leak` or `growth`.
+    pub(super) class: &'static str,
+    pub(super) file: String,
+    pub(super) line: u32,
+}
+
+/// The trial the answer is about.
+fn told_of(plan: &Plan) -> &Trial {
+    plan.trials.iter().find(|trial| trial.ran_out()).unwrap_or(plan.first())
+}
+
+/// Explains the process that decides.
+pub(super) fn explain(plan: &Plan) -> Result<Report<'_>, Error> {
+    let trial = told_of(plan);
+    let (_, process) = trial.decisive();
+    // Where one ran out of memory, that one is found by itself.
+    let device = if process.ran_out() { None } else { fullest(process).map(|(device, _)| device) };
+    Ok(oomph_explain::explain(&process.trace, &options(&trial.card, device, None))?)
+}
+
+fn options(card: &Card, device: Option<u32>, loop_name: Option<String>) -> Options {
+    Options { total_bytes: Some(card.memory_bytes), device, loop_name, ..Options::default() }
 }
 
 impl<'a> Answer<'a> {
-    pub(super) fn of(experiment: &'a Experiment, report: &'a Report, asked: &'a [Card]) -> Self {
+    pub(super) fn of(plan: &'a Plan, question: &'a Question, report: &'a Report<'a>) -> Result<Self, Error> {
+        let trial = told_of(plan);
+        let (rank, process) = trial.decisive();
         let case = &report.case;
-        let peak_event = case.timeline.peak_allocated.event;
         let device = case.device.ordinal;
-        let fits = !experiment.ran_out();
-        let whole = if fits { Some(&experiment.run) } else { experiment.endless.as_ref() };
-        let judge = whole.map(|run| Judge::of(&run.trace));
-        let fit = |card: &Card| judge.as_ref().map(|judge| judge.judge(card));
-        Self {
-            experiment,
-            card: &asked[0],
+        let devices = peaks_by_device(process, &trial.card);
+        let counted = devices.iter().find(|(index, _)| *index == device).map(|(_, peaks)| *peaks);
+        let reserved_bytes = case.timeline.peak_reserved.bytes;
+        let peaks = counted.unwrap_or(Peaks {
+            allocated_bytes: case.timeline.peak_allocated.bytes,
+            reserved_bytes,
+            device_bytes: reserved_bytes + trial.card.context_bytes,
+        });
+        Ok(Self {
+            plan,
+            question,
+            report,
+            trial,
+            process,
+            rank,
             device,
-            fits,
-            peaks: Peaks {
-                allocated_bytes: case.timeline.peak_allocated.bytes,
-                reserved_bytes: case.timeline.peak_reserved.bytes,
-                device_bytes: device_bytes(&experiment.run, device, case.timeline.peak_reserved.bytes, &asked[0]),
-            },
-            needed: experiment.endless.as_ref().and_then(|run| peaks_of(run, device, &asked[0])),
-            devices: experiment.devices(&asked[0]),
-            phase: phase_at(case.device, peak_event, &experiment.run.facts),
+            peaks,
+            devices,
+            phase: phase_at(case.device, report.holders.at, &process.facts),
             categories: categories(report),
-            holders: holders_at(case, peak_event),
-            asked: asked[1..].iter().filter_map(fit).collect(),
-            catalogue: cards::CATALOGUE.iter().filter_map(fit).collect(),
-        }
+            growth: if trial.ran_out() { None } else { kept(process, &trial.card, device)? },
+        })
     }
 
-    /// Lines that hold the peak and have a place, the most bytes first.
+    /// Whether the whole job fits every card asked for: the exit code is 0 then, and 1 otherwise.
+    pub(super) fn fits(&self) -> bool {
+        self.plan.fits() && !self.growth.as_ref().is_some_and(|kept| kept.growth.is_certain())
+    }
+
+    /// The card that the answer is about.
+    pub(super) fn card(&self) -> &'a Card {
+        &self.trial.card
+    }
+
+    /// Bytes live at the moment that the tables describe.
+    pub(super) fn moment_bytes(&self) -> u64 {
+        self.categories.iter().map(|(_, bytes)| bytes).sum()
+    }
+
+    /// Lines that hold the bytes and have a place, the most bytes first.
     pub(super) fn lines(&self) -> impl Iterator<Item = (Line, &Held<Line>)> {
-        self.holders.lines.iter().filter_map(|held| Some((held.what?, held)))
+        self.report.holders.lines.iter().filter_map(|held| Some((held.what?, held)))
     }
 
     /// Where a gradient scaler may skip steps, and the allocated and reserved peaks as long as it does, if that is
     /// less.
     pub(super) fn while_skipped(&self) -> Option<(&Scaled, &PeakFacts)> {
-        let scaled = self.experiment.run.facts.scaled.as_ref()?;
+        let scaled = self.process.facts.end.scaled.as_ref()?;
         let peaks = scaled.devices.iter().find(|peaks| peaks.index == self.device)?;
         (peaks.peak_allocated_bytes < self.peaks.allocated_bytes).then_some((scaled, peaks))
     }
 
     /// Lines of the user's that read values back.
     pub(super) fn reads(&self) -> &[Read] {
-        &self.experiment.run.facts.reads
+        &self.process.facts.end.reads
+    }
+
+    /// What the job takes on a card with room.
+    pub(super) fn roomy_bytes(&self) -> Option<u64> {
+        Some(self.plan.with_room()?.peaks()?.device_bytes)
+    }
+
+    /// What can be done about it, where something must be.
+    pub(super) fn advice(&self) -> &[String] {
+        if self.trial.ran_out() { &self.report.verdict.accusation.advice } else { &[] }
     }
 }
 
-fn peaks_of(run: &Run, device: u32, card: &Card) -> Option<Peaks> {
-    let facts = run.facts.devices.iter().find(|facts| facts.index == device)?;
-    Some(Peaks {
-        allocated_bytes: facts.peak_allocated_bytes,
-        reserved_bytes: facts.peak_reserved_bytes,
-        device_bytes: device_bytes(run, device, facts.peak_reserved_bytes, card),
-    })
+/// The loop that runs out first, with the line that keeps most of what it leaves behind.
+fn kept(process: &Process, card: &Card, device: u32) -> Result<Option<Kept>, Error> {
+    let Some(growth) = Growth::of(process, card) else { return Ok(None) };
+    let file = Path::new(&growth.file).file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let loop_name = format!("iteration {file}:{}", growth.line);
+    let report = oomph_explain::explain(&process.trace, &options(card, Some(device), Some(loop_name)))?;
+    let worst = report.kept_per_iteration().into_iter().next();
+    Ok(Some(match worst {
+        Some(worst) => Kept { class: worst.class, file: worst.file.to_owned(), line: worst.line, growth },
+        // What is kept, but by no line that the trace names, is the loop's.
+        None => Kept { class: "growth", file: growth.file.clone(), line: growth.line, growth },
+    }))
 }
 
-/// What the card counted, or else the allocator's share and an ordinary context.
-fn device_bytes(run: &Run, device: u32, reserved_bytes: u64, card: &Card) -> u64 {
-    let counted =
-        run.facts.devices.iter().find(|facts| facts.index == device).and_then(|facts| facts.peak_device_bytes);
-    counted.unwrap_or(0).max(reserved_bytes + card.context_bytes)
-}
-
-/// What the peak is made of.
+/// What the bytes are made of at the moment the report looks at.
 ///
 /// Weights, gradients and optimizer state are given as their tensors' own bytes, so that they equal what a model's
 /// arithmetic says; what rounding adds to their blocks stands under `other`.
@@ -160,7 +163,7 @@ fn categories(report: &Report) -> Vec<(Category, u64)> {
             sum.1 += bytes;
         }
     };
-    for block in case.timeline.live_at(case.timeline.peak_allocated.event) {
+    for block in case.timeline.live_at(report.holders.at) {
         match case.categories.of(block.id) {
             exact @ (Category::Parameter | Category::Gradient | Category::Optimizer) => {
                 let own_bytes = block.requested_bytes.min(block.bytes);
@@ -172,4 +175,9 @@ fn categories(report: &Report) -> Vec<(Category, u64)> {
         }
     }
     sums
+}
+
+/// A category as tables and JSON call it.
+pub(super) fn name(category: Category) -> &'static str {
+    category_name(category)
 }

@@ -1,48 +1,39 @@
 //! What is to be run: a script, a module, or a launcher's command line.
 
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args as _;
 use oomph_plan::{Job, Target};
 
-use super::{Args, launch};
+use super::{Args, Ranks, launch};
 use crate::error::Error;
+use crate::output;
 
-/// Options of torchrun and `accelerate launch` that take no value.
-const SWITCHES: [&str; 14] = [
-    "standalone",
-    "module",
-    "m",
-    "no-python",
-    "run-path",
-    "use-env",
-    "multi-gpu",
-    "use-fsdp",
-    "use-deepspeed",
-    "same-network",
-    "debug",
-    "quiet",
-    "q",
-    "use-agent-store",
-];
+/// Options of torchrun that take no value.
+const SWITCHES: [&str; 6] = ["standalone", "module", "m", "no-python", "run-path", "use-env"];
 
 /// The job the command line describes.
 pub(super) fn job(args: &Args) -> Result<Job, Error> {
     let mut job = Job {
         python: args.python.clone().unwrap_or_else(Job::default_python),
+        is_python_named: args.python.is_some(),
         target: Target::Module(String::new()),
         arguments: Vec::new(),
         steps: args.steps,
         batches: args.batches,
         launch: launch(args),
+        has_all_ranks: args.ranks == Ranks::All,
         show_output: args.show_output,
+        disk_limit_bytes: args.disk_limit.0,
     };
     let Some((first, rest)) = args.module.split_first() else {
         let (first, rest) = args.command.split_first().ok_or(Error::NothingToPlan)?;
         let launched = match Path::new(first).file_name().and_then(OsStr::to_str) {
             Some("torchrun") => Some(rest),
-            Some("accelerate") if rest.first().is_some_and(|word| word == "launch") => Some(&rest[1..]),
             // `python train.py` is what people have in their history.
             Some(name) if name.starts_with("python") && !Path::new(first).is_file() => {
                 return set_target(&mut job, rest).map(|()| job);
@@ -76,10 +67,77 @@ fn set_target(job: &mut Job, words: &[OsString]) -> Result<(), Error> {
         if first.as_encoded_bytes().starts_with(b"-") && !script.exists() {
             return Err(unknown_option(&first.to_string_lossy()));
         }
-        job.target = Target::Script(script);
         job.arguments = rest.to_vec();
+        job.target = match program(&script, &job.python) {
+            Some(program) => Target::Program(program),
+            None if is_shell_script(&script) => {
+                job.arguments.insert(0, script.into());
+                Target::Program("bash".into())
+            }
+            None => Target::Script(script),
+        };
     }
     Ok(())
+}
+
+/// The program that a word on the command line stands for, where it is no Python script: a file that the system can
+/// execute, or a command that lies beside the interpreter or on the path.
+fn program(word: &Path, python: &Path) -> Option<PathBuf> {
+    if word.is_dir() || is_python(word) {
+        return None;
+    }
+    if word.exists() {
+        return is_executable(word).then(|| std::path::absolute(word).ok()).flatten();
+    }
+    if word.components().count() != 1 {
+        return None;
+    }
+    let beside = python.parent().map(Path::to_path_buf).into_iter();
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = beside.chain(std::env::split_paths(&path));
+    folders.map(|folder| folder.join(word)).find(|file| file.is_file() && is_executable(file))
+}
+
+fn is_executable(path: &Path) -> bool {
+    path.metadata().is_ok_and(|found| found.permissions().mode() & 0o111 != 0)
+}
+
+/// Whether a file is Python's: by its name, or by its first line.
+fn is_python(path: &Path) -> bool {
+    let extension = path.extension().and_then(OsStr::to_str).unwrap_or_default();
+    matches!(extension, "py" | "pyw" | "pyz" | "zip" | "ipynb")
+        || first_line(path).is_some_and(|line| line.starts_with("#!") && line.contains("python"))
+        || path.is_file() && !is_executable(path) && !is_shell_script(path)
+}
+
+fn is_shell_script(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "sh" || extension == "bash")
+}
+
+fn first_line(path: &Path) -> Option<String> {
+    let mut line = String::new();
+    // What is no text is no script.
+    BufReader::new(File::open(path).ok()?).take(256).read_line(&mut line).ok()?;
+    Some(line)
+}
+
+/// Options of ours that stand after the script are the script's. One that its text does not even mention was meant for
+/// us.
+pub(super) fn warn_of_misplaced_options(job: &Job) {
+    let Target::Script(script) = &job.target else { return };
+    let Ok(text) = std::fs::read_to_string(script) else { return };
+    let known = Args::augment_args(clap::Command::new("plan"));
+    let ours: Vec<&str> = known.get_opts().filter_map(clap::Arg::get_long).collect();
+    let given = job.arguments.iter().filter_map(|word| word.to_str()?.strip_prefix("--"));
+    for option in given.map(|word| word.split_once('=').map_or(word, |(name, _)| name)) {
+        if ours.contains(&option) && !text.contains(option) && !text.contains(&option.replace('-', "_")) {
+            output::warning(&format!(
+                "--{option} stands after {name}, so it was passed to the script, which does not mention it; options of \
+                 oomph stand before the script: oomph plan --{option} ... {name}",
+                name = script.display()
+            ));
+        }
+    }
 }
 
 /// What stands where the script should and looks like an option: clap lets everything pass that may be the script's.
@@ -113,8 +171,8 @@ fn set_launch(job: &mut Job, words: &[OsString], args: &Args) -> Result<(), Erro
             at += 1;
         }
         match name.as_str() {
-            "nproc-per-node" | "num-processes" => processes = value,
-            "nnodes" | "num-machines" => nodes = value.and_then(|value| value.parse().ok()).unwrap_or(1),
+            "nproc-per-node" => processes = value,
+            "nnodes" => nodes = value.and_then(|value| value.parse().ok()).unwrap_or(1),
             _ => {}
         }
     }
@@ -153,14 +211,14 @@ mod tests {
     #[test]
     fn options_stand_before_the_script() {
         let job = read("oomph plan --steps 5 train.py --steps 9 --json -m x");
-        assert_eq!((job.steps, &job.target), (5, &Target::Script("train.py".into())));
+        assert_eq!((job.steps, &job.target), (Some(5), &Target::Script("train.py".into())));
         assert_eq!(words(&job), ["--steps", "9", "--json", "-m", "x"]);
     }
 
     #[test]
     fn modules_take_everything_behind_them() {
         let job = read("oomph plan --steps 5 -m pkg.train --steps 9 data --json");
-        assert_eq!((job.steps, &job.target), (5, &Target::Module("pkg.train".into())));
+        assert_eq!((job.steps, &job.target), (Some(5), &Target::Module("pkg.train".into())));
         assert_eq!(words(&job), ["--steps", "9", "data", "--json"]);
     }
 
@@ -170,7 +228,6 @@ mod tests {
             "oomph plan torchrun --nproc-per-node 8 --nnodes=2 --standalone train.py --lr 1",
             "oomph plan torchrun --nproc_per_node=8 --nnodes 2 --rdzv-backend c10d train.py --lr 1",
             "oomph plan -m torch.distributed.run --nproc-per-node 8 --nnodes 2 train.py --lr 1",
-            "oomph plan accelerate launch --multi_gpu --num_processes 8 --num_machines 2 train.py --lr 1",
             "oomph plan --nproc-per-node 8 --nnodes 2 train.py --lr 1",
         ] {
             let job = read(line);

@@ -1,40 +1,50 @@
 //! The answer for other programs. Fields may be added, never changed.
 
-use oomph_explain::Report;
-use oomph_explain::render::json::{category_name, render as render_report};
-use oomph_plan::fit::Fit;
+use oomph_explain::render::json::render as render_report;
+use oomph_plan::fit::{Fit, Verdict};
+use oomph_plan::{Peaks, Trial};
 use serde_json::{Map, Value, json};
 
-use super::answer::{Answer, Peaks};
+use super::answer::{Answer, Kept, name};
+use super::{unknown, words};
 
 /// The answer as one JSON object, with the `top` largest lines.
-pub(super) fn render(answer: &Answer, report: &Report, top: usize) -> Value {
-    let facts = &answer.experiment.run.facts;
-    let explained = render_report(report, top);
+pub(super) fn render(answer: &Answer, top: usize) -> Value {
+    let end = &answer.process.facts.end;
+    let ran_out = answer.trial.ran_out();
+    let explained = render_report(answer.report, top);
     let categories: Map<String, Value> =
-        answer.categories.iter().map(|&(category, bytes)| (category_name(category).to_owned(), bytes.into())).collect();
+        answer.categories.iter().map(|&(category, bytes)| (name(category).to_owned(), bytes.into())).collect();
     json!({
         "peak_allocated_bytes": answer.peaks.allocated_bytes,
         "peak_reserved_bytes": answer.peaks.reserved_bytes,
         "peak_device_bytes": answer.peaks.device_bytes,
-        "capacity_bytes": answer.card.memory_bytes,
-        "fits": answer.fits,
-        "steps": facts.steps,
+        "capacity_bytes": answer.card().memory_bytes,
+        "fits": answer.fits(),
+        "steps": end.steps,
         "categories": categories,
-        "lines": lines(answer, report, top),
-        "unmodelled": facts.unmodelled.iter().map(|(name, count)| json!({ "name": name, "count": count })).collect::<Vec<_>>(),
-        "outcome": if answer.fits { "ok" } else { "oom" },
-        "gpu": answer.card.name,
+        "lines": lines(answer, top),
+        "modules": explained["modules"],
+        "unmodelled": end.unmodelled.iter().map(|(name, count)| json!({ "name": name, "count": count })).collect::<Vec<_>>(),
+        "estimates": end.estimates,
+        "unknown": unknown::sentences(answer, usize::MAX),
+        "outcome": if ran_out { "oom" } else { "ok" },
+        "growth": answer.growth.as_ref().map(growth),
+        "seen": { "text": words::seen_text(answer), "loops": end.loops },
+        "gpu": answer.card().name,
         "device": answer.device,
         "devices": answer.devices.iter().map(|part| numbered("device", part)).collect::<Vec<_>>(),
-        "rank": answer.experiment.rank,
-        "ranks": answer.experiment.ranks.iter().map(|part| numbered("rank", part)).collect::<Vec<_>>(),
-        "peak_at": { "step": answer.phase.step, "phase": answer.phase.name, "event": answer.holders.at },
-        "needed": answer.needed.map(peaks),
-        "verdict": if answer.fits { Value::Null } else { explained["verdict"].clone() },
-        "advice": if answer.fits { Value::Array(Vec::new()) } else { explained["advice"].clone() },
-        "cards": answer.catalogue.iter().map(fit).collect::<Vec<_>>(),
-        "asked": answer.asked.iter().map(fit).collect::<Vec<_>>(),
+        "rank": answer.rank,
+        "ranks": answer.trial.peaks_by_rank().iter().map(|part| numbered("rank", part)).collect::<Vec<_>>(),
+        "peak_at": { "step": answer.phase.step, "phase": answer.phase.name, "event": answer.report.holders.at },
+        "with_room": answer.plan.with_room().and_then(Trial::peaks).map(peaks),
+        "needed": if ran_out { answer.plan.with_room().and_then(Trial::peaks).map(peaks) } else { None },
+        "least_memory_bytes": answer.plan.least_bytes,
+        "verdict": if ran_out { explained["verdict"].clone() } else { Value::Null },
+        "advice": answer.advice(),
+        "cards": answer.plan.catalogue.iter().map(fit).collect::<Vec<_>>(),
+        "trials": answer.plan.trials.iter().map(trial).collect::<Vec<_>>(),
+        "asked": answer.plan.trials[1..].iter().map(trial).collect::<Vec<_>>(),
         "reads": answer.reads(),
         "while_steps_are_skipped": answer.while_skipped().map(|(scaled, peaks)| json!({
             "file": scaled.file,
@@ -42,20 +52,31 @@ pub(super) fn render(answer: &Answer, report: &Report, top: usize) -> Value {
             "peak_allocated_bytes": peaks.peak_allocated_bytes,
             "peak_reserved_bytes": peaks.peak_reserved_bytes,
         })),
-        "notes": facts.notes,
-        "batches": facts.batches,
-        "torch": facts.torch,
-        "cuda": facts.cuda,
-        "python": facts.python,
+        "notes": end.notes,
+        "batches": end.batches,
+        "torch": end.torch,
+        "cuda": end.cuda,
+        "python": end.python,
     })
 }
 
-fn lines(answer: &Answer, report: &Report, top: usize) -> Vec<Value> {
+fn lines(answer: &Answer, top: usize) -> Vec<Value> {
     let row = |(line, held): (oomph_explain::source::Line, &oomph_explain::analyses::peak::Held<_>)| {
-        let (file, number) = report.case.sources.place(line);
+        let (file, number) = answer.report.case.sources.place(line);
         json!({ "file": file, "line": number, "bytes": held.bytes, "blocks": held.blocks })
     };
     answer.lines().take(top).map(row).collect()
+}
+
+fn growth(kept: &Kept) -> Value {
+    json!({
+        "class": kept.class,
+        "file": kept.file,
+        "line": kept.line,
+        "bytes_per_iteration": kept.growth.bytes_per_iteration,
+        "runs_out_after_iterations": kept.growth.runs_out_after_iterations,
+        "total_iterations": kept.growth.total_iterations,
+    })
 }
 
 fn peaks(peaks: Peaks) -> Value {
@@ -75,6 +96,23 @@ fn numbered(name: &str, (number, part): &(u32, Peaks)) -> Value {
     value
 }
 
+/// A card that was run on.
+fn trial(trial: &Trial) -> Value {
+    let mut value =
+        json!({ "gpu": trial.card.name, "capacity_bytes": trial.card.memory_bytes, "fits": !trial.ran_out() });
+    if let (Value::Object(all), Some(Value::Object(peaks))) = (&mut value, trial.peaks().map(peaks)) {
+        all.extend(peaks);
+    }
+    value
+}
+
+/// A card of the catalogue.
 fn fit(fit: &Fit) -> Value {
-    json!({ "gpu": fit.name, "capacity_bytes": fit.memory_bytes, "fits": fit.fits })
+    let (fits, verdict) = match fit.verdict {
+        Verdict::Fits => (true, "fits"),
+        // Nobody should rely on what only a run can tell.
+        Verdict::Close => (false, "close"),
+        Verdict::DoesNotFit => (false, "does not fit"),
+    };
+    json!({ "gpu": fit.name, "capacity_bytes": fit.memory_bytes, "fits": fits, "verdict": verdict })
 }

@@ -1,83 +1,113 @@
-//! The answer for people: the sentence first, then what the peak is made of, then what nobody can know.
+//! The answer for people: the sentence first, then what was seen and what memory is made of, then what nobody can know.
 
 use std::fmt::Write as _;
 
 use anstyle::{AnsiColor, Style};
-use oomph_explain::Report;
 use oomph_explain::bytes::{percent, show};
-use oomph_explain::render::json::category_name;
 use oomph_explain::render::table::{Align, table, wrap};
-use oomph_explain::source::file_name;
-use oomph_plan::facts::Assumed;
+use oomph_plan::fit::Verdict;
+use oomph_plan::{Card, Peaks, cards};
 
-use super::answer::{Answer, Peaks};
+use super::answer::{Answer, name};
+use super::{unknown, words};
 
 const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
 
 /// The answer as text.
-pub(super) fn render(answer: &Answer, report: &Report, top: usize, width: usize) -> String {
+pub(super) fn render(answer: &Answer, top: usize, width: usize) -> String {
     let mut out = String::new();
-    sentence(&mut out, answer, report, width);
-    peaks(&mut out, answer);
-    several(&mut out, "Every card", "cuda:", &answer.devices, width);
-    several(&mut out, "Every process", "rank ", &answer.experiment.ranks, width);
+    sentence(&mut out, answer, width);
+    peaks(&mut out, answer, width);
+    trials(&mut out, answer, width);
+    several(&mut out, "Every device", "cuda:", &answer.devices, width);
+    several(&mut out, "Every process", "rank ", &answer.trial.peaks_by_rank(), width);
     categories(&mut out, answer, width);
-    lines(&mut out, answer, report, top, width);
-    cards(&mut out, answer, width);
-    unknown(&mut out, answer, top, width);
-    advice(&mut out, answer, report, width);
+    modules(&mut out, answer, top, width);
+    lines(&mut out, answer, top, width);
+    catalogue_fits(&mut out, answer, width);
+    unknowns(&mut out, answer, top, width);
+    advice(&mut out, answer, width);
     out
+}
+
+/// The cards that `--gpu` knows, the smallest first.
+pub(super) fn catalogue(width: usize) -> String {
+    let mut known: Vec<&Card> = cards::CATALOGUE.iter().collect();
+    known.sort_by_key(|card| (card.memory_bytes, card.name.as_str()));
+    let row = |card: &&Card| vec![card.name.clone(), show(card.memory_bytes), card.short_title().to_owned()];
+    let columns = [("NAME", Align::Left), ("MEMORY", Align::Right), ("CARD", Align::Left)];
+    table(&columns, &known.iter().map(row).collect::<Vec<_>>(), width)
 }
 
 fn heading(out: &mut String, title: &str) {
     let _ = writeln!(out, "\n{BOLD}{title}{BOLD:#}");
 }
 
-fn sentence(out: &mut String, answer: &Answer, report: &Report, width: usize) {
-    let card = answer.card.short_title();
-    let total = show(answer.card.memory_bytes);
-    let text = if answer.fits {
-        format!("needs {} of the {card}'s {total}: fits.", show(answer.peaks.device_bytes))
-    } else {
-        let needs = answer.needed.map(|needed| format!(", needs {}", show(needed.device_bytes)));
-        let verdict = &report.verdict.accusation;
-        let why = format!("{}: {}", verdict.class, verdict.summary);
-        format!("does not fit the {card} (has {total}{}). {why}", needs.unwrap_or_default())
+fn sentence(out: &mut String, answer: &Answer, width: usize) {
+    let ran_out = answer.trial.ran_out();
+    let mut text = words::sentence(answer);
+    let verdict = &answer.report.verdict;
+    if ran_out {
+        let _ = write!(text, " {}: {}", verdict.accusation.class, verdict.accusation.summary);
+    }
+    let (word, colour) = match (ran_out, answer.growth.is_some()) {
+        (true, _) => ("does not fit", AnsiColor::Red),
+        (false, true) => ("fits, but", AnsiColor::Yellow),
+        (false, false) => ("fits", AnsiColor::Green),
     };
-    let (word, colour) = if answer.fits { ("fits.", AnsiColor::Green) } else { ("does not fit", AnsiColor::Red) };
     let style = Style::new().bold().fg_color(Some(colour.into()));
     // Styled alone, after the lines were broken.
     out.push_str(&wrap(&text, "", width).replacen(word, &format!("{style}{word}{style:#}"), 1));
-    if answer.fits {
+    if !ran_out {
         return;
     }
-    if let Some(line) = report.verdict.accusation.line {
-        let (file, number) = report.case.sources.place(line);
-        let function = report.case.sources.function(line);
+    if let Some(line) = verdict.accusation.line {
+        let (file, number) = answer.report.case.sources.place(line);
+        let function = answer.report.case.sources.function(line);
         let _ = writeln!(out, "  {DIM}at{DIM:#} {file}:{number} {DIM}in {function}{DIM:#}");
     }
-    if let Some(proof) = &report.verdict.proof {
+    if let Some(proof) = &verdict.proof {
         out.push_str(&wrap(&proof.text, "  ", width));
     }
 }
 
-fn peaks(out: &mut String, answer: &Answer) {
+fn peaks(out: &mut String, answer: &Answer, width: usize) {
     let mut title = "Peak".to_owned();
-    if answer.experiment.ranks.len() > 1 {
-        let _ = write!(title, " of rank {}, which needs most", answer.experiment.rank);
+    if answer.trial.processes.len() > 1 {
+        let _ = write!(title, " of rank {}, the largest", answer.rank);
     } else if answer.devices.len() > 1 {
-        let _ = write!(title, " of cuda:{}, which needs most", answer.device);
+        let _ = write!(title, " of cuda:{}, the largest", answer.device);
     }
     heading(out, &title);
+    let text = wrap(&words::seen_text(answer), "             ", width);
+    let _ = write!(out, "  {:<10} {}", "seen", text.trim_start());
     let rows = [
-        ("allocated", answer.peaks.allocated_bytes, "held by tensors"),
-        ("reserved", answer.peaks.reserved_bytes, "taken from the driver by PyTorch"),
-        ("device", answer.peaks.device_bytes, "with the CUDA context"),
+        ("allocated", Some(answer.peaks.allocated_bytes), "held by tensors"),
+        ("reserved", Some(answer.peaks.reserved_bytes), "taken from the driver by PyTorch"),
+        ("device", Some(answer.peaks.device_bytes), "with the CUDA context"),
+        ("least", answer.plan.least_bytes, "the smallest card it runs on, by replay"),
     ];
     for (name, bytes, note) in rows {
-        let _ = writeln!(out, "  {name:<10} {:>10}  {DIM}{note}{DIM:#}", show(bytes));
+        if let Some(bytes) = bytes {
+            let _ = writeln!(out, "  {name:<10} {:>10}  {DIM}{note}{DIM:#}", show(bytes));
+        }
     }
+}
+
+/// The cards by name, where they are several.
+fn trials(out: &mut String, answer: &Answer, width: usize) {
+    if answer.plan.trials.len() < 2 {
+        return;
+    }
+    heading(out, "Each card");
+    let row = |trial: &oomph_plan::Trial| {
+        let device = trial.peaks().map_or_else(String::new, |peaks| show(peaks.device_bytes));
+        let word = if trial.ran_out() { "does not fit" } else { "fits" };
+        vec![trial.card.name.clone(), show(trial.card.memory_bytes), device, word.to_owned()]
+    };
+    let columns = [("CARD", Align::Left), ("HAS", Align::Right), ("PEAK", Align::Right), ("", Align::Left)];
+    out.push_str(&table(&columns, &answer.plan.trials.iter().map(row).collect::<Vec<_>>(), width));
 }
 
 /// The peaks of each of several devices or processes; the rest of the answer is about the fullest.
@@ -98,32 +128,42 @@ fn several(out: &mut String, title: &str, prefix: &str, parts: &[(u32, Peaks)], 
 }
 
 fn categories(out: &mut String, answer: &Answer, width: usize) {
-    let phase = &answer.phase;
-    let moment = match (phase.step, phase.name) {
-        (0, _) => "before the first step".to_owned(),
-        (step, name) => format!("in step {step}, {name}"),
-    };
-    heading(out, &format!("What it is made of at the allocated peak ({moment})"));
-    let total = answer.peaks.allocated_bytes;
+    let total = answer.moment_bytes();
+    heading(out, &format!("Live {}: {}", words::moment(answer), show(total)));
     let rows: Vec<Vec<String>> = answer
         .categories
         .iter()
         .filter(|(_, bytes)| *bytes > 0)
-        .map(|&(category, bytes)| vec![show(bytes), percent(bytes, total), category_name(category).to_owned()])
+        .map(|&(category, bytes)| vec![show(bytes), percent(bytes, total), name(category).to_owned()])
         .collect();
     let columns = [("BYTES", Align::Right), ("SHARE", Align::Right), ("CATEGORY", Align::Left)];
     out.push_str(&table(&columns, &rows, width));
 }
 
-fn lines(out: &mut String, answer: &Answer, report: &Report, top: usize, width: usize) {
-    let sources = &report.case.sources;
+fn modules(out: &mut String, answer: &Answer, top: usize, width: usize) {
+    let held = &answer.report.modules;
+    if held.is_empty() {
+        return;
+    }
+    heading(out, "Modules that hold it");
+    let row = |held: &oomph_explain::analyses::modules::ModuleHeld| {
+        let times = if held.count > 1 { format!(" x {}", held.count) } else { String::new() };
+        vec![show(held.bytes), percent(held.bytes, answer.moment_bytes()), format!("{}{times}", held.module)]
+    };
+    let columns = [("BYTES", Align::Right), ("SHARE", Align::Right), ("MODULE", Align::LeftKeepEnd)];
+    out.push_str(&table(&columns, &held.iter().take(top).map(row).collect::<Vec<_>>(), width));
+    more(out, held.len().saturating_sub(top), "modules");
+}
+
+fn lines(out: &mut String, answer: &Answer, top: usize, width: usize) {
+    let sources = &answer.report.case.sources;
     let rows: Vec<Vec<String>> = answer
         .lines()
         .take(top)
         .map(|(line, held)| {
             let (file, number) = sources.place(line);
             let place = format!("{file}:{number} {}", sources.function(line));
-            vec![show(held.bytes), percent(held.bytes, answer.peaks.allocated_bytes), held.blocks.to_string(), place]
+            vec![show(held.bytes), percent(held.bytes, answer.moment_bytes()), held.blocks.to_string(), place]
         })
         .collect();
     if rows.is_empty() {
@@ -133,98 +173,58 @@ fn lines(out: &mut String, answer: &Answer, report: &Report, top: usize, width: 
     let columns =
         [("BYTES", Align::Right), ("SHARE", Align::Right), ("BLOCKS", Align::Right), ("LINE", Align::LeftKeepEnd)];
     out.push_str(&table(&columns, &rows, width));
-    let more = answer.lines().count().saturating_sub(top);
-    if more > 0 {
-        let _ = writeln!(out, "  {DIM}and {more} more lines{DIM:#}");
+    more(out, answer.lines().count().saturating_sub(top), "lines");
+}
+
+fn more(out: &mut String, count: usize, what: &str) {
+    if count > 0 {
+        let _ = writeln!(out, "  {DIM}and {count} more {what}{DIM:#}");
     }
 }
 
-fn cards(out: &mut String, answer: &Answer, width: usize) {
-    for fit in &answer.asked {
-        let word = if fit.fits { "fits" } else { "does not fit" };
-        let _ = writeln!(out, "\n{BOLD}{word}{BOLD:#} {} ({})", fit.name, show(fit.memory_bytes));
-    }
-    if answer.catalogue.is_empty() {
+fn catalogue_fits(out: &mut String, answer: &Answer, width: usize) {
+    if answer.plan.catalogue.is_empty() {
         return;
     }
-    let names = |fits: bool| -> Vec<&str> {
-        let mut found: Vec<_> = answer.catalogue.iter().filter(|fit| fit.fits == fits).collect();
+    let names = |verdict: Verdict| -> Vec<&str> {
+        let mut found: Vec<_> = answer.plan.catalogue.iter().filter(|fit| fit.verdict == verdict).collect();
         found.sort_by_key(|fit| (fit.memory_bytes, fit.name.as_str()));
         found.into_iter().map(|fit| fit.name.as_str()).collect()
     };
     heading(out, "Cards, the smallest first");
-    for (word, names) in [("fits", names(true)), ("too small", names(false))] {
+    let kinds =
+        [("fits", names(Verdict::Fits)), ("close", names(Verdict::Close)), ("too small", names(Verdict::DoesNotFit))];
+    for (word, names) in kinds {
         if !names.is_empty() {
             let indent = format!("  {word:<10} ");
-            let text = wrap(&names.join(", "), &" ".repeat(indent.len()), width);
+            let hint = if word == "close" { " (plan it with --gpu)" } else { "" };
+            let text = wrap(&format!("{}{hint}", names.join(", ")), &" ".repeat(indent.len()), width);
             let _ = write!(out, "{indent}{}", text.trim_start());
         }
     }
 }
 
-fn place(file: &str, line: u32) -> String {
-    if file.is_empty() { "a library".to_owned() } else { format!("{}:{line}", file_name(file)) }
-}
-
-/// What a line did with values that nobody knows, and what the plan took them for.
-fn unknown_read(assumed: Assumed, times: &str) -> String {
-    match assumed {
-        Assumed::Zeros => format!("reads values from the card ({times}); it got zeros"),
-        Assumed::All => {
-            format!("picks by values of the card ({times}); the plan took every element, the most there can be")
-        }
-        Assumed::Some => {
-            format!("asks whether any or all values of the card are true ({times}); the plan took some for true")
-        }
-        Assumed::Finite => format!("looks for NaN or infinity ({times}); the plan took every value for finite"),
-        Assumed::Drawn => format!("reads random numbers from the card ({times}); the plan drew its own"),
-    }
-}
-
 /// What a run without values cannot know is always said, also when there is nothing of it.
-fn unknown(out: &mut String, answer: &Answer, top: usize, width: usize) {
-    let facts = &answer.experiment.run.facts;
+fn unknowns(out: &mut String, answer: &Answer, top: usize, width: usize) {
     heading(out, "What a plan cannot know");
-    let skipped = answer.while_skipped();
-    if answer.reads().is_empty() && skipped.is_none() && facts.unmodelled.is_empty() && facts.notes.is_empty() {
-        let _ = writeln!(out, "  nothing: no value was read back, every call was modelled");
-        return;
+    let said = unknown::sentences(answer, top);
+    if said.is_empty() {
+        let _ = writeln!(out, "  nothing: no value was read back, and every call was modelled");
     }
-    for read in answer.reads().iter().take(top) {
-        let place = place(&read.file, read.line);
-        let times = if read.count == 1 { "once".to_owned() } else { format!("{} times", read.count) };
-        out.push_str(&wrap(&format!("{place} {}", unknown_read(read.assumed, &times)), "  ", width));
-    }
-    let more = answer.reads().len().saturating_sub(top);
-    if more > 0 {
-        let _ = writeln!(out, "  {DIM}and {more} more lines read values{DIM:#}");
-    }
-    if let Some((scaled, peaks)) = skipped {
-        let place = place(&scaled.file, scaled.line);
-        let (allocated, reserved) = (show(peaks.peak_allocated_bytes), show(peaks.peak_reserved_bytes));
-        let text = format!(
-            "{place} may skip steps until its scale suits the gradients; the plan took every step, and as long as \
-             all are skipped the peak is {allocated} allocated, {reserved} reserved"
-        );
-        out.push_str(&wrap(&text, "  ", width));
-    }
-    for (name, count) in &facts.unmodelled {
-        out.push_str(&wrap(&format!("{name} was called {count} times and has no model"), "  ", width));
-    }
-    for note in &facts.notes {
-        out.push_str(&wrap(note, "  ", width));
+    for sentence in said {
+        let text = wrap(&sentence, "    ", width);
+        let _ = write!(out, "  - {}", text.trim_start());
     }
 }
 
-fn advice(out: &mut String, answer: &Answer, report: &Report, width: usize) {
-    let accusation = &report.verdict.accusation;
-    if answer.fits || accusation.advice.is_empty() {
+fn advice(out: &mut String, answer: &Answer, width: usize) {
+    if answer.advice().is_empty() {
         return;
     }
     heading(out, "What to do");
-    for advice in &accusation.advice {
+    for advice in answer.advice() {
         let text = wrap(advice, "    ", width);
         let _ = write!(out, "  - {}", text.trim_start());
     }
-    let _ = writeln!(out, "  {DIM}oomph doc {} tells more{DIM:#}", accusation.class);
+    let _ = writeln!(out, "  {DIM}oomph doc {} tells more{DIM:#}", answer.report.verdict.accusation.class);
 }

@@ -5,30 +5,41 @@ from __future__ import annotations
 import functools
 import gc
 import importlib
-import os
 import sys
 import weakref
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
+from ..settings import Settings
+from ..stream import Stream
+from .activity import Activity
+from .modules import Modules
 from .recorder import Recorder, now_us
 
 
 class Steps:
     """The training loop as the optimizers see it."""
 
-    def __init__(self, steps: int, batches: int, recorder: Recorder, stop: Callable[[], None]) -> None:
-        self.wanted = steps
-        self.batches_wanted = batches
+    def __init__(
+        self,
+        settings: Settings,
+        activity: Activity,
+        recorder: Recorder,
+        modules: Modules,
+        stream: Stream,
+        stop: Callable[[], None],
+    ) -> None:
+        self.wanted = settings.steps
+        self.batches_wanted = settings.batches
+        self.activity = activity
         self.recorder = recorder
+        self.modules = modules
+        self.stream = stream
         self.stop = stop
-        self.owner = os.getpid()
         self.done = 0
         self.optimizers = 0
-        self.batches_done = 0
         self._counts: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
-        self._depth = 0
         self._backwards = 0
 
     def install(self, torch: ModuleType) -> None:
@@ -40,8 +51,7 @@ class Steps:
         self._watch_creation(optimizers.Optimizer)
         self._watch_loading(optimizers.Optimizer)
         self._watch_backward(torch)
-        if self.batches_wanted:
-            self._watch_batches(torch)
+        self.modules.on_call = self._after_call
 
     def _watch_creation(self, base: Any) -> None:
         original = base.__init__
@@ -73,6 +83,7 @@ class Steps:
             self._backwards += 1
             outermost = self._backwards == 1
             if outermost:
+                self.activity.backwards += 1
                 self.recorder.mark_caller(sys._getframe(1))
                 self.recorder.mark("backward", "START")
             try:
@@ -84,25 +95,13 @@ class Steps:
 
         torch.autograd._engine_run_backward = _engine_run_backward
 
-    def _watch_batches(self, torch: ModuleType) -> None:
-        modules = torch.nn.modules.module
-
-        def entering(_module: Any, _inputs: Any) -> None:
-            self._depth += 1
-
-        def leaving(_module: Any, _inputs: Any, _output: Any) -> None:
-            self._depth -= 1
-            if self._depth == 0:
-                self.batches_done += 1
-                if self.batches_done >= self.batches_wanted:
-                    self.stop()
-
-        modules.register_module_forward_pre_hook(entering)
-        modules.register_module_forward_hook(leaving, always_call=True)
+    def _after_call(self) -> None:
+        if self.batches_wanted and self.activity.calls >= self.batches_wanted:
+            self.stop()
+        if not self.optimizers:
+            self.stream.stage(f"batch {self.activity.calls}")
 
     def _before_step(self, optimizer: Any, _args: Any, _kwargs: Any) -> None:
-        if os.getpid() != self.owner:
-            return
         if self.wanted and self._counts.get(optimizer, 0) >= self.wanted:
             # Some other optimizer of the script steps less often; waiting for it would take for ever.
             self.stop()
@@ -110,16 +109,16 @@ class Steps:
         self.recorder.mark("optimizer", "START")
 
     def _after_step(self, optimizer: Any, _args: Any, _kwargs: Any) -> None:
-        if os.getpid() != self.owner:
-            return
         self.recorder.mark("optimizer", "END")
         self._tag_state(optimizer, now_us())
+        self.activity.steps += 1
         count = self._counts.get(optimizer, 0) + 1
         self._counts[optimizer] = count
         slowest = min(self._counts.values())
         if count > self.done:
             self.done = count
             self.recorder.mark(f"step {count + 1}", "START")
+            self.stream.stage(f"step {count + 1}")
         if self.wanted and slowest >= self.wanted:
             self.stop()
 
@@ -129,21 +128,22 @@ class Steps:
                 self._tag_parameter(parameter, time_us)
 
     def _tag_parameter(self, parameter: Any, time_us: int) -> None:
-        self.recorder.tag(parameter, "parameter", time_us)
+        module = self.modules.of_parameter(parameter)
+        self.recorder.tag(parameter, "parameter", time_us, module)
         # PyTorch warns whoever asks results of operators for a gradient.
         if parameter.is_leaf and parameter.grad is not None:
-            self.recorder.tag(parameter.grad, "gradient", time_us)
+            self.recorder.tag(parameter.grad, "gradient", time_us, module)
 
     def _tag_state(self, optimizer: Any, time_us: int) -> None:
-        pending = list(optimizer.state.values())
+        pending = [(self.modules.of_parameter(parameter), state) for parameter, state in optimizer.state.items()]
         while pending:
-            value = pending.pop()
+            module, value = pending.pop()
             if isinstance(value, dict):
-                pending.extend(value.values())
+                pending.extend((module, part) for part in value.values())
             elif isinstance(value, (list, tuple)):
-                pending.extend(value)
+                pending.extend((module, part) for part in value)
             elif hasattr(value, "untyped_storage"):
-                self.recorder.tag(value, "optimizer_state", time_us)
+                self.recorder.tag(value, "optimizer_state", time_us, module)
 
     def tag_everything(self, torch: ModuleType) -> None:
         """Looks for modules and optimizers that no step has shown: inference, frozen layers, a failure before a step."""
@@ -158,7 +158,7 @@ class Steps:
                             self._tag_parameter(parameter, time_us)
                     for buffer in thing._buffers.values():
                         if buffer is not None:
-                            tag(buffer, "buffer", time_us)
+                            tag(buffer, "buffer", time_us, self.modules.of_parameter(buffer))
                 elif issubclass(kind, torch.optim.Optimizer):
                     self._tag_gradients(thing, time_us)
                     self._tag_state(thing, time_us)

@@ -12,7 +12,7 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from . import reads
+from ..source_lines import place_of
 from .recorder import Recorder
 
 
@@ -30,7 +30,7 @@ class Scaling:
         @functools.wraps(original)
         def step(scaler: Any, *args: Any, **kwargs: Any) -> Any:
             if self.first is None and scaler.is_enabled() and self.recorder.recording:
-                file, line = reads.place_of(sys._getframe(1))
+                file, line = place_of(sys._getframe(1))
                 self.first = {"file": file, "line": line, "devices": self.recorder.peaks(torch)}
             return original(scaler, *args, **kwargs)
 

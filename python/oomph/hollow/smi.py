@@ -154,7 +154,7 @@ def _overview(cards: list[dict[str, Any]]) -> str:
 
 def main() -> int:
     """Answers as a program would."""
-    folder = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    folder = json.loads(os.environ["OOMPH_JOB"])["folder"]
     try:
         with open(os.path.join(folder, FILE), encoding="utf-8") as file:
             cards = json.load(file)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import os
 import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from types import FrameType, ModuleType
 
-_LIBRARY_PARTS = ("site-packages" + os.sep, "dist-packages" + os.sep)
+from ..source_lines import place_of
 
 #: What an unknown value was taken for: zeros; every element of a mask as picked; some true and some false; no NaN and
 #: no infinity; other draws than the card's.
@@ -79,17 +78,3 @@ class Reads:
             {"file": file, "line": line, "count": count, "assumed": assumed}
             for (file, line, assumed), count in self.lines.most_common()
         ]
-
-
-def place_of(frame: FrameType | None) -> tuple[str, int]:
-    """The innermost line that is the user's own; no file and line 0 if none is."""
-    while frame is not None:
-        name = frame.f_code.co_filename
-        if not name.startswith("<") and not any(part in name for part in _LIBRARY_PARTS) and not _is_standard(name):
-            return name, frame.f_lineno
-        frame = frame.f_back
-    return "", 0
-
-
-def _is_standard(name: str) -> bool:
-    return name.startswith(os.path.dirname(os.__file__) + os.sep)

@@ -19,7 +19,7 @@ from types import ModuleType
 from typing import Any
 
 from .hostcost import LARGE_BYTES, Shortcuts
-from .recorder import Recorder, now_us
+from ..watching.recorder import Recorder, now_us
 from .values import Values
 
 #: Large host tensors that were written to are saved with their values up to that much in all.
@@ -33,9 +33,7 @@ _PAGES_AT_ONCE = 1 << 16
 class Checkpoints:
     """What is saved and loaded in one run."""
 
-    def __init__(self, announce: Callable[[str], None], recorder: Recorder, note: Callable[[str], None]) -> None:
-        #: Called with a path before anything is written there.
-        self.announce = announce
+    def __init__(self, recorder: Recorder, note: Callable[[str], None]) -> None:
         self.recorder = recorder
         self.note = note
         self._budget_bytes = VALUES_BUDGET_BYTES
@@ -65,7 +63,6 @@ class Checkpoints:
 
         @functools.wraps(original)
         def save_file(tensors: dict[str, Any], filename: Any, metadata: dict[str, str] | None = None) -> None:
-            self.announce(os.fspath(filename))
             check = getattr(module, "_evaluate_tensors_for_save", None)
             if check is not None:
                 check(tensors)
@@ -78,8 +75,6 @@ class Checkpoints:
     def _save(self, original: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(original)
         def save(obj: Any, f: Any, *args: Any, **kwargs: Any) -> None:
-            if isinstance(f, (str, os.PathLike)):
-                self.announce(os.fspath(f))
             # The old format has no room for names only.
             kwargs.pop("_use_new_zipfile_serialization", None)
             with self._saving():

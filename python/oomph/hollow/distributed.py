@@ -16,7 +16,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from . import imports
+from ..watching import imports
 
 Note = Callable[[str], None]
 Forget = Callable[..., None]

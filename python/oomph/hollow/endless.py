@@ -26,8 +26,9 @@ class Endless(BaseException):
 class Watch:
     """Looks now and then at a line that keeps reading."""
 
-    def __init__(self, progress: Callable[[], object]) -> None:
+    def __init__(self, progress: Callable[[], object], leave: Callable[[], None]) -> None:
         self._progress = progress
+        self._leave = leave
         self._seen: object = None
         self._place: str | None = None
 
@@ -65,7 +66,7 @@ class Watch:
     def check(self) -> None:
         """Leaves a script that waits for ever."""
         if self._place is not None:
-            raise Endless
+            self._leave()
 
 
 def _waiting_loop(frame: FrameType | None) -> str | None:

@@ -10,12 +10,30 @@ from collections.abc import Callable, Sequence
 from types import ModuleType
 
 
+def before_import(name: str, callback: Callable[[], None]) -> None:
+    """Calls `callback` when the module is about to be imported."""
+    sys.meta_path.insert(0, _Listener(name, callback))
+
+
 def after_import(name: str, callback: Callable[[ModuleType], None]) -> None:
     """Calls `callback` with the module once it is there: now if it is already."""
     if name in sys.modules:
         callback(sys.modules[name])
     else:
         sys.meta_path.insert(0, _Finder(name, callback))
+
+
+class _Listener(importlib.abc.MetaPathFinder):
+    """Finds nothing, and hears what others look for."""
+
+    def __init__(self, name: str, callback: Callable[[], None]) -> None:
+        self.name = name
+        self.callback = callback
+
+    def find_spec(self, fullname: str, _path: Sequence[str] | None, _target: ModuleType | None = None) -> None:
+        if fullname == self.name:
+            sys.meta_path.remove(self)
+            self.callback()
 
 
 class _Finder(importlib.abc.MetaPathFinder):

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import ctypes
+import json
+import os
 import pickle
 import time
 from collections.abc import Callable
 from types import FrameType, ModuleType
 from typing import Any
 
+from ..stream import Stream
+
 #: Entries of history kept by PyTorch: some hundred steps of a large model.
 MAX_ENTRIES = 4_000_000
-#: The module whose frames stand outside the script's.
-_OWN_LAUNCH = __name__.rpartition(".")[0] + ".launch"
+#: Frames of this package stand between those of the script.
+_OWN_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 def now_us() -> int:
@@ -21,18 +25,15 @@ def now_us() -> int:
 
 
 class Recorder:
-    """Collects while the script runs; writes at its end."""
+    """Writes down what happens while the script runs; keeps the history for its end."""
 
-    def __init__(self) -> None:
+    def __init__(self, stream: Stream) -> None:
+        self.stream = stream
         self.recording = False
+        #: Called when a card is used for the first time.
+        self.on_start: Callable[[], None] = lambda: None
         #: Called when a request is about to be refused.
         self.on_shortage: Callable[[], None] = lambda: None
-        #: Moments: time, device, name, and whether a stretch starts or ends there.
-        self.marks: list[tuple[int, int, str, str]] = []
-        #: Blocks: time, device, address, and what the block that lies there at that time is for.
-        self.tags: list[tuple[int, int, int, str]] = []
-        #: Who started each backward pass: time and number of the stack; autograd's own threads do not know.
-        self.callers: list[tuple[int, int]] = []
         #: Stacks, innermost call first: function, file, line.
         self.stacks: dict[tuple[tuple[str, str, int], ...], int] = {}
 
@@ -46,37 +47,40 @@ class Recorder:
         # A script that goes on has let go of everything by the time somebody could ask what it was for.
         torch._C._cuda_attach_out_of_memory_observer(lambda *_request: self.on_shortage())
         self.recording = True
+        self.on_start()
 
     def mark(self, name: str, stage: str, device: int = 0) -> None:
-        """Notes a moment."""
+        """Notes a moment: the start or the end of a stretch."""
         if self.recording:
-            self.marks.append((now_us(), device, name, stage))
+            self.stream.write("mark", now_us(), device, name, stage)
 
     def mark_caller(self, frame: FrameType | None) -> None:
-        """Notes who starts a backward pass."""
+        """Notes who starts a backward pass: autograd's own threads do not know."""
         if not self.recording:
             return
         calls = []
-        while frame is not None and frame.f_globals.get("__name__") != _OWN_LAUNCH:
-            calls.append((frame.f_code.co_name, frame.f_code.co_filename, frame.f_lineno))
+        while frame is not None:
+            path = frame.f_code.co_filename
+            if not path.startswith((_OWN_FOLDER, "<oomph>", "<frozen runpy>")):
+                calls.append((frame.f_code.co_name, path, frame.f_lineno))
             frame = frame.f_back
-        self.callers.append((now_us(), self.stacks.setdefault(tuple(calls), len(self.stacks))))
+        self.stream.write("caller", now_us(), self.stacks.setdefault(tuple(calls), len(self.stacks)))
 
-    def tag(self, tensor: Any, category: str, time_us: int) -> None:
-        """Says what the storage of a tensor is for, if it lies on a card."""
+    def tag(self, tensor: Any, category: str, time_us: int, module: int | None = None) -> None:
+        """Says what the storage of a tensor is for, and which module's, if it lies on a card."""
         # A distributed tensor has no storage of its own; its part on this card has.
         tensor = getattr(tensor, "_local_tensor", tensor)
         try:
             if tensor.device.type == "cuda":
-                self.tag_storage(tensor.untyped_storage(), category, time_us)
+                self.tag_storage(tensor.untyped_storage(), category, time_us, module)
         except (AttributeError, RuntimeError, NotImplementedError):
             return
 
-    def tag_storage(self, storage: Any, category: str, time_us: int) -> None:
+    def tag_storage(self, storage: Any, category: str, time_us: int, module: int | None = None) -> None:
         """Says what a storage on a card is for."""
         address = storage.data_ptr()
         if address:
-            self.tags.append((time_us, storage.device.index or 0, address, category))
+            self.stream.write("tag", time_us, storage.device.index or 0, address, category, module)
 
     def totals(self, torch: ModuleType) -> dict[str, Any]:
         """What the allocator and the hollow card counted."""
@@ -97,7 +101,8 @@ class Recorder:
                     "peak_device_bytes": _counter(library, "oomph_hollow_peak_device_bytes", index),
                 }
             )
-        return {"devices": devices, "unmodelled": _unmodelled(library)}
+        unmodelled, estimates = _told(library, "oomph_hollow_unmodelled"), _told(library, "oomph_hollow_estimates")
+        return {"devices": devices, "unmodelled": unmodelled or {}, "estimates": estimates or []}
 
     def peaks(self, torch: ModuleType) -> list[dict[str, int]]:
         """What the allocator has had at most so far, by device."""
@@ -123,17 +128,15 @@ def _counter(library: ctypes.CDLL, name: str, device: int) -> int | None:
     return int(function(device))
 
 
-def _unmodelled(library: ctypes.CDLL) -> dict[str, int]:
-    """Calls that the hollow card answered without a model behind them, by name."""
-    import json
-
-    function = getattr(library, "oomph_hollow_unmodelled", None)
+def _told(library: ctypes.CDLL, name: str) -> Any:
+    """What a function of the hollow card tells as JSON; None where there is no such function."""
+    function = getattr(library, name, None)
     if function is None:
-        return {}
+        return None
     function.restype = ctypes.c_size_t
     function.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
     needed = function(None, 0)
     buffer = ctypes.create_string_buffer(needed + 1)
     function(buffer, needed + 1)
     text = buffer.value.decode("utf-8", "replace")
-    return json.loads(text) if text else {}
+    return json.loads(text) if text else None

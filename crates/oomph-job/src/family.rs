@@ -1,0 +1,62 @@
+//! The processes that come from this one, however far down and however they were started.
+
+use std::path::Path;
+
+use nix::sys::signal::{Signal, kill};
+use nix::sys::wait::{WaitPidFlag, waitpid};
+use nix::unistd::Pid;
+use rustc_hash::FxHashMap;
+
+/// Makes processes whose parent has ended children of this one, so that none is lost.
+pub(crate) fn adopt_orphans() {
+    // A kernel that cannot: such processes then run on by themselves, on cards that are not there.
+    let _ = nix::sys::prctl::set_child_subreaper(true);
+}
+
+/// Every process below this one.
+pub(crate) fn descendants() -> Vec<Pid> {
+    let mut children: FxHashMap<i32, Vec<i32>> = FxHashMap::default();
+    for (process, parent) in processes() {
+        children.entry(parent).or_default().push(process);
+    }
+    let mut found = Vec::new();
+    let mut pending = vec![std::process::id().cast_signed()];
+    while let Some(parent) = pending.pop() {
+        let below = children.remove(&parent).unwrap_or_default();
+        found.extend(below.iter().map(|&process| Pid::from_raw(process)));
+        pending.extend(below);
+    }
+    found
+}
+
+/// Ends every process below this one. Those that start others meanwhile are met again.
+pub(crate) fn end_all() {
+    for _ in 0..64 {
+        let found = descendants();
+        if found.is_empty() {
+            return;
+        }
+        for process in found {
+            let _ = kill(process, Signal::SIGKILL);
+        }
+        while waitpid(None, Some(WaitPidFlag::WNOHANG)).is_ok_and(|status| status.pid().is_some()) {}
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+}
+
+/// Each process and its parent.
+fn processes() -> Vec<(i32, i32)> {
+    let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
+    let process = |entry: std::fs::DirEntry| {
+        let number: i32 = entry.file_name().to_str()?.parse().ok()?;
+        Some((number, parent_of(&entry.path())?))
+    };
+    entries.flatten().filter_map(process).collect()
+}
+
+/// The parent, from `/proc/N/stat`: the fourth field, and the second may hold anything in parentheses.
+fn parent_of(folder: &Path) -> Option<i32> {
+    let text = std::fs::read_to_string(folder.join("stat")).ok()?;
+    let (_, rest) = text.rsplit_once(')')?;
+    rest.split_whitespace().nth(1)?.parse().ok()
+}

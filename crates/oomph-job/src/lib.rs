@@ -1,0 +1,23 @@
+//! Starts the user's program and stands beside it: its environment, what is loaded into it, its private layer of
+//! files, its children, signals.
+//!
+//! - [`Workspace`] is the private folder of one job; it is removed when the job is over.
+//! - [`Layer`] keeps what the job writes away from the user's files.
+//! - [`Program`] is what to start; [`Program::run`] runs it to its end, or to that of whoever waits for it.
+//! - [`package`] is the Python that runs inside; [`Library`] says where the libraries are that are loaded into it.
+
+mod error;
+mod family;
+mod guard;
+mod input;
+mod layer;
+mod library;
+pub mod package;
+mod process;
+mod workspace;
+
+pub use error::JobError;
+pub use layer::{Layer, Stopped};
+pub use library::Library;
+pub use process::{Ended, Program, Watch, stop_signal};
+pub use workspace::Workspace;

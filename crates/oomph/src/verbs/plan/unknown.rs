@@ -1,0 +1,70 @@
+//! What a plan cannot know, one sentence each: values nobody read from a card, estimates, calls without a model.
+
+use oomph_explain::bytes::show;
+use oomph_explain::source::file_name;
+use oomph_plan::OutcomeKind;
+use oomph_plan::facts::Assumed;
+
+use super::answer::Answer;
+use super::words::grouped;
+
+/// Every estimate in use, the most important first; empty only where there is none.
+pub(super) fn sentences(answer: &Answer, top: usize) -> Vec<String> {
+    let end = &answer.process.facts.end;
+    let mut said = Vec::new();
+    if end.outcome.kind == OutcomeKind::Error {
+        let message = end.outcome.message.clone().unwrap_or_default();
+        said.push(format!(
+            "the script raised {message}, perhaps because a loop was ended early; what would have come after it was not seen"
+        ));
+    }
+    let reads = answer.reads();
+    for read in reads.iter().take(top) {
+        let times = if read.count == 1 { "once".to_owned() } else { format!("{} times", grouped(read.count)) };
+        said.push(format!("{} {}", place(&read.file, read.line), of_read(read.assumed, &times)));
+    }
+    if reads.len() > top {
+        said.push(format!("{} more lines read values from the card", reads.len() - top));
+    }
+    if let Some((scaled, peaks)) = answer.while_skipped() {
+        let place = place(&scaled.file, scaled.line);
+        let (allocated, reserved) = (show(peaks.peak_allocated_bytes), show(peaks.peak_reserved_bytes));
+        said.push(format!(
+            "{place} may skip optimizer steps until its scale suits the gradients; the plan takes every step, and as \
+             long as all are skipped the peak is {allocated} allocated, {reserved} reserved"
+        ));
+    }
+    said.extend(end.estimates.iter().map(|estimate| estimate.what.clone()));
+    for (name, count) in &end.unmodelled {
+        let times = if *count == 1 { "once".to_owned() } else { format!("{} times", grouped(*count)) };
+        said.push(format!("{name} was called {times}, and oomph has no model of it"));
+    }
+    let card = answer.card();
+    if !card.measured {
+        said.push(format!(
+            "the figures of the {} are from public sources: nobody has measured what its CUDA context takes",
+            card.short_title()
+        ));
+    }
+    said.extend(end.notes.iter().cloned());
+    said
+}
+
+fn place(file: &str, line: u32) -> String {
+    if file.is_empty() { "a library".to_owned() } else { format!("{}:{line}", file_name(file)) }
+}
+
+/// What a line did with values that nobody knows, and what the plan took them for.
+fn of_read(assumed: Assumed, times: &str) -> String {
+    match assumed {
+        Assumed::Zeros => format!("reads values from the card ({times}); the plan gave it zeros"),
+        Assumed::All => {
+            format!("selects by values on the card ({times}); the plan took every element, the most there can be")
+        }
+        Assumed::Some => {
+            format!("asks whether any or all values on the card are true ({times}); the plan took some to be true")
+        }
+        Assumed::Finite => format!("looks for NaN or infinity ({times}); the plan took every value to be finite"),
+        Assumed::Drawn => format!("reads random numbers from the card ({times}); the plan drew its own"),
+    }
+}

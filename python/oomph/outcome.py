@@ -1,0 +1,71 @@
+"""How a script ended, and what is told about it."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from dataclasses import dataclass
+
+_HERE = os.path.dirname(os.path.abspath(__file__))
+_GENERATED = "<oomph>"
+
+
+class Unusable(BaseException):
+    """The interpreter lacks what a plan needs. Not an `Exception`: scripts that catch those must not swallow it."""
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        #: A word for programs.
+        self.reason = reason
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How the script ended."""
+
+    #: `end`, `stopped`, `interrupted`, `oom`, `error`, `endless` or `unusable`.
+    kind: str
+    #: A word for programs where it was `unusable`.
+    reason: str | None = None
+    #: The exception's type and text, in one line.
+    message: str | None = None
+    #: The script's own traceback, without the frames of this package.
+    traceback: str | None = None
+
+
+def of_exception(problem: BaseException, last_read: tuple[str, int, str] | None) -> Outcome:
+    """What the script raised, and the last value it had read by then that nobody knows: it may have led there."""
+    if isinstance(problem, Unusable):
+        return Outcome("unusable", reason=problem.reason, message=str(problem))
+    if isinstance(problem, ModuleNotFoundError) and problem.name == "torch":
+        return Outcome("unusable", reason="no_torch", message=f"{sys.executable} has no torch")
+    kind = "oom" if is_out_of_memory(problem) else "error"
+    shown = without_own_frames(traceback.TracebackException(type(problem), problem, problem.__traceback__))
+    if last_read is not None and last_read[0] and kind == "error":
+        file, line, assumed = last_read
+        shown += f"Before that, {file}:{line} read values from the card, which a plan cannot know and took to be: {assumed}\n"
+    first_line = (str(problem).splitlines() or [""])[0]
+    return Outcome(kind, message=f"{type(problem).__name__}: {first_line}".rstrip(": "), traceback=shown)
+
+
+def is_out_of_memory(problem: BaseException) -> bool:
+    """Whether PyTorch ran out of memory on the card."""
+    out_of_memory = getattr(sys.modules.get("torch"), "OutOfMemoryError", None)
+    return out_of_memory is not None and isinstance(problem, out_of_memory)
+
+
+def without_own_frames(told: traceback.TracebackException) -> str:
+    """The traceback as it would be without the steps that the script takes through this package."""
+    pending: list[traceback.TracebackException | None] = [told]
+    while pending:
+        part = pending.pop()
+        if part is not None:
+            own = [frame for frame in part.stack if not _is_own(frame.filename)]
+            part.stack = traceback.StackSummary.from_list(own)
+            pending += [part.__cause__, part.__context__]
+    return "".join(told.format())
+
+
+def _is_own(path: str) -> bool:
+    return path == _GENERATED or path == "<frozen runpy>" or os.path.abspath(path).startswith(_HERE)

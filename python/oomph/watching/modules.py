@@ -1,0 +1,131 @@
+"""Which module of the model is running, and whose a parameter is.
+
+Blocks that libraries allocate deep inside `trainer.train()` have no line of the user's to stand for; their module has a
+path that everybody knows (`model.layers.7.mlp`).
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+import weakref
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+from ..stream import Stream
+from .activity import Activity
+from .recorder import Recorder, now_us
+
+#: Calls and returns that are written down together.
+BATCH = 4096
+#: Stands for a return in the list of calls.
+RETURN = -1
+
+
+class Modules:
+    """Numbers modules by their paths, and writes down when each one's forward pass runs."""
+
+    def __init__(self, activity: Activity, recorder: Recorder, stream: Stream) -> None:
+        self.activity = activity
+        self.recorder = recorder
+        self.stream = stream
+        #: Number by module: valid as long as the module lives.
+        self._numbers: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+        self._owners: dict[int, tuple[Any, int]] = {}
+        self._paths: dict[tuple[str, str], int] = {}
+        self._calls: list[int] = []
+        #: Called after each outermost call of a module.
+        self.on_call: Callable[[], None] = lambda: None
+        self._main = threading.get_ident()
+
+    def install(self, torch: ModuleType) -> None:
+        """Stands around every call of a module. Under `torch.compile` it is as if it were not there."""
+        base = torch.nn.Module
+        original = base.__call__
+        is_compiling = torch.compiler.is_compiling
+        activity, get_ident = self.activity, threading.get_ident
+
+        @functools.wraps(original)
+        def __call__(module: Any, *args: Any, **kwargs: Any) -> Any:
+            if is_compiling() or get_ident() != self._main:
+                return original(module, *args, **kwargs)
+            if activity.depth == 0:
+                return self._outermost(original, module, args, kwargs)
+            activity.depth += 1
+            self._enter(module)
+            try:
+                return original(module, *args, **kwargs)
+            finally:
+                activity.depth -= 1
+                self._note(RETURN)
+
+        base.__call__ = __call__
+
+    def _outermost(self, original: Callable[..., Any], module: Any, args: Any, kwargs: Any) -> Any:
+        """A call that no other module makes: what people call a batch."""
+        is_evaluation = not module.training
+        self.activity.depth = 1
+        if module not in self._numbers:
+            self.know(module)
+        if is_evaluation:
+            self.recorder.mark("evaluation", "START")
+        self._enter(module)
+        try:
+            return original(module, *args, **kwargs)
+        finally:
+            self.activity.depth = 0
+            self.activity.calls += 1
+            self._note(RETURN)
+            if is_evaluation:
+                self.recorder.mark("evaluation", "END")
+            self.on_call()
+
+    def _enter(self, module: Any) -> None:
+        number = self._numbers.get(module)
+        if number is None:
+            number = self._numbers[module] = self._number(type(module).__name__, "")
+        self._note(number)
+
+    def _note(self, number: int) -> None:
+        if self.recorder.recording:
+            self._calls += (now_us(), number)
+            if len(self._calls) >= BATCH:
+                self.flush()
+
+    def flush(self) -> None:
+        """Writes down the calls so far."""
+        if self._calls:
+            self.stream.write("calls", self._calls)
+            self._calls = []
+
+    def know(self, root: Any) -> None:
+        """Gives every module below a model its path, and remembers whose each parameter is."""
+        label = type(root).__name__
+        for path, module in root.named_modules():
+            number = self._number(label, path)
+            self._numbers.setdefault(module, number)
+            for part in (module._parameters, module._buffers):
+                for tensor in part.values():
+                    if tensor is not None:
+                        self._owners.setdefault(id(tensor), (_reference(tensor), self._numbers[module]))
+
+    def of_parameter(self, parameter: Any) -> int | None:
+        """The number of the module that a parameter belongs to, if that is known."""
+        reference, number = self._owners.get(id(parameter), (None, None))
+        return number if reference is not None and reference() is parameter else None
+
+    def _number(self, label: str, path: str) -> int:
+        number = self._paths.get((label, path))
+        if number is None:
+            number = self._paths[label, path] = len(self._paths)
+            self.stream.write("module", number, label, path)
+        return number
+
+
+def _reference(tensor: Any) -> Any:
+    """Does not keep the tensor alive; subclasses that cannot be referred to are not known again."""
+    try:
+        return weakref.ref(tensor)
+    except TypeError:
+        return lambda: None
