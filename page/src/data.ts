@@ -65,6 +65,13 @@ export interface LineRow {
   blocks: number;
 }
 
+export interface ModuleRow {
+  /** `*` stands for the number in which several modules differ. */
+  path: string;
+  count: number;
+  bytes: number;
+}
+
 export interface LeakRow {
   file: string;
   line: number;
@@ -85,6 +92,7 @@ export interface DeviceFacts {
   /** The event after which `lines` and `fragmentation` were measured. */
   measured_at: number;
   lines: LineRow[];
+  modules: ModuleRow[];
   leaks: LeakRow[];
   fragmentation: BytesOf[];
 }
@@ -118,7 +126,7 @@ export interface Plan {
   cards: CardRow[];
   peak_moment: string;
   categories: BytesOf[];
-  modules: { path: string; bytes: number }[];
+  modules: ModuleRow[];
   unknown: string[];
   advice: string[];
   command_line: string;

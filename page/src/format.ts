@@ -38,9 +38,11 @@ export function formatElapsed(elapsedUs: number): string {
   return `+${minutes} min ${(seconds - minutes * 60).toFixed(1)} s`;
 }
 
-/** `part` of `whole` → `12%`; an empty whole has no parts. */
+/** `part` of `whole` → `12.3%`; a small part is never shown as none, and an empty whole has no parts. */
 export function formatShare(part: number, whole: number): string {
-  return whole > 0 ? `${((100 * part) / whole).toFixed(1)}%` : "–";
+  if (whole <= 0) return "–";
+  const percent = (100 * part) / whole;
+  return part > 0 && percent < 0.05 ? "<0.1%" : `${percent.toFixed(1)}%`;
 }
 
 /** Controls, and characters that reorder or hide the text around them. */

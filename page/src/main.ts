@@ -12,7 +12,7 @@ import pageStyle from "./page.css";
 import { renderPlanHead, renderPlanOverview } from "./plan";
 import { SegmentMap } from "./segment_map";
 import { Sources } from "./snippet";
-import { renderKept, renderLines, renderUnused } from "./tables";
+import { renderKept, renderLines, renderMeasuredModules, renderUnused } from "./tables";
 import { onThemeChange } from "./theme";
 import { describeMoment, Timeline } from "./timeline";
 import { renderFigures, renderVerdict } from "./verdict";
@@ -54,6 +54,7 @@ class DeviceView {
       this.timelineCard(),
       renderKept(facts, sources),
       renderLines(facts, this.history, sources),
+      page.plan ? null : renderMeasuredModules(facts, this.history),
       this.flameCard(),
       element("section", { class: "card" }, element("h2", {}, "Segments ", this.moment), this.segmentMap.root),
       renderUnused(facts, this.history),

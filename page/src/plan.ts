@@ -4,7 +4,7 @@ import { CardRow, CATEGORIES, Facts, Plan } from "./data";
 import { element } from "./dom";
 import { formatBytes, formatShare } from "./format";
 import { Sources } from "./snippet";
-import { section, table } from "./tables";
+import { renderModules, section, table } from "./tables";
 import { CATEGORY_COLOURS } from "./theme";
 import { className, renderAdvice, renderBlame, renderClassLine, renderFigureList } from "./verdict";
 
@@ -51,15 +51,21 @@ export function renderPlanOverview(plan: Plan): HTMLElement {
   return element(
     "div",
     { class: "overview-grid" },
-    element("div", {}, renderCategories(plan), renderModules(plan), renderUnknown(plan)),
+    element("div", {}, renderCategories(plan), renderModules("Memory by module at the peak", plan.modules, allocatedBytes(plan)), renderUnknown(plan)),
     element("div", {}, renderCards(plan.cards)),
   );
 }
 
-function renderCategories({ categories, capacity_bytes, card_title, peak_moment }: Plan): HTMLElement | null {
-  const shown = categories.filter(({ bytes }) => bytes > 0);
+/** What was allocated at the peak: categories leave nothing out. */
+function allocatedBytes({ categories }: Plan): number {
+  return categories.reduce((sum, { bytes }) => sum + bytes, 0);
+}
+
+function renderCategories(plan: Plan): HTMLElement | null {
+  const { capacity_bytes, card_title, peak_moment } = plan;
+  const shown = plan.categories.filter(({ bytes }) => bytes > 0);
   if (shown.length === 0) return null;
-  const totalBytes = shown.reduce((sum, { bytes }) => sum + bytes, 0);
+  const totalBytes = allocatedBytes(plan);
   const rows = shown.map(({ what, bytes }) => [
     element("span", { class: "category" }, swatch(what), what),
     formatBytes(bytes),
@@ -89,17 +95,6 @@ function renderBar(categories: Plan["categories"], totalBytes: number, capacityB
     element("div", { class: "memory-bar", role: "img", "aria-label": label }, ...parts, card),
     element("p", { class: "hint" }, `${label}.`),
   );
-}
-
-function renderModules({ modules }: Plan): HTMLElement | null {
-  if (modules.length === 0) return null;
-  const totalBytes = modules.reduce((sum, { bytes }) => sum + bytes, 0);
-  const rows = modules.map(({ path, bytes }) => [
-    element("bdi", { class: "line" }, path),
-    formatBytes(bytes),
-    formatShare(bytes, totalBytes),
-  ]);
-  return section("By module of the model, at the peak", ["module", "allocated", "share"], rows);
 }
 
 /** Said also when there is nothing of it: silence would not tell a reader that it was looked for. */

@@ -1,6 +1,6 @@
 /** The tables of one device: what was kept, which lines held memory, and what nobody held. */
 
-import { DeviceFacts } from "./data";
+import { DeviceFacts, ModuleRow } from "./data";
 import { element } from "./dom";
 import { formatBytes, formatCount, formatMany, formatShare } from "./format";
 import { History } from "./history";
@@ -34,6 +34,23 @@ export function renderLines(facts: DeviceFacts, history: History, sources: Sourc
   ]);
   const title = `Memory by line ${measuredMoment(facts, history)}`;
   return section(title, ["line", "allocated", "share", "blocks"], rows);
+}
+
+/** What the modules of the model had allocated, if the trace says. */
+export function renderModules(title: string, modules: ModuleRow[], allocatedBytes: number): HTMLElement | null {
+  if (modules.length === 0) return null;
+  const rows = modules.map(({ path, count, bytes }) => [
+    element("bdi", { class: "line" }, count > 1 ? `${path} × ${formatCount(count)}` : path),
+    formatBytes(bytes),
+    formatShare(bytes, allocatedBytes),
+  ]);
+  return section(title, ["module", "allocated", "share"], rows);
+}
+
+/** Modules at the moment that was measured. */
+export function renderMeasuredModules(facts: DeviceFacts, history: History): HTMLElement | null {
+  const title = `Memory by module of the model ${measuredMoment(facts, history)}`;
+  return renderModules(title, facts.modules, history.heldBytes[facts.measured_at] ?? 0);
 }
 
 /** Where reserved memory was that no tensor used at the moment that was measured. */

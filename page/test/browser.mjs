@@ -41,6 +41,18 @@ export function pageOfEvents(count) {
   return out;
 }
 
+const plans = new Map();
+
+/** The page of an invented plan whose answer is "fits" or "does not fit"; made once. */
+export function planPage(answer) {
+  if (!plans.has(answer)) {
+    const out = join(OUT, `plan-${answer.replaceAll(" ", "-")}.html`);
+    invented("--plan", answer, out);
+    plans.set(answer, out);
+  }
+  return plans.get(answer);
+}
+
 /** The page of an invented job whose every name is hostile. */
 export function hostilePage() {
   const out = join(OUT, "hostile.html");

@@ -4,7 +4,7 @@ import { test } from "node:test";
 
 import { load } from "./load.mjs";
 
-const { baseName, cleanText, formatBytes, formatElapsed, formatMany, formatTick } = await load("format.ts");
+const { baseName, cleanText, formatBytes, formatElapsed, formatMany, formatShare, formatTick } = await load("format.ts");
 
 test("sizes look as they do on the command line", () => {
   const shown = [0, 511, 1000, 1024, 1536 * 2 ** 10, 1023 * 2 ** 20, 24 * 2 ** 30].map(formatBytes);
@@ -15,6 +15,11 @@ test("sizes look as they do on the command line", () => {
 test("times and counts", () => {
   assert.deepEqual([1500, 2.5e6, 3.7e8].map(formatElapsed), ["+1.50 ms", "+2.500 s", "+6 min 10.0 s"]);
   assert.deepEqual([1, 2].map((count) => formatMany(count, "block")), ["1 block", "2 blocks"]);
+});
+
+test("a share never hides a small part", () => {
+  const shown = [0, 1, 100, 123_456].map((part) => formatShare(part, 1_000_000));
+  assert.deepEqual([...shown, formatShare(0, 0)], ["0.0%", "<0.1%", "<0.1%", "12.3%", "–"]);
 });
 
 test("what cannot be seen is spelled out", () => {

@@ -161,12 +161,13 @@ test("hostile names stay text", async () => {
   await page.locator(".segment-map .chart").hover({ position: { x: 400, y: 60 } });
   await page.locator(".tooltip .stack").waitFor();
   assert.equal(await page.locator("img").count(), 0);
+  assert.match(await page.locator(".snippet .named").first().textContent(), /<img src=x onerror=alert\(1\)>/);
   assert.deepEqual(faults, []);
 });
 
 test("readable dark and light, wide and narrow", async () => {
   for (const colorScheme of ["light", "dark"]) {
-    for (const width of [1280, 800]) {
+    for (const width of [1280, 800, 400]) {
       const { page, faults } = await open(browser, pageOfSnapshot("oom_fragmentation"), { colorScheme, viewport: { width, height: 900 } });
       const scrolled = await page.evaluate(() => document.documentElement.scrollWidth);
       assert.ok(scrolled <= width, `nothing sticks out at ${width}`);

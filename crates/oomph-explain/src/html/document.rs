@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
 
-use super::input::{BytesOf, LeakRow, LineRow, PageInput, PageVerdict, PhaseMark, StepMark};
+use super::input::{BytesOf, LeakRow, LineRow, ModuleRow, PageInput, PageVerdict, PhaseMark, StepMark};
 use super::payload;
 use super::plan::PlanPage;
 use super::snippets::Snippet;
@@ -40,6 +40,7 @@ struct DeviceFacts<'a> {
     phases: &'a [PhaseMark],
     measured_at: u32,
     lines: &'a [LineRow],
+    modules: &'a [ModuleRow],
     leaks: &'a [LeakRow],
     fragmentation: &'a [BytesOf],
 }
@@ -84,6 +85,7 @@ fn facts_of<'a>(input: &'a PageInput<'a>) -> Facts<'a> {
         phases: &device.phases,
         measured_at: device.measured_at,
         lines: &device.lines,
+        modules: &device.modules,
         leaks: &device.leaks,
         fragmentation: &device.fragmentation,
     };

@@ -4,6 +4,8 @@ use oomph_heap::{BlockId, Timeline};
 use oomph_trace::{Category, EventIndex, FrameId, StackId, Trace};
 use serde::Serialize;
 
+use crate::analyses::modules::ModuleHeld;
+
 use super::plan::PlanPage;
 use super::snippets::Snippet;
 
@@ -72,6 +74,8 @@ pub struct DeviceInput<'a> {
     pub measured_at: EventIndex,
     /// Lines by what they held then, largest first.
     pub lines: Vec<LineRow>,
+    /// Modules of the model by what they held then, largest first.
+    pub modules: Vec<ModuleRow>,
     /// What grew from step to step, largest first.
     pub leaks: Vec<LeakRow>,
     /// Where reserved bytes that no tensor held then had gone, by cause.
@@ -94,6 +98,7 @@ impl<'a> DeviceInput<'a> {
             phases: Vec::new(),
             measured_at: timeline.peak_allocated.event,
             lines: Vec::new(),
+            modules: Vec::new(),
             leaks: Vec::new(),
             fragmentation: Vec::new(),
         }
@@ -133,6 +138,23 @@ pub struct LineRow {
     pub bytes: u64,
     /// Blocks held.
     pub blocks: u64,
+}
+
+/// What one module of the model held, or several alike.
+#[derive(Clone, Debug, Serialize)]
+pub struct ModuleRow {
+    /// Its path; `*` stands for the number in which several differ: `model.layers.*.mlp`.
+    pub path: String,
+    /// How many modules the row stands for.
+    pub count: usize,
+    /// Bytes of all of them.
+    pub bytes: u64,
+}
+
+impl From<&ModuleHeld> for ModuleRow {
+    fn from(held: &ModuleHeld) -> Self {
+        Self { path: held.module.clone(), count: held.count, bytes: held.bytes }
+    }
 }
 
 /// Something that was kept from step to step.

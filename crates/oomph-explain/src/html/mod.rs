@@ -19,6 +19,6 @@ mod stacks;
 mod tests;
 
 pub use document::write;
-pub use input::{BytesOf, DeviceInput, LeakRow, LineRow, PageInput, PageVerdict, PhaseMark, StepMark};
-pub use plan::{CardFit, CardRow, ModuleRow, PlanPage};
+pub use input::{BytesOf, DeviceInput, LeakRow, LineRow, ModuleRow, PageInput, PageVerdict, PhaseMark, StepMark};
+pub use plan::{CardFit, CardRow, PlanPage};
 pub use snippets::{ReadSource, Snippet, snippets};

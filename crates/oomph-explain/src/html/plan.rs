@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::input::BytesOf;
+use super::input::{BytesOf, ModuleRow};
 
 /// The answer of a plan, ready to be shown.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -69,13 +69,4 @@ pub enum CardFit {
     /// Too close for a replay to tell: only a plan on this card can.
     #[serde(rename = "close")]
     Close,
-}
-
-/// What one module of the model, or several alike, held.
-#[derive(Clone, Debug, Serialize)]
-pub struct ModuleRow {
-    /// Its path, folded where layers repeat: `model.layers.*.mlp x 32`.
-    pub path: String,
-    /// Bytes of all of them.
-    pub bytes: u64,
 }

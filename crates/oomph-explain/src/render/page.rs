@@ -4,8 +4,8 @@ use oomph_heap::{LiveSpan, Timeline};
 use oomph_trace::{DeviceTrace, FrameId, StackId};
 
 use crate::html::{
-    BytesOf, DeviceInput, LeakRow, LineRow, PageInput, PageVerdict, PlanPage, ReadSource, Snippet, StepMark, marks,
-    snippets,
+    BytesOf, DeviceInput, LeakRow, LineRow, ModuleRow, PageInput, PageVerdict, PlanPage, ReadSource, Snippet, StepMark,
+    marks, snippets,
 };
 use crate::report::Report;
 use crate::steps::StepSource;
@@ -115,6 +115,7 @@ fn device<'a>(report: &'a Report<'a>, top: usize) -> DeviceInput<'a> {
             })
         })
         .collect();
+    input.modules = report.modules.iter().take(top).map(ModuleRow::from).collect();
     input.leaks = report
         .leaks
         .iter()
