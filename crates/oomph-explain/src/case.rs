@@ -1,7 +1,7 @@
 //! Everything the analyses look at, worked out once.
 
 use oomph_heap::{BlockId, Config, LiveSpan, OomEvent, Requests, Timeline};
-use oomph_trace::{DeviceTrace, EventIndex, StackId, Trace};
+use oomph_trace::{Category, DeviceTrace, EventIndex, StackId, Trace};
 
 use crate::attribution::Attribution;
 use crate::category::{self, Categories};
@@ -109,6 +109,13 @@ impl<'a> Case<'a> {
     #[must_use]
     pub fn stack_of(&self, block: &LiveSpan) -> StackId {
         self.attribution.of_block(block)
+    }
+
+    /// Whether a block shows that the job trains: a gradient, an optimizer's state, or made in a backward pass.
+    #[must_use]
+    pub fn is_of_training(&self, block: &LiveSpan) -> bool {
+        matches!(self.categories.of(block.id), Category::Gradient | Category::Optimizer)
+            || self.attribution.is_borrowed(block)
     }
 
     /// The user's line a stack is blamed on: the loop's own line while a loop runs, else the line that called the

@@ -6,7 +6,7 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum ExplainError {
     /// The trace has no device at all.
-    #[error("the file holds no device: history was never recorded in it")]
+    #[error("the file has no device in it: its history was never recorded")]
     NothingRecorded,
     /// The user asked for a device the trace does not have.
     #[error("there is no device {ordinal} in this file; it has {known:?}")]
@@ -32,7 +32,7 @@ impl ExplainError {
     pub fn hint(&self) -> &'static str {
         match self {
             Self::NothingRecorded => {
-                "call torch.cuda.memory._record_memory_history() before the first CUDA tensor, then dump again"
+                "call torch.cuda.memory._record_memory_history(max_entries=100_000) before the first CUDA tensor, then dump again"
             }
             Self::NoSuchDevice { .. } => "leave out --device to take the one that ran out of memory",
             Self::NoSuchEvent { .. } => "leave out --at to look at the out-of-memory or the peak",

@@ -31,37 +31,46 @@ pub fn prove(evidence: &Evidence, accusation: &Accusation) -> Option<Proof> {
         Remove::Nothing => return None,
         Remove::Blocks(ids) => {
             let (policy, fits) = experiment.without_blocks(ids);
-            (policy, fits, format!("without those {accused} the {request} {} within {limit}", fit(fits)))
+            (policy, fits, format!("without those {accused}, the request for {request} {} in {limit}", fit(fits)))
         }
         Remove::Waits => {
             let (policy, fits) = experiment.without_waits();
-            (
-                policy,
-                fits,
-                format!("had the {accused} not waited for a stream, the {request} {} within {limit}", fit(fits)),
-            )
+            let text = format!("had those {accused} not waited, the request for {request} {} in {limit}", would(fits));
+            (policy, fits, text)
         }
         Remove::Holes => {
             let (policy, fits) = experiment.without_holes();
-            (policy, fits, format!("the same requests and the {request} {} within {limit}", fit(fits)))
+            let verb = if fits { "fit" } else { "do not fit" };
+            (policy, fits, format!("the same requests, with the one for {request}, {verb} in {limit}"))
         }
         Remove::Request => {
             let (policy, alone) = experiment.on_an_empty_card();
-            let text = format!("even with every other tensor gone the {request} {} within {limit}", fit(alone));
+            let text =
+                format!("even with every other tensor gone, the request for {request} {} in {limit}", fit(alone));
             // The accused bytes are the request itself: the rest of the job ran.
             (policy, !alone, text)
         }
         Remove::Others(bytes) => {
             let (policy, fits) = experiment.with_more_room(*bytes);
-            (policy, fits, format!("with {accused} more to take, the {request} {}", fit(fits)))
+            (policy, fits, format!("with those {accused} free, the request for {request} {}", would(fits)))
         }
     };
-    let text = format!("Replayed through {policy}: {text}.");
+    let label = if fits_without { "Proof" } else { "Not proved" };
+    let how =
+        if policy == COUNTING { "added up without any holes".to_owned() } else { format!("replayed with {policy}") };
+    let text = format!("{label} ({how}): {text}.");
     Some(Proof { policy, request_bytes: shortage.request_bytes, fits_without, text })
 }
 
+/// The policy that places nothing: what it serves was only added up.
+const COUNTING: &str = "ideal";
+
 fn fit(fits: bool) -> &'static str {
     if fits { "fits" } else { "does not fit" }
+}
+
+fn would(fits: bool) -> &'static str {
+    if fits { "would fit" } else { "would not fit" }
 }
 
 /// The requests up to the failure, and the limit they are replayed under.
@@ -98,7 +107,7 @@ impl<'a> Experiment<'a> {
             }
         }
         let packed = self.evidence.shortage.map_or(0, |shortage| shortage.active_bytes + shortage.request_bytes);
-        ("ideal", packed <= self.limit_bytes)
+        (COUNTING, packed <= self.limit_bytes)
     }
 
     fn with_more_room(&self, bytes: u64) -> (&'static str, bool) {

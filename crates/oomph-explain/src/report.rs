@@ -3,6 +3,7 @@
 use oomph_trace::Trace;
 
 use crate::analyses::fragmentation::{self, Fragmentation};
+use crate::analyses::lines::{self, LineRow};
 use crate::analyses::modules::{self, ModuleHeld};
 use crate::analyses::peak::{self, Holders};
 use crate::analyses::retention::{self, Retention};
@@ -22,6 +23,8 @@ pub struct Report<'a> {
     pub shortage: Option<Shortage>,
     /// Who held the bytes at the moment looked at: the failure, the peak, or the event asked for.
     pub holders: Holders,
+    /// The lines that held them, as a tree, with the verdict's line always among them.
+    pub lines: Vec<LineRow>,
     /// Which modules of the model held them; empty where the trace does not say.
     pub modules: Vec<ModuleHeld>,
     /// Everything that is kept from iteration to iteration, most bytes first.
@@ -74,11 +77,11 @@ const TELLING_STEPS: usize = 4;
 /// If there is no such device or event in it, or nothing was recorded.
 pub fn explain<'a>(trace: &'a Trace, options: &Options) -> Result<Report<'a>, ExplainError> {
     let case = Case::open(trace, options)?;
-    let shown_at = options.at.or(case.oom.as_ref().map(|oom| oom.event)).unwrap_or(case.timeline.peak_allocated.event);
     let shortage = shortage::shortage(&case);
     let retained = retention::retained(&case);
-    let holders = peak::holders_at(&case, shown_at);
-    let fragmentation = fragmentation::measure(&case.timeline, shown_at);
+    let judged_at = options.at.or(case.oom.as_ref().map(|oom| oom.event)).unwrap_or(case.timeline.peak_allocated.event);
+    let mut holders = peak::holders_at(&case, judged_at);
+    let mut fragmentation = fragmentation::measure(&case.timeline, judged_at);
     let verdict = verdict::judge(&Evidence {
         case: &case,
         shortage: shortage.as_ref(),
@@ -86,11 +89,17 @@ pub fn explain<'a>(trace: &'a Trace, options: &Options) -> Result<Report<'a>, Ex
         fragmentation: &fragmentation,
         holders: &holders,
     });
+    // A warning speaks of the moment up to which something was kept, so the tables do too.
+    if shortage.is_none() && verdict.accusation.line.is_some() && options.at.is_none() {
+        holders = peak::holders_at(&case, case.moment);
+        fragmentation = fragmentation::measure(&case.timeline, case.moment);
+    }
     let floor = TELLING_SHARE * case.timeline.peak_allocated.bytes as f64;
     let telling = |retention: &Retention| {
         retention.bytes as f64 >= floor && (shortage.is_some() || retention.steps >= TELLING_STEPS)
     };
     let leaks = retained.iter().filter(|retention| telling(retention)).cloned().collect();
-    let modules = modules::modules_at(&case, shown_at);
-    Ok(Report { case, verdict, shortage, holders, modules, retained, leaks, fragmentation })
+    let lines = lines::tree(&holders, &verdict.accusation);
+    let modules = modules::modules_at(&case, holders.at);
+    Ok(Report { case, verdict, shortage, holders, lines, modules, retained, leaks, fragmentation })
 }

@@ -125,6 +125,15 @@ impl<'a> Sources<'a> {
         })
     }
 
+    /// Whether the job splits its weights over several cards: code that does so is on some stack.
+    #[must_use]
+    pub fn is_sharded(&self) -> bool {
+        (0..self.table.frame_count()).any(|at| {
+            let file = self.table.string(self.table.frame(FrameId(at as u32)).file);
+            SHARDING_PARTS.iter().any(|part| file.contains(part))
+        })
+    }
+
     /// The innermost user frame: the very expression that allocated, as far as the user wrote it.
     #[must_use]
     pub fn innermost_user(&self, stack: StackId) -> Option<Line> {
@@ -190,8 +199,10 @@ const OPERATOR_FILES: [&str; 4] =
 
 fn role(file: &str, name: &str) -> Role {
     // What a plan puts around torch's functions is as good as torch's own.
-    let torch =
-        in_package(file, "torch") || in_package(file, "oomph") || TORCH_PARTS.iter().any(|part| file.contains(part));
+    let torch = in_package(file, "torch")
+        || in_package(file, "oomph")
+        || TORCH_PARTS.iter().any(|part| file.contains(part))
+        || is_compiled(file);
     if torch
         && file.ends_with("nn/modules/module.py")
         && matches!(name, "_call_impl" | "_wrapped_call_impl" | "__call__")
@@ -207,6 +218,28 @@ fn role(file: &str, name: &str) -> Role {
         Role::User
     }
 }
+
+/// Whether a file was written by `torch.compile`: nobody can change a line in it, the call of what was compiled is to
+/// blame.
+///
+/// Inductor names a file after a hash of its content, in a folder after two letters of that hash, wherever its cache is;
+/// `TORCH_COMPILE_DEBUG` copies it as `output_code.py`.
+fn is_compiled(file: &str) -> bool {
+    let mut parts = file.rsplit(['/', '\\']);
+    let (name, folder) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+    let hash = name.strip_suffix(".py").unwrap_or_default();
+    let is_hash = hash.len() >= 40 && hash.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
+    (is_hash && hash.get(1..3) == Some(folder)) || name == "output_code.py" || file.contains("/torchinductor_")
+}
+
+/// Packages that split a model's weights over several cards.
+const SHARDING_PARTS: [&str; 5] = [
+    "/torch/distributed/fsdp/",
+    "/torch/distributed/_composable/fsdp/",
+    "/torch/distributed/tensor/",
+    "/deepspeed/runtime/zero/",
+    "/megatron/core/",
+];
 
 /// Whether a file lies in an installed package of this name.
 pub(crate) fn in_package(file: &str, package: &str) -> bool {
@@ -248,6 +281,9 @@ mod tests {
             ("/x/lib/python3.12/site-packages/torchvision/models/resnet.py", "forward", Role::Library),
             ("/x/lib/python3.12/site-packages/transformers/trainer.py", "train", Role::Library),
             ("/tmp/oomph-plan-1/site-packages/oomph/hostcost.py", "method", Role::Torch),
+            ("/tmp/torchinductor_me/ab/tmp1.py", "call", Role::Torch),
+            ("/scratch/cache/pq/cpq2345abcdefghijklmnopqrstuvwxyz234567abcdefghijkl.py", "call", Role::Torch),
+            ("/scratch/cache/xy/cpq2345abcdefghijklmnopqrstuvwxyz234567abcdefghijkl.py", "call", Role::User),
             ("/usr/lib/python3.11/runpy.py", "run_path", Role::Library),
             ("<frozen runpy>", "run_path", Role::Library),
             ("??", "at::empty", Role::Native),

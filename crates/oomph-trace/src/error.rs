@@ -23,7 +23,7 @@ pub enum TraceError {
     Directory,
     /// Nothing in it.
     #[error(
-        "is empty: its writer died before the first byte or has not begun; wait for the job, or take a new snapshot"
+        "is empty: its writer died before it wrote the first byte, or has not begun; wait for the job, or take a new snapshot"
     )]
     Empty,
     /// A well-formed file of another kind.

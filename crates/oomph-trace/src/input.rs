@@ -26,7 +26,10 @@ const ALWAYS_ALLOWED_BYTES: u64 = 64 << 20;
 /// Unfolded bytes beyond this go to a nameless temporary file, which is mapped, so that memory stays bounded.
 const KEPT_IN_MEMORY_BYTES: usize = 64 << 20;
 
-const SNAPSHOT_WANTED: &str = "give a file written by torch.cuda.memory._dump_snapshot() or by oomph run";
+/// Of a text only so much of its end is looked at.
+const MAX_TEXT_BYTES: usize = 256 << 20;
+
+const SNAPSHOT_WANTED: &str = "give a file that torch.cuda.memory._dump_snapshot() wrote, or an oomph trace";
 const SAVE_AGAIN: &str = "save it again with pickle.dump(snapshot, file, protocol=4)";
 const UNPACK_FIRST: &str = "unpack it and give the file inside";
 
@@ -38,8 +41,7 @@ impl Trace {
     /// # Errors
     /// Every way a file can be wrong, with its name; see [`TraceError`].
     pub fn open(path: impl AsRef<Path>) -> Result<Self, TraceError> {
-        let path = path.as_ref();
-        read_path(path).map_err(|problem| problem.in_file(&path.display().to_string()))
+        Input::open(path)?.trace()
     }
 
     /// Reads what [`Trace::open`] reads from memory; `name` is used in errors.
@@ -51,17 +53,84 @@ impl Trace {
     }
 }
 
-fn read_path(path: &Path) -> Result<Trace, TraceError> {
+/// A file, or what came through a pipe, before anybody knows what it is.
+pub struct Input {
+    bytes: Bytes,
+    name: String,
+}
+
+impl Input {
+    /// Maps a file; a pipe, which cannot be mapped, is read to its end.
+    ///
+    /// # Errors
+    /// If there is no such file, or it cannot be read, is a folder or is empty.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, TraceError> {
+        let path = path.as_ref();
+        let name = path.display().to_string();
+        match bytes_of(path) {
+            Ok(bytes) => Ok(Self { bytes, name }),
+            Err(problem) => Err(problem.in_file(&name)),
+        }
+    }
+
+    /// Reads everything that comes; `name` is used in errors.
+    ///
+    /// # Errors
+    /// If the reader fails, or gives nothing or far too much.
+    pub fn from_reader(reader: impl Read, name: &str) -> Result<Self, TraceError> {
+        match spool(reader, MAX_UNCOMPRESSED_BYTES) {
+            Ok(bytes) if bytes.is_empty() => Err(TraceError::Empty.in_file(name)),
+            Ok(bytes) => Ok(Self { bytes, name: name.to_owned() }),
+            Err(problem) => Err(problem.in_file(name)),
+        }
+    }
+
+    /// Its name, as the caller gave it.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Reads it as [`Trace::open`] does.
+    ///
+    /// # Errors
+    /// As [`Trace::open`].
+    pub fn trace(&self) -> Result<Trace, TraceError> {
+        Trace::from_bytes(&self.bytes, &self.name)
+    }
+
+    /// Its text (of a long one, the end), plain or compressed; `None` if it is no text.
+    #[must_use]
+    pub fn text(&self) -> Option<String> {
+        let unfolded;
+        let bytes: &[u8] = match Content::of(&self.bytes) {
+            Content::Gzip => {
+                unfolded = unfold_any(flate2::bufread::MultiGzDecoder::new(&self.bytes[..]), self.bytes.len()).ok()?;
+                &unfolded
+            }
+            Content::Zstd => {
+                unfolded = unfold_any(zstd::Decoder::with_buffer(&self.bytes[..]).ok()?, self.bytes.len()).ok()?;
+                &unfolded
+            }
+            _ => &self.bytes,
+        };
+        let end = &bytes[bytes.len().saturating_sub(MAX_TEXT_BYTES)..];
+        (!matches!(Content::of(bytes), Content::Pickle | Content::Oomph) && !end.contains(&0))
+            .then(|| String::from_utf8_lossy(end).into_owned())
+    }
+}
+
+fn bytes_of(path: &Path) -> Result<Bytes, TraceError> {
     let file = File::open(path)?;
     let about = file.metadata()?;
     if about.is_dir() {
         return Err(TraceError::Directory);
     }
     if about.is_file() {
-        return if about.len() == 0 { Err(TraceError::Empty) } else { read_bytes(&map(&file)?) };
+        return if about.len() == 0 { Err(TraceError::Empty) } else { Ok(Bytes::Mapped(map(&file)?)) };
     }
     // A pipe cannot be mapped.
-    read_bytes(&spool(file, MAX_UNCOMPRESSED_BYTES)?)
+    spool(file, MAX_UNCOMPRESSED_BYTES)
 }
 
 fn read_bytes(bytes: &[u8]) -> Result<Trace, TraceError> {
@@ -92,8 +161,13 @@ fn unfold(mut reader: impl Read, compressed_bytes: usize) -> Result<Bytes, Trace
     if let Content::Foreign(found, way_out) = Content::of(&head) {
         return Err(TraceError::Foreign { found: format!("{found}, compressed"), way_out });
     }
+    unfold_any(head.chain(reader), compressed_bytes)
+}
+
+/// Decompresses within the limits, whatever it is.
+fn unfold_any(reader: impl Read, compressed_bytes: usize) -> Result<Bytes, TraceError> {
     let by_ratio = (compressed_bytes as u64).saturating_mul(MAX_RATIO).max(ALWAYS_ALLOWED_BYTES);
-    spool(head.chain(reader), MAX_UNCOMPRESSED_BYTES.min(by_ratio))
+    spool(reader, MAX_UNCOMPRESSED_BYTES.min(by_ratio))
 }
 
 /// Reads everything into memory or, beyond a bound, into a nameless temporary file.
@@ -225,6 +299,17 @@ mod tests {
         assert!(matches!(Content::of(b"PK\x03\x04....archive/data.pkl"), Content::Foreign("a torch.save file", _)));
         assert!(matches!(Content::of(b"step,loss\n1,2\n"), Content::Foreign("a text file", _)));
         assert!(matches!(Content::of(b"\x7fELF\x02\x01"), Content::Foreign("a file of unknown kind", _)));
+    }
+
+    #[test]
+    fn text_is_text_whatever_it_begins_with_and_however_it_is_packed() {
+        let input = |bytes: &[u8]| Input::from_reader(bytes, "log").unwrap();
+        assert_eq!(input(b"[rank0]: \x1b[31merror").text().as_deref(), Some("[rank0]: \x1b[31merror"));
+        let packed = zstd::bulk::compress(b"<br> died", 1).unwrap();
+        assert_eq!(input(&packed).text().as_deref(), Some("<br> died"));
+        assert_eq!(input(b"\x80\x04}.").text(), None);
+        assert_eq!(input(b"\x7fELF\0").text(), None);
+        assert!(matches!(Input::from_reader(&b""[..], "-"), Err(TraceError::InFile { .. })));
     }
 
     #[test]

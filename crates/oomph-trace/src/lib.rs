@@ -18,7 +18,7 @@ pub use build::{Calls, TraceBuilder};
 pub use error::TraceError;
 pub use export::write_torch_snapshot;
 pub use file::{EXTENSION, TraceWriter, write_oomph_trace};
-pub use input::{MAX_RATIO, MAX_UNCOMPRESSED_BYTES};
+pub use input::{Input, MAX_RATIO, MAX_UNCOMPRESSED_BYTES};
 pub use intern::Interner;
 pub use model::event::{Action, Category, Event, EventIndex};
 pub use model::extra::{Extra, MAX_VALUE_DEPTH, Value};

@@ -2,15 +2,41 @@
 
 use std::path::Path;
 
-use oomph_trace::{Action, DeviceTrace, Trace};
+use oomph_explain::log::Log;
+use oomph_trace::{Action, DeviceTrace, Input, Trace, TraceError};
 
 use crate::error::Error;
 use crate::progress::Stage;
 
-/// Reads a snapshot or a trace.
+/// What a file turned out to be.
+pub(crate) enum Source {
+    /// A snapshot or a trace.
+    Trace(Box<Trace>),
+    /// The log of a job that died.
+    Log(Log),
+}
+
+/// Reads a snapshot or a trace; `-` is stdin.
 pub(crate) fn read(path: &Path) -> Result<Trace, Error> {
     let _stage = Stage::start(format!("reading {}", path.display()));
-    Ok(Trace::open(path)?)
+    Ok(open(path)?.trace()?)
+}
+
+/// Reads a snapshot, a trace, or a log in which PyTorch says that memory ran out; `-` is stdin.
+pub(crate) fn read_any(path: &Path) -> Result<Source, Error> {
+    let _stage = Stage::start(format!("reading {}", path.display()));
+    let input = open(path)?;
+    input.trace().map(|trace| Source::Trace(Box::new(trace))).or_else(|problem| {
+        let log = input.text().and_then(|text| Log::read(&text));
+        Ok(Source::Log(log.ok_or(problem)?))
+    })
+}
+
+fn open(path: &Path) -> Result<Input, TraceError> {
+    if path.as_os_str() == "-" {
+        return Input::from_reader(std::io::stdin().lock(), "stdin");
+    }
+    Input::open(path)
 }
 
 /// The device asked for, else the one that ran out of memory, else the one with the longest history.

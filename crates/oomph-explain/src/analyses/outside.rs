@@ -10,7 +10,7 @@ use oomph_heap::OomEvent;
 use crate::case::Case;
 
 /// What a CUDA context and its libraries take beside the allocator, at most: 300 to 700 MiB on the cards measured.
-const CONTEXT_BYTES_MAX: u64 = 1 << 30;
+pub(crate) const CONTEXT_BYTES_MAX: u64 = 1 << 30;
 /// Cards that run PyTorch, by the memory they are sold with.
 const CARD_GIB: [u64; 18] = [4, 6, 8, 10, 11, 12, 16, 20, 24, 32, 40, 48, 64, 80, 94, 141, 180, 288];
 /// A card's CUDA total is up to this many percent less than the figure it is sold with (firmware, ECC).

@@ -18,6 +18,23 @@ pub struct Held<T> {
     pub blocks: usize,
 }
 
+/// A line that holds bytes by what it calls.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    /// The line, with the bytes of everything it allocated or had allocated.
+    pub held: Held<Line>,
+    /// The same bytes by the innermost of the user's lines, most first.
+    pub inside: Vec<Held<Line>>,
+}
+
+impl Caller {
+    /// Whether the line itself allocated all of it.
+    #[must_use]
+    pub fn is_alone(&self) -> bool {
+        self.inside.iter().all(|inside| inside.what == self.held.what)
+    }
+}
+
 /// What was live after one event.
 #[derive(Clone, Debug)]
 pub struct Holders {
@@ -27,6 +44,9 @@ pub struct Holders {
     pub allocated_bytes: u64,
     /// By the user's line that allocated (the innermost user frame), most first.
     pub lines: Vec<Held<Line>>,
+    /// The same bytes by the line that verdicts blame (the loop's own line, or the call of the model), most first, each
+    /// with the innermost lines it leads to.
+    pub callers: Vec<Caller>,
     /// By whole stack, most first.
     pub stacks: Vec<Held<StackId>>,
     /// By category; they add up to `allocated_bytes`.
@@ -55,12 +75,26 @@ pub fn holders_at(case: &Case, at: EventIndex) -> Holders {
         at,
         allocated_bytes: live.iter().map(|block| block.bytes).sum(),
         lines: sum_by(&live, |block| case.sources.line_to_name(case.stack_of(block))),
+        callers: callers(case, &live),
         stacks: sum_by(&live, |block| {
             let stack = case.stack_of(block);
             (!case.sources.table().stack(stack).is_empty()).then_some(stack)
         }),
         categories,
     }
+}
+
+fn callers(case: &Case, live: &[&LiveSpan]) -> Vec<Caller> {
+    let mut lines: FxHashMap<StackId, Option<Line>> = FxHashMap::default();
+    let mut by_line: FxHashMap<Option<Line>, Vec<&LiveSpan>> = FxHashMap::default();
+    for &block in live {
+        let stack = case.stack_of(block);
+        let line = *lines.entry(stack).or_insert_with(|| case.blame(stack));
+        by_line.entry(line).or_default().push(block);
+    }
+    let inside = |line| sum_by(&by_line[&line], |block| case.sources.line_to_name(case.stack_of(block)));
+    let held = sum_by(live, |block| lines[&case.stack_of(block)]);
+    held.into_iter().map(|held| Caller { inside: inside(held.what), held }).collect()
 }
 
 /// Bytes of blocks by a key, most first; equal sums stand in the order of their keys.

@@ -1,8 +1,9 @@
 //! The report for other programs. Fields may be added, never changed.
 
-use oomph_trace::{Category, StackId};
+use oomph_trace::{Category, Origin, StackId};
 use serde_json::{Map, Value, json};
 
+use crate::analyses::lines::{self, LineRow};
 use crate::analyses::modules::ModuleHeld;
 use crate::analyses::retention::Retention;
 use crate::report::Report;
@@ -20,6 +21,7 @@ pub fn render(report: &Report, top: usize) -> Value {
         "categories": categories(report),
         "leaks": report.leaks.iter().map(|leak| retention(report, leak)).collect::<Vec<_>>(),
         "fragmentation": fragmentation(report),
+        "source": source_name(report.case.trace.origin),
         "device": report.case.device.ordinal,
         "events": report.case.device.events.len(),
         "at": report.holders.at,
@@ -31,7 +33,17 @@ pub fn render(report: &Report, top: usize) -> Value {
         "steps": steps(report),
         "advice": report.verdict.accusation.advice,
         "truncated": report.case.trace.truncated.is_some(),
+        "ranks": null,
     })
+}
+
+/// What the report was made from.
+fn source_name(origin: Origin) -> &'static str {
+    match origin {
+        Origin::TorchSnapshot => "torch_snapshot",
+        Origin::HollowRun => "hollow_run",
+        Origin::RealRun => "real_run",
+    }
 }
 
 /// The name of a category in `--json`, as `plan` spells it too.
@@ -111,12 +123,13 @@ fn fragmentation(report: &Report) -> Value {
 }
 
 fn lines(report: &Report, top: usize) -> Vec<Value> {
-    let row = |held: &crate::analyses::peak::Held<Line>| {
-        let mut value = json!({ "bytes": held.bytes, "blocks": held.blocks });
-        place_into(&mut value, report, held.what);
+    let row = |row: &LineRow| {
+        let mut value = json!({ "bytes": row.own_bytes, "bytes_with_calls": row.bytes, "blocks": row.blocks });
+        place_into(&mut value, report, row.line);
         value
     };
-    report.holders.lines.iter().take(top).map(row).collect()
+    let rows = lines::flat(&report.lines);
+    lines::first_rows(&rows, report.verdict.accusation.line, top).iter().map(row).collect()
 }
 
 fn stacks(report: &Report, top: usize) -> Vec<Value> {

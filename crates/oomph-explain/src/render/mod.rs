@@ -1,6 +1,8 @@
 //! Reports as text, JSON and a page. Nothing is computed here.
 
 pub mod json;
+pub mod log;
 pub mod page;
+pub mod ranks;
 pub mod table;
 pub mod text;

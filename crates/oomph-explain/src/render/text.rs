@@ -9,8 +9,10 @@ use oomph_trace::BlockState;
 
 use super::json::category_name;
 use super::table::{Align, table, wrap};
+use crate::analyses::lines::{self, LineRow, Role};
 use crate::analyses::modules::ModuleHeld;
 use crate::analyses::retention::Kind;
+use crate::analyses::shortage::{Refusal, Shortage};
 use crate::bytes::{percent, show};
 use crate::report::Report;
 use crate::steps::StepSource;
@@ -66,7 +68,7 @@ fn verdict(out: &mut String, report: &Report, settings: Settings) {
     }
     if report.case.trace.truncated.is_some() {
         out.push_str(&wrap(
-            "The file ends in the middle of a write: the job was killed. What came before is all here.",
+            "The file ends in the middle of a write, so the job was probably killed; everything before that was read.",
             "  ",
             settings.width,
         ));
@@ -75,10 +77,10 @@ fn verdict(out: &mut String, report: &Report, settings: Settings) {
 
 fn failure(out: &mut String, report: &Report, settings: Settings) {
     let Some(shortage) = &report.shortage else { return };
-    heading(out, "What was asked for, and what stood in its way");
+    heading(out, "The request that failed");
     let by = match shortage.refusal {
-        crate::analyses::shortage::Refusal::Limit => "its own limit",
-        crate::analyses::shortage::Refusal::Driver => "the driver",
+        Refusal::Limit => "by the limit set for PyTorch",
+        Refusal::Driver => "by the driver",
     };
     let as_segment = if shortage.segment_bytes == shortage.request_bytes {
         String::new()
@@ -86,27 +88,32 @@ fn failure(out: &mut String, report: &Report, settings: Settings) {
         format!(", as a segment of {}", show(shortage.segment_bytes))
     };
     let mut rows = vec![
-        ("refused", show(shortage.request_bytes), format!("by {by}{as_segment}")),
-        ("live tensors", show(shortage.allocated_bytes), "allocated".to_owned()),
+        ("requested", show(shortage.request_bytes), format!("refused {by}{as_segment}")),
+        ("allocated", show(shortage.allocated_bytes), "held by live tensors".to_owned()),
     ];
     if shortage.waiting_bytes() > 0 {
-        rows.push(("waiting", show(shortage.waiting_bytes()), "freed, but a stream still uses it".to_owned()));
+        rows.push(("waiting", show(shortage.waiting_bytes()), "freed, but still in use by a stream".to_owned()));
     }
-    rows.push(("free in pieces", show(shortage.holes_bytes()), "reserved, but not where it was needed".to_owned()));
-    rows.push((
-        "reserved",
-        show(shortage.reserved_bytes),
-        format!("of at least {} that may be", show(shortage.limit_bytes_min)),
-    ));
-    rows.push(("free on the card", show(shortage.device_free_bytes), "as the driver said".to_owned()));
+    rows.push(("not allocated", show(shortage.holes_bytes()), "reserved, but free inside segments".to_owned()));
+    rows.push(("reserved", show(shortage.reserved_bytes), limit_note(shortage)));
+    rows.push(("free on the card", show(shortage.device_free_bytes), "according to the driver".to_owned()));
     if shortage.outside_bytes > 0 {
-        rows.push(("outside PyTorch", show(shortage.outside_bytes), "at least, worked out".to_owned()));
+        rows.push(("outside PyTorch", show(shortage.outside_bytes), "at least, worked out from the rest".to_owned()));
     }
     let width = rows.iter().map(|row| row.1.len()).max().unwrap_or(0);
     for (name, bytes, note) in rows {
         let line = format!("{name:<16}  {bytes:>width$}  {note}");
         out.push_str(&wrap_row(&line, settings.width));
     }
+}
+
+/// How much PyTorch may reserve, as exactly as it is known.
+fn limit_note(shortage: &Shortage) -> String {
+    let least = show(shortage.limit_bytes_min);
+    if shortage.limit_bytes_max <= shortage.limit_bytes_min + 1 {
+        return format!("the most PyTorch may take is {least}");
+    }
+    format!("the most PyTorch may take is between {least} and {}", show(shortage.limit_bytes_max))
 }
 
 fn wrap_row(line: &str, width: usize) -> String {
@@ -116,14 +123,14 @@ fn wrap_row(line: &str, width: usize) -> String {
 fn holders(out: &mut String, report: &Report, settings: Settings) {
     let holders = &report.holders;
     let moment = if report.shortage.is_some() {
-        "the out-of-memory"
+        "when memory ran out"
     } else if holders.at == report.case.timeline.peak_allocated.event {
-        "the peak"
+        "at the peak"
     } else {
-        "that moment"
+        "at that moment"
     };
     let total = show(holders.allocated_bytes);
-    heading(out, &format!("Live at {moment} (event {} of {}): {total}", holders.at, report.case.device.events.len()));
+    heading(out, &format!("Live {moment} (event {} of {}): {total}", holders.at, report.case.device.events.len()));
     let rows: Vec<Vec<String>> = holders
         .categories
         .iter()
@@ -138,25 +145,32 @@ fn holders(out: &mut String, report: &Report, settings: Settings) {
         settings.width,
     ));
     out.push('\n');
-    let rows: Vec<Vec<String>> = holders
-        .lines
-        .iter()
-        .take(settings.top)
-        .map(|held| {
-            let place = held.what.map_or_else(
-                || "(no line recorded)".to_owned(),
-                |line| {
-                    let (file, number) = report.case.sources.place(line);
-                    format!("{file}:{number} {}", report.case.sources.function(line))
-                },
-            );
-            vec![show(held.bytes), percent(held.bytes, holders.allocated_bytes), held.blocks.to_string(), place]
-        })
-        .collect();
+    out.push_str(&lines_table(report, settings));
+    more(out, report.lines.len(), settings.top, "lines");
+}
+
+/// The largest of the lines that hold what was live, with the verdict's line among them.
+#[must_use]
+pub fn lines_table(report: &Report, settings: Settings) -> String {
+    let sources = &report.case.sources;
+    let row = |row: &LineRow| {
+        let indent = if row.role == Role::Called { "  " } else { "" };
+        let place = row.line.map_or_else(
+            || "(no line recorded)".to_owned(),
+            |line| {
+                let (file, number) = sources.place(line);
+                format!("{indent}{file}:{number} {}", sources.function(line))
+            },
+        );
+        let note = if row.role == Role::KeepsAlive { " (keeps it alive)" } else { "" };
+        let share = percent(row.bytes, report.holders.allocated_bytes);
+        vec![show(row.bytes), share, row.blocks.to_string(), place + note]
+    };
+    let shown = lines::first_rows(&report.lines, report.verdict.accusation.line, settings.top);
+    let rows: Vec<Vec<String>> = shown.iter().map(row).collect();
     let columns =
         [("BYTES", Align::Right), ("SHARE", Align::Right), ("BLOCKS", Align::Right), ("LINE", Align::LeftKeepEnd)];
-    out.push_str(&table(&columns, &rows, settings.width));
-    more(out, holders.lines.len(), settings.top, "lines");
+    table(&columns, &rows, settings.width)
 }
 
 fn more(out: &mut String, count: usize, shown: usize, what: &str) {
@@ -193,7 +207,7 @@ fn stacks(out: &mut String, report: &Report, settings: Settings) {
     let table = report.case.sources.table();
     let stack = if table.stack(stack).is_empty() { largest } else { Some(stack) };
     let Some(stack) = stack else { return };
-    heading(out, "How the program came there, innermost call first");
+    heading(out, "The calls that led there, innermost first");
     for &frame in table.stack(stack).iter().take(settings.top) {
         let frame = table.frame(frame);
         let line = format!("{}:{} {}", table.string(frame.file), frame.line, table.string(frame.name));
@@ -209,7 +223,7 @@ fn kept(out: &mut String, report: &Report, settings: Settings) {
     }
     let found = match &steps.source {
         StepSource::Marks(name) => format!("marked {name:?}"),
-        StepSource::Period => "found by their period".to_owned(),
+        StepSource::Period => "recognised by allocations that repeat".to_owned(),
     };
     heading(out, &format!("Kept from step to step ({} steps, {found})", steps.starts.len()));
     let rows: Vec<Vec<String>> = report
@@ -239,7 +253,7 @@ fn kept(out: &mut String, report: &Report, settings: Settings) {
         .collect();
     let columns = [
         ("BYTES", Align::Right),
-        ("A STEP", Align::Right),
+        ("PER STEP", Align::Right),
         ("STEPS", Align::Right),
         ("HOW", Align::Left),
         ("LINE", Align::LeftKeepEnd),
@@ -253,7 +267,7 @@ fn fragmentation(out: &mut String, report: &Report, settings: Settings) {
     heading(
         out,
         &format!(
-            "Fragmentation {:.2}: {} of {} reserved lie free in segments",
+            "Fragmentation {:.2}: {} of the {} reserved is free inside segments",
             found.ratio(),
             show(found.free_bytes),
             show(found.reserved_bytes)
@@ -281,7 +295,7 @@ fn fragmentation(out: &mut String, report: &Report, settings: Settings) {
     }
     let _ = writeln!(
         out,
-        "  {DIM}segment size, ■ held ▒ waiting · free, free bytes; largest hole {}{DIM:#}",
+        "  {DIM}segment size, ■ in use ▒ waiting · free, free bytes; largest free block {}{DIM:#}",
         show(found.largest_free_bytes)
     );
 }
@@ -323,5 +337,5 @@ fn advice(out: &mut String, report: &Report, settings: Settings) {
         let text = wrap(advice, "    ", settings.width);
         let _ = write!(out, "  - {}", text.trim_start());
     }
-    let _ = writeln!(out, "  {DIM}oomph doc {} tells more{DIM:#}", accusation.class);
+    let _ = writeln!(out, "  {DIM}more: oomph doc {}{DIM:#}", accusation.class);
 }

@@ -14,7 +14,7 @@ impl Class for DelayedFree {
     }
 
     fn summary(&self) -> &'static str {
-        "freed by the program, but held until another stream is done"
+        "freed by the program, but held until another stream is done with it"
     }
 
     fn page(&self) -> &'static str {
@@ -22,7 +22,7 @@ impl Class for DelayedFree {
          stream was not known to be done: its work was still queued, or a graph was being captured, during which \
          nothing can be waited for.\n\n\
          The blamed line is the one that allocated most of what waits.\n\n\
-         What helps: let the second stream run less far behind (an event or `wait_stream` before the next prefetch); \
+         What helps: keep the second stream from falling behind (an event or `wait_stream` before the next prefetch); \
          bound how many batches are in flight; free such tensors before a capture begins."
     }
 
@@ -50,7 +50,7 @@ impl Class for DelayedFree {
         Some(Accusation {
             class: self.name(),
             summary: format!(
-                "{} had been freed but waited for another stream when {} more was asked for.",
+                "{} had been freed but was still waiting for another stream when {} more was requested.",
                 show(waiting),
                 show(shortage.request_bytes)
             ),

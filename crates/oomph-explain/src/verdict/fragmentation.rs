@@ -10,7 +10,7 @@ use crate::bytes::{percent, show};
 pub(super) struct Fragmentation;
 
 /// Where the holes are a smaller part of what is held, the card is simply full.
-const HOLES_SHARE_MIN: f64 = 0.1;
+pub(crate) const HOLES_SHARE_MIN: f64 = 0.1;
 /// The same where the failing step needed more than any before it.
 const HOLES_SHARE_OUTGROWN: f64 = 0.25;
 
@@ -20,14 +20,14 @@ impl Class for Fragmentation {
     }
 
     fn summary(&self) -> &'static str {
-        "there is room, but in pieces no request fits into"
+        "there is enough free memory, but in pieces that are too small"
     }
 
     fn page(&self) -> &'static str {
-        "What is live and what was asked for would fit together, but the free memory lies in holes between live \
+        "What is live and what was requested would fit together, but the free memory lies in holes between live \
          blocks. PyTorch gives only whole, empty segments back to the driver, so one small survivor pins a segment. \
-         Varying sizes (sequence lengths, batch sizes) make holes; so do long-lived tensors born in the middle of a \
-         step.\n\n\
+         Varying sizes (sequence lengths, batch sizes) make holes; so do long-lived tensors that are \
+         allocated in the middle of a step.\n\n\
          No line is to blame: the proof is that the same requests fit when the holes are gone, through \
          `expandable_segments`, or, where that has holes of its own, by their sum.\n\n\
          What helps: `PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True`; fewer distinct sizes (pad or bucket \
@@ -60,7 +60,8 @@ impl Class for Fragmentation {
         Some(Accusation {
             class: self.name(),
             summary: format!(
-                "{} was asked for while {} of the {} held lay free in pieces, the largest of {}; {} of tensors were live.",
+                "A request for {} failed although {} of the {} that PyTorch had reserved was free: in pieces, the largest \
+                 of {}. Live tensors held {}.",
                 show(shortage.request_bytes),
                 show(holes),
                 show(shortage.reserved_bytes),
@@ -81,12 +82,15 @@ impl Class for Fragmentation {
         let sizes = "Use fewer distinct sizes: pad or bucket lengths, keep the batch size fixed.".to_owned();
         Some(match proof.policy {
             "expandable_segments" => vec![
-                format!("Set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True: {share} of what is held is holes."),
+                format!(
+                    "Set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True: {share} of what is reserved is free, but in \
+                     pieces."
+                ),
                 sizes,
             ],
             _ => vec![
                 "expandable_segments does not help here: live blocks pin every page between the holes.".to_owned(),
-                "Allocate what lives long before what lives short, so that they do not share segments.".to_owned(),
+                "Allocate long-lived tensors before short-lived ones, so that they do not share segments.".to_owned(),
                 sizes,
             ],
         })

@@ -17,8 +17,8 @@ impl Class for Growth {
     }
 
     fn page(&self) -> &'static str {
-        "Every iteration replaces one tensor by a larger one: `k = torch.cat([k, new])`. While the new one is made both \
-         live, so the job dies at about half of what the card could hold, and each copy leaves a hole of a new size \
+        "Every iteration replaces one tensor with a larger one: `k = torch.cat([k, new])`. Both are alive while the \
+         new one is made, so the job dies at about half of what the card could hold, and each copy leaves a hole of a new size \
          behind.\n\n\
          The blamed line is the line that makes the larger tensor.\n\n\
          What helps: allocate the final size once and write into slices; cap the length; keep the old part on the \
@@ -37,7 +37,7 @@ impl Class for Growth {
         Some(Accusation {
             class: self.name(),
             summary: format!(
-                "{place} grows by {} an iteration and holds {} after {} iterations{end}",
+                "{place} grows by {} per iteration and holds {} after {} iterations{end}",
                 show(growth.bytes_per_step),
                 show(growth.bytes),
                 growth.steps,

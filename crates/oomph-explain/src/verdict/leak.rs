@@ -1,6 +1,7 @@
 //! Something is kept from step to step.
 
 use oomph_heap::{BlockId, LiveSpan};
+use oomph_trace::StackId;
 
 use super::{Accusation, Class, Evidence, Remove};
 use crate::analyses::retention::{Kind, Retention};
@@ -21,6 +22,9 @@ const ALARM_SHARE: f64 = 0.05;
 /// Without a failure: and it must have been kept in at least this many iterations.
 const ALARM_STEPS: usize = 4;
 
+/// Places of a model that must be kept before it is called a graph: an output and its inputs make two.
+const GRAPH_PLACES: usize = 3;
+
 impl Class for Leak {
     fn name(&self) -> &'static str {
         "leak"
@@ -34,7 +38,7 @@ impl Class for Leak {
         "Every iteration leaves tensors behind that nothing frees. Usually a list, a running sum or an attribute holds \
          a tensor that still carries its graph, and the graph holds every activation of that step: \
          `total += loss`, `outputs.append(model(x))`, a hidden state carried on without `detach()`, a validation loop \
-         without `no_grad`, gradients kept in a list, a reference cycle that the collector has not met yet.\n\n\
+         without `no_grad`, gradients kept in a list, a reference cycle that Python's garbage collector has not broken yet.\n\n\
          The blamed line is the line of your loop that made the newest of what each iteration left behind: a graph \
          hangs on its newest node, so that is what the program still holds, and the rest is kept alive by it.\n\n\
          What helps: `loss.item()` or `loss.detach()` where a number is meant; `.detach().cpu()` for outputs; \
@@ -48,12 +52,14 @@ impl Class for Leak {
     fn accuse(&self, evidence: &Evidence) -> Option<Accusation> {
         let leak = heaviest(evidence, Kind::Leak)?;
         let case = evidence.case;
-        let place = leak.line.map_or_else(|| "the loop".to_owned(), |line| case.sources.short(line));
+        let place = leak.line.map_or_else(|| "The loop".to_owned(), |line| case.sources.short(line));
         let made_at = leak.made_at.map_or_else(String::new, |line| format!(" (made at {})", case.sources.short(line)));
+        let without_no_grad = is_inference_with_graphs(case, leak);
+        let what = if without_no_grad { ", the graph of a forward pass that ran without torch.no_grad()" } else { "" };
         Some(Accusation {
             class: self.name(),
             summary: format!(
-                "{place} keeps {} from every iteration{made_at}: {} after {} iterations{}",
+                "{place} keeps {} from every iteration{made_at}{what}: {} after {} iterations{}",
                 show(leak.bytes_per_step),
                 show(leak.bytes),
                 leak.steps,
@@ -63,9 +69,26 @@ impl Class for Leak {
             stack: leak.stack,
             bytes: leak.bytes,
             remove: removal(evidence, &leak.blocks),
-            advice: advice(case, leak, &place),
+            advice: advice(case, leak, &place, without_no_grad),
         })
     }
+}
+
+/// Whether what is kept are graphs of a loop that never runs a backward pass: inference that records for autograd.
+///
+/// One block kept an iteration may be a plain result. Blocks from several places of a model are kept by a graph.
+fn is_inference_with_graphs(case: &Case, leak: &Retention) -> bool {
+    let Some(steps) = &case.steps else { return false };
+    let mut places: Vec<StackId> = leak
+        .blocks
+        .iter()
+        .map(|&id| case.stack_of(case.block(id)))
+        .filter(|&stack| case.sources.outermost_first(stack).any(|frame| case.sources.is_module_call(frame)))
+        .collect();
+    places.sort_unstable();
+    places.dedup();
+    let of_loop = |block: &&LiveSpan| block.alloc.is_some_and(|at| at <= case.moment && steps.of_event(at) >= 1);
+    places.len() >= GRAPH_PLACES && !case.timeline.blocks.iter().filter(of_loop).any(|block| case.is_of_training(block))
 }
 
 /// The heaviest retention of a kind, if it weighs enough to be what the job died of (or to raise an alarm).
@@ -133,7 +156,7 @@ pub(super) fn is_usual_step(evidence: &Evidence, request_bytes: u64) -> bool {
 pub(super) fn how_it_ended(evidence: &Evidence) -> String {
     match evidence.shortage {
         Some(shortage) => format!(", until {} more did not fit.", show(shortage.request_bytes)),
-        None => "; nothing ran out yet.".to_owned(),
+        None => "; memory has not run out yet.".to_owned(),
     }
 }
 
@@ -141,17 +164,19 @@ pub(super) fn removal(evidence: &Evidence, blocks: &[BlockId]) -> Remove {
     if evidence.shortage.is_some() { Remove::Blocks(blocks.to_vec()) } else { Remove::Nothing }
 }
 
-fn advice(case: &Case, leak: &Retention, place: &str) -> Vec<String> {
+fn advice(case: &Case, leak: &Retention, place: &str, without_no_grad: bool) -> Vec<String> {
+    if without_no_grad {
+        return vec![
+            "This is inference without no_grad: wrap the loop in torch.no_grad() or torch.inference_mode(). Calling \
+             model.eval() does not do that."
+                .to_owned(),
+        ];
+    }
     let newest = leak.blocks.last().map(|&id| case.block(id));
     let tiny_root = newest.is_some_and(|block| block.bytes * 100 < leak.bytes_per_step);
-    let mut advice = Vec::new();
-    if tiny_root {
-        advice.push(format!("{place} keeps a small tensor whose graph holds the rest: use .item() or .detach()."));
+    vec![if tiny_root {
+        format!("{place} keeps a small tensor whose graph holds the rest: use .item() or .detach().")
     } else {
-        advice.push(format!(
-            "Let go of what {place} makes before the next iteration: .detach(), .cpu(), or do not store it."
-        ));
-    }
-    advice.push("In evaluation, wrap the loop in torch.no_grad().".to_owned());
-    advice
+        format!("Let go of what {place} makes before the next iteration: .detach(), .cpu(), or do not store it.")
+    }]
 }

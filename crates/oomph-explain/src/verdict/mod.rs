@@ -5,8 +5,9 @@
 //! else does says so by its rank.
 
 mod delayed_free;
-mod fragmentation;
+pub(crate) mod fragmentation;
 mod growth;
+mod host_out_of_memory;
 mod leak;
 mod none;
 mod other_process;
@@ -106,6 +107,7 @@ pub const CLASSES: &[&dyn Class] = &[
     &delayed_free::DelayedFree,
     &outside_pytorch::OutsidePytorch,
     &other_process::OtherProcess,
+    &host_out_of_memory::HostOutOfMemory,
     &none::None,
 ];
 

@@ -14,12 +14,12 @@ impl Class for None {
     }
 
     fn summary(&self) -> &'static str {
-        "nothing ran out"
+        "memory did not run out"
     }
 
     fn page(&self) -> &'static str {
-        "No request failed in the recorded history, and nothing grows from step to step. The report still says who \
-         held the peak and how much of what was reserved lay idle."
+        "No request failed in the recorded history, and nothing grows from step to step. The report still says which \
+         lines held the peak and how much of the reserved memory was not in use."
     }
 
     fn rank(&self) -> u32 {
@@ -37,7 +37,7 @@ pub(super) fn nothing_known(evidence: &Evidence) -> Accusation {
     Accusation {
         class: "none",
         summary: format!(
-            "Nothing ran out: the peak was {} allocated and {} reserved.",
+            "Memory did not run out: the peak was {} allocated and {} reserved.",
             show(timeline.peak_allocated.bytes),
             show(timeline.peak_reserved.bytes)
         ),

@@ -18,9 +18,9 @@ impl Class for OtherProcess {
     }
 
     fn page(&self) -> &'static str {
-        "The recorder saw that another process held the memory that was missing. Only traces of oomph's own recorder \
-         can say this; a torch snapshot knows nothing of other processes, and gets `outside_pytorch` instead.\n\n\
-         What helps: `nvidia-smi` or `oomph top`; end the other job, or move one of the two."
+        "Another process held the memory that was missing. PyTorch's message in a log says so, and so can a trace; a \
+         torch snapshot knows nothing of other processes, and gets `outside_pytorch` instead.\n\n\
+         What helps: `nvidia-smi` shows the process; end it, or move one of the two jobs to another card."
     }
 
     fn rank(&self) -> u32 {
@@ -36,7 +36,7 @@ impl Class for OtherProcess {
         Some(Accusation {
             class: self.name(),
             summary: format!(
-                "Other processes held {} of the card when {} more was asked for; this job held {}.",
+                "Other processes held {} of the card when {} more was requested; this job had reserved {}.",
                 show(others),
                 show(shortage.request_bytes),
                 show(shortage.reserved_bytes),

@@ -19,8 +19,8 @@ impl Class for OutsidePytorch {
     }
 
     fn page(&self) -> &'static str {
-        "The driver refused although PyTorch held far less than the card has. The rest is held by code that takes \
-         memory past PyTorch: CuPy, RAPIDS, JAX or TensorFlow in the same process, NCCL, a custom extension with \
+        "The driver refused although PyTorch had reserved far less than the card has. The rest is held by code that \
+         takes memory past PyTorch: CuPy, RAPIDS, JAX or TensorFlow in the same process, NCCL, a custom extension with \
          `cudaMalloc`; or by another process.\n\n\
          A snapshot does not say how large the card is. It is taken from `--memory` where you give it; else from the \
          addresses (what is taken past PyTorch leaves a hole among its segments), else from the sizes cards are made \
@@ -42,7 +42,8 @@ impl Class for OutsidePytorch {
         Some(Accusation {
             class: self.name(),
             summary: format!(
-                "The driver refused {} although PyTorch held only {}: about {} of the card is held outside PyTorch.",
+                "The driver refused {} although PyTorch had reserved only {}: about {} of the card is held outside \
+                 PyTorch's allocator.",
                 show(shortage.request_bytes),
                 show(shortage.reserved_bytes),
                 show(outside),
@@ -52,9 +53,9 @@ impl Class for OutsidePytorch {
             bytes: outside,
             remove: Remove::Others(outside),
             advice: vec![
-                "Look with nvidia-smi which process holds the card, and for libraries beside PyTorch in yours."
+                "Use nvidia-smi to see which processes hold the card, and look for other GPU libraries in yours."
                     .to_owned(),
-                "Give --memory (e.g. --memory 24GiB) to have this worked out to the byte.".to_owned(),
+                "Give --memory (e.g. --memory 24GiB) so that this can be worked out to the byte.".to_owned(),
             ],
         })
     }

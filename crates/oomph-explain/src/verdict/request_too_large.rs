@@ -16,12 +16,12 @@ impl Class for RequestTooLarge {
     }
 
     fn summary(&self) -> &'static str {
-        "no card of this size could serve the one request"
+        "the request alone is larger than all the memory PyTorch may use"
     }
 
     fn page(&self) -> &'static str {
-        "A single tensor was asked for that is larger than all the memory PyTorch may use, so nothing that is freed \
-         elsewhere can help. The usual makers are an attention matrix over a long sequence, a one-hot or pairwise \
+        "A single tensor was requested that is larger than all the memory PyTorch may use, so freeing other tensors \
+         cannot help. The usual causes are an attention matrix over a long sequence, a one-hot or pairwise \
          matrix, a shape with two factors swapped, and a whole dataset moved to the card at once.\n\n\
          The blamed line is the innermost line of your own code that asked for it.\n\n\
          What helps: check the shape first; compute in chunks; use an operator that never builds the tensor \
@@ -43,8 +43,8 @@ impl Class for RequestTooLarge {
         Some(Accusation {
             class: self.name(),
             summary: format!(
-                "{place} asked for one tensor of {request}, more than the {} PyTorch may use.",
-                show(shortage.limit_bytes_max.min(shortage.request_bytes))
+                "{place} asked for one tensor of {request}, more than all of the {} that PyTorch could use.",
+                show(shortage.limit_bytes_min)
             ),
             line,
             stack,

@@ -1,11 +1,13 @@
-//! The live set of one healthy step exceeds the card.
+//! One step needs more memory than the card has.
 
 use oomph_heap::LiveSpan;
-use oomph_trace::StackId;
+use oomph_trace::{Category, StackId};
 
 use super::{Accusation, Class, Evidence, Remove};
-use crate::analyses::peak::sum_by;
+use crate::analyses::peak::{Held, sum_by};
+use crate::analyses::shortage::Shortage;
 use crate::bytes::{percent, show};
+use crate::source::Line;
 
 /// See [`Class::summary`].
 pub(super) struct TooBig;
@@ -16,17 +18,18 @@ impl Class for TooBig {
     }
 
     fn summary(&self) -> &'static str {
-        "the live set of one healthy step exceeds the card"
+        "one step needs more memory than the card has"
     }
 
     fn page(&self) -> &'static str {
-        "Nothing leaks and little is wasted: what one step must hold at the same time is more than there is. \
+        "Nothing leaks and little is wasted: what one step must hold at the same time is more than the card has. \
          Parameters, gradients, optimizer state and the activations of one batch add up to it.\n\n\
-         The blamed line is the line of your loop that holds most of it; the table by category says which lever moves \
-         most.\n\n\
-         What helps, by category: *activations*: a smaller batch with accumulation, checkpointing, lower precision; \
-         *optimizer*: a leaner optimizer (8-bit, Adafactor, SGD), sharding; *gradients*: \
-         `zero_grad(set_to_none=True)`, fused backward and step; *parameters*: lower precision, adapters, sharding."
+         The blamed line is the line of your loop that holds most of it; the table by category says where there is most \
+         to gain.\n\n\
+         What helps, by category: *activations*: a smaller batch with gradient accumulation, activation checkpointing, \
+         lower precision, and in inference `torch.no_grad()`; *optimizer*: a leaner optimizer (8-bit, Adafactor, SGD), \
+         sharding; *gradients*: `zero_grad(set_to_none=True)`, an optimizer step fused into the backward pass; \
+         *parameters*: lower precision, adapters, sharding."
     }
 
     fn rank(&self) -> u32 {
@@ -39,17 +42,18 @@ impl Class for TooBig {
         let live: Vec<&LiveSpan> = case.timeline.live_at(case.moment).collect();
         let by_line = sum_by(&live, |block| case.blame(case.stack_of(block)));
         let top = by_line.iter().find(|held| held.what.is_some())?;
-        let blocks: Vec<&&LiveSpan> =
-            live.iter().filter(|block| case.blame(case.stack_of(block)) == top.what).collect();
-        let stack =
-            blocks.iter().max_by_key(|block| block.bytes).map_or(StackId::MISSING, |block| case.stack_of(block));
+        let accused = enough_lines(shortage, &by_line);
+        let is_accused = |block: &&&LiveSpan| accused.contains(&case.blame(case.stack_of(block)));
+        let blocks: Vec<&&LiveSpan> = live.iter().filter(is_accused).collect();
+        let bytes = blocks.iter().map(|block| block.bytes).sum();
+        let of_top = blocks.iter().filter(|block| case.blame(case.stack_of(block)) == top.what);
+        let stack = of_top.max_by_key(|block| block.bytes).map_or(StackId::MISSING, |block| case.stack_of(block));
         let place = top.what.map_or_else(String::new, |line| case.sources.short(line));
-        let categories = largest_categories(evidence);
         Some(Accusation {
             class: self.name(),
             summary: format!(
-                "One step needs more than there is: {} of tensors were live and {} more was asked for; {place} holds \
-                 {} of it ({}).",
+                "One step needs more memory than there is: live tensors held {} when {} more was requested; {place} \
+                 holds {} of them ({}).",
                 show(shortage.allocated_bytes),
                 show(shortage.request_bytes),
                 show(top.bytes),
@@ -57,38 +61,71 @@ impl Class for TooBig {
             ),
             line: top.what,
             stack,
-            bytes: top.bytes,
+            bytes,
             remove: Remove::Blocks(blocks.iter().map(|block| block.id).collect()),
-            advice: advice(&categories),
+            advice: advice(evidence),
         })
     }
 }
 
-fn largest_categories(evidence: &Evidence) -> Vec<oomph_trace::Category> {
-    let mut categories = evidence.holders.categories.clone();
-    categories.sort_by_key(|&(_, bytes)| std::cmp::Reverse(bytes));
-    let half = evidence.holders.allocated_bytes / 4;
-    categories.into_iter().filter(|&(_, bytes)| bytes > half).map(|(category, _)| category).collect()
+/// The lines whose bytes are enough to serve the request if they were gone, largest first: one, as a rule.
+fn enough_lines(shortage: &Shortage, by_line: &[Held<Line>]) -> Vec<Option<Line>> {
+    let missing = (shortage.reserved_bytes + shortage.segment_bytes).saturating_sub(shortage.limit_bytes_min);
+    let mut lines = Vec::new();
+    let mut freed = 0;
+    for held in by_line.iter().filter(|held| held.what.is_some()) {
+        lines.push(held.what);
+        freed += held.bytes;
+        if freed >= missing {
+            break;
+        }
+    }
+    lines
 }
 
-fn advice(categories: &[oomph_trace::Category]) -> Vec<String> {
-    use oomph_trace::Category;
-    let mut advice: Vec<String> = categories
-        .iter()
-        .filter_map(|category| match category {
-            Category::Activation => Some("Activations weigh most: halve the batch and accumulate twice as often, or checkpoint them."),
-            Category::Optimizer => Some("Optimizer state weighs most: Adam keeps two copies of the weights; use an 8-bit or factored optimizer."),
-            Category::Gradient => Some("Gradients weigh most: zero_grad(set_to_none=True) before the forward pass keeps them out of its peak."),
-            Category::Parameter => Some("The weights weigh most: load them in bfloat16, or shard them."),
-            Category::Input => Some("The input weighs most: move one batch at a time to the card."),
-            _ => None,
-        })
-        .map(str::to_owned)
-        .collect();
-    if advice.is_empty() {
-        advice.push(
-            "Make the step smaller: a smaller batch with accumulation, lower precision, checkpointing.".to_owned(),
-        );
-    }
-    advice
+/// What helps against the largest category, and only against that one.
+fn advice(evidence: &Evidence) -> Vec<String> {
+    let case = evidence.case;
+    let holders = evidence.holders;
+    let largest = holders.categories.iter().max_by_key(|&&(_, bytes)| bytes);
+    let (category, bytes) = largest.copied().unwrap_or((Category::Other, 0));
+    let share = percent(bytes, holders.allocated_bytes);
+    let training = case.timeline.blocks.iter().any(|block| case.is_of_training(block));
+    let help = match category {
+        Category::Activation if !training => {
+            return vec![
+                format!(
+                    "Activations are the largest part ({share}), and no backward pass was seen: if this is inference, \
+                     wrap it in torch.no_grad() or torch.inference_mode()."
+                ),
+                "If it is training: halve the batch and accumulate gradients over twice as many, or use activation \
+                 checkpointing."
+                    .to_owned(),
+            ];
+        }
+        Category::Activation => {
+            "Activations are the largest part: halve the batch and accumulate gradients over twice as many, or use \
+             activation checkpointing"
+        }
+        Category::Optimizer => {
+            "Optimizer state is the largest part: use an 8-bit or factored optimizer (Adam keeps two values for every \
+             weight)"
+        }
+        Category::Gradient => {
+            "Gradients are the largest part: call zero_grad(set_to_none=True) before the forward pass, so that they are \
+             not there while activations are"
+        }
+        Category::Parameter if case.sources.is_sharded() => {
+            "Weights are the largest part, sharded as they are: shard them over more cards, or offload them to the host"
+        }
+        Category::Parameter => {
+            "Weights are the largest part: shard them over several cards (FSDP), offload them to the host, or train \
+             adapters only"
+        }
+        Category::Input => "Inputs are the largest part: move one batch at a time to the card",
+        Category::Workspace | Category::Other | Category::Unknown => {
+            "Make the step smaller: a smaller batch with gradient accumulation, or activation checkpointing"
+        }
+    };
+    vec![format!("{help} ({share} of what is live).")]
 }

@@ -1,36 +1,45 @@
-//! `oomph explain FILE`.
+//! `oomph explain FILE...`.
 
-use std::path::PathBuf;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 
+use oomph_explain::log::Log;
+use oomph_explain::ranks::{Rank, Ranks};
 use oomph_explain::render::text::Settings;
-use oomph_explain::render::{json, page, text};
+use oomph_explain::render::{self, page};
 use oomph_explain::{Options, Report};
-use oomph_trace::Trace;
 
 use crate::args::{EXIT_CODES, GLOSSARY};
 use crate::bytes::ByteCount;
 use crate::error::Error;
 use crate::output::{self, Drafts};
 use crate::progress::Stage;
-use crate::{source, source_text};
+use crate::source::{self, Source};
+use crate::source_text;
 
 /// Say why memory ran out: the line to blame, the bytes, and a proof
 ///
-/// FILE is a PyTorch memory snapshot (torch 2.1 or newer, plain, gzip or zstd) or an oomph trace. The first sentence is
-/// the verdict: what went wrong and which line of your code holds the bytes that stood in the way. The evidence
-/// follows: what was live at that moment, what grew from step to step, how much of the reserved memory was in use.
-/// The verdict is proved by replaying the run without the accused bytes: the failed request then fits.
+/// FILE is a PyTorch memory snapshot (torch 2.1 or newer, plain, gzip or zstd), an oomph trace, or the log of a job that
+/// died. The first sentence is the verdict: what went wrong, and which line of your code holds the bytes that stood in
+/// the way. The evidence follows: what was live at that moment, what grew from step to step, how much of the reserved
+/// memory was in use. The verdict is proved by a replay of the run without those bytes: the failed request then fits.
+///
+/// Several files are the ranks of one job: oomph says which ran out of memory first and how they differ, and explains
+/// that one. From a log, only a first verdict can be given, from the figures in PyTorch's message.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = format!("Examples:\n  \
     oomph explain snapshot.pickle\n  \
+    oomph explain snapshot-rank*.pickle                the ranks of one job\n  \
+    oomph explain slurm-4711.log                       a first verdict from the log\n  \
+    kubectl logs job/train | oomph explain -           the same, from a pipe\n  \
     oomph explain snapshot.pickle.gz --html report.html\n  \
     oomph explain snapshot.pickle --json | jq .verdict\n  \
     oomph explain snapshot.pickle --save run.oomph     smaller, and faster to read\n\n\
     {EXIT_CODES}\n\n{GLOSSARY}"))]
 pub(crate) struct Args {
-    /// A PyTorch snapshot (.pickle, also .gz or .zst) or an oomph trace
-    #[arg(value_name = "FILE")]
-    file: PathBuf,
+    /// A snapshot (.pickle, also .gz or .zst), an oomph trace, a log, or - for stdin
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
 
     /// Print JSON instead of text
     #[arg(long)]
@@ -65,37 +74,81 @@ pub(crate) struct Args {
     export: Option<PathBuf>,
 }
 
-pub(crate) fn run(args: &Args) -> Result<(), Error> {
-    let trace = source::read(&args.file)?;
-    let report = {
-        let _stage = Stage::start("looking for the cause".into());
-        let options = Options {
-            device: args.device,
-            at: args.at,
-            total_bytes: args.memory.map(|memory| memory.0),
-            ..Options::default()
-        };
-        oomph_explain::explain(&trace, &options)?
-    };
-    let shown = if args.json {
-        output::pretty(&json::render(&report, args.top))
-    } else {
-        text::render(&report, Settings { width: output::width(), top: args.top })
-    };
-    write_files(args, &trace, &report)?;
-    output::data(&shown)
+/// A file's content, explained.
+enum Explained<'a> {
+    Trace(Box<Report<'a>>),
+    Log(&'a Log),
 }
 
-/// Writes every file the user asked for, all or none.
-fn write_files(args: &Args, trace: &Trace, report: &Report) -> Result<(), Error> {
+impl Explained<'_> {
+    fn rank(&self, path: &Path) -> Rank {
+        let name = name_of(path);
+        match self {
+            Self::Trace(report) => Rank::of_report(name, report),
+            Self::Log(log) => Rank::of_log(name, log),
+        }
+    }
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), Error> {
+    let sources = args.files.iter().map(|file| source::read_any(file)).collect::<Result<Vec<_>, _>>()?;
+    let explained = {
+        let _stage = Stage::start("looking for the cause".into());
+        sources.iter().map(|source| explain(source, args)).collect::<Result<Vec<_>, _>>()?
+    };
+    let ranks = explained.iter().zip(&args.files).map(|(explained, file)| explained.rank(file)).collect();
+    let ranks = Ranks::compare(ranks).filter(|ranks| ranks.ranks.len() > 1);
+    let chosen = ranks.as_ref().map_or(0, |ranks| ranks.chosen);
+    write_files(args, &args.files[chosen], &explained[chosen])?;
+    output::data(&show(args, &explained[chosen], ranks.as_ref()))
+}
+
+fn explain<'a>(source: &'a Source, args: &Args) -> Result<Explained<'a>, Error> {
+    Ok(match source {
+        Source::Trace(trace) => {
+            let total_bytes = args.memory.map(|memory| memory.0);
+            let options = Options { device: args.device, at: args.at, total_bytes, ..Options::default() };
+            Explained::Trace(Box::new(oomph_explain::explain(trace, &options)?))
+        }
+        Source::Log(log) => Explained::Log(log),
+    })
+}
+
+fn show(args: &Args, explained: &Explained, ranks: Option<&Ranks>) -> String {
+    let (width, top) = (output::width(), args.top);
+    if args.json {
+        let mut value = match explained {
+            Explained::Trace(report) => render::json::render(report, top),
+            Explained::Log(log) => render::log::json(log),
+        };
+        value["ranks"] = ranks.map_or(serde_json::Value::Null, render::ranks::json);
+        return output::pretty(&value);
+    }
+    let one = match explained {
+        Explained::Trace(report) => render::text::render(report, Settings { width, top }),
+        Explained::Log(log) => render::log::text(log, width, top),
+    };
+    ranks.map_or_else(String::new, |ranks| render::ranks::text(ranks, width)) + &one
+}
+
+/// Writes every file the user asked for, all or none, about the file that is explained.
+fn write_files(args: &Args, file: &Path, explained: &Explained) -> Result<(), Error> {
+    let wanted = args.html.as_ref().or(args.save.as_ref()).or(args.export.as_ref());
+    let report = match explained {
+        Explained::Trace(report) => report,
+        Explained::Log(_) => {
+            return wanted.map_or(Ok(()), |path| Err(Error::NoHistory { path: path.clone(), log: file.to_owned() }));
+        }
+    };
     let _stage = Stage::start("writing".into());
     let mut drafts = Drafts::default();
     if let Some(path) = &args.html {
-        let name = args.file.file_name().unwrap_or(args.file.as_os_str()).to_string_lossy();
+        let name = name_of(file);
         let settings =
             page::Settings { source_name: &name, top: args.top, plan: None, read_source: &source_text::read };
         drafts.add(path, |file| page::write(report, &settings, file))?;
     }
+    let trace = report.case.trace;
     if let Some(path) = &args.save {
         drafts.add(path, |file| oomph_trace::write_oomph_trace(trace, file).map_err(std::io::Error::other))?;
     }
@@ -103,4 +156,9 @@ fn write_files(args: &Args, trace: &Trace, report: &Report) -> Result<(), Error>
         drafts.add(path, |file| oomph_trace::write_torch_snapshot(trace, file).map_err(std::io::Error::other))?;
     }
     drafts.publish()
+}
+
+fn name_of(path: &Path) -> String {
+    let name = if path.as_os_str() == "-" { OsStr::new("stdin") } else { path.file_name().unwrap_or(path.as_os_str()) };
+    name.to_string_lossy().into_owned()
 }
