@@ -25,6 +25,14 @@ pub(crate) enum Error {
     /// Nothing to explain, or asked for what the file does not have.
     #[error("{0}")]
     Explain(#[from] oomph_explain::ExplainError),
+    /// A page or a trace asked for of a log.
+    #[error("cannot write {}: {} is a log, which has no history to show", path.display(), log.display())]
+    NoHistory {
+        /// What was to be written.
+        path: PathBuf,
+        /// The log.
+        log: PathBuf,
+    },
     /// Settings or a file that cannot be checked.
     #[error("{0}")]
     Check(#[from] oomph_check::Error),
@@ -139,6 +147,7 @@ impl Error {
                  first tensor"
                     .into(),
             ),
+            Self::NoHistory { .. } => Some("record a snapshot of the job; oomph explain of the log shows how".into()),
             Self::Explain(error) => Some(error.hint().into()),
             Self::Card(error) => Some(error.hint()),
             Self::Plan(error) => Some(error.hint()),
@@ -176,6 +185,9 @@ fn file_hint(error: &TraceError) -> Option<&'static str> {
         TraceError::Io(error) if error.kind() == ErrorKind::NotFound => "is the path right? it is looked up from here",
         TraceError::Io(error) if error.kind() == ErrorKind::PermissionDenied => "ask its owner for leave to read it",
         TraceError::Io(_) => "copy the file again, or take a new snapshot",
+        TraceError::Foreign { found, .. } if found.starts_with("a text file") => {
+            "oomph explain also reads the log of a job that died, where PyTorch's message with its figures is in it"
+        }
         TraceError::Foreign { .. }
         | TraceError::Empty
         | TraceError::Directory
