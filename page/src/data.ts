@@ -141,6 +141,8 @@ export interface BytesOf {
 /** What the page knows before the events are unpacked. */
 export interface Facts {
   source_name: string;
+  /** Whether times mean anything: those of a plan do not. */
+  has_clock: boolean;
   /** Missing on a page that explains a job which was recorded. */
   plan: Plan | null;
   verdict: Verdict;

@@ -46,7 +46,7 @@ class DeviceView {
       peakEvent: this.peakEvent,
       onSelect: (event) => this.select(event),
     });
-    this.segmentMap = new SegmentMap(this.history, stacks);
+    this.segmentMap = new SegmentMap(this.history, stacks, page.has_clock);
     this.flame = new FlameGraph(this.history, stacks, page.verdict);
     fill(
       this.root,
@@ -82,7 +82,7 @@ class DeviceView {
     this.selectedEvent = Math.min(Math.max(event, 0), this.device.eventCount - 1);
     this.timeline.select(this.selectedEvent);
     const action = ACTIONS[this.device.action[this.selectedEvent]];
-    fill(this.moment, `after ${describeMoment(this.history, this.selectedEvent, action, this.hasClock)}`);
+    fill(this.moment, `after ${describeMoment(this.history, this.selectedEvent, action, this.page.has_clock)}`);
     if (this.mapPending) return;
     // Scrubbing moves faster than a map can be drawn: the last moment asked for in a frame is the one shown.
     this.mapPending = true;
@@ -109,11 +109,6 @@ class DeviceView {
     const { from, to } = this.timeline.window;
     const far = Math.max(Math.round(((to - from) / this.timeline.axisEnd) * this.device.eventCount * BIG_STEP_SHARE), 1);
     this.select(this.selectedEvent + direction * (big ? far : 1));
-  }
-
-  /** A plan's kernels do nothing, so its clock says nothing about the job. */
-  private get hasClock(): boolean {
-    return this.page.plan === null;
   }
 
   private get defaultGroupKind(): GroupKind {
@@ -155,7 +150,7 @@ class DeviceView {
     return element(
       "section",
       { class: "card" },
-      element("div", { class: "bar" }, element("h2", {}, "Memory over time"), group, this.hasClock ? axis : null, jumps),
+      element("div", { class: "bar" }, element("h2", {}, "Memory over time"), group, this.page.has_clock ? axis : null, jumps),
       this.timeline.root,
       element("p", { class: "hint" }, "Scroll to zoom, drag to pan, click to select a moment; ← and → move by one event."),
     );

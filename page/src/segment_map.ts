@@ -32,6 +32,7 @@ export class SegmentMap {
   constructor(
     private readonly history: History,
     private readonly stacks: Stacks,
+    private readonly hasClock: boolean,
   ) {
     this.host.style.height = `${ROWS * ROW_HEIGHT_PX + 16}px`;
     this.root.append(this.caption, this.host, this.details);
@@ -144,7 +145,8 @@ export class SegmentMap {
     const purpose = category === CATEGORY_UNKNOWN ? "" : `${CATEGORIES[category]} · `;
     const several = piece.blockCount > 1 ? ` in ${formatCount(piece.blockCount)} blocks, the largest:` : "";
     const start = blocks.start[block];
-    const since = start === 0 ? "a time before the history begins" : `event ${formatCount(start - 1)}, ${formatElapsed(elapsedUs[start - 1])}`;
+    const elapsed = this.hasClock && start > 0 ? `, ${formatElapsed(elapsedUs[start - 1])}` : "";
+    const since = start === 0 ? "a time before the history begins" : `event ${formatCount(start - 1)}${elapsed}`;
     return [
       element("p", {}, element("b", {}, formatBytes(piece.bytes)), several, " ", element("bdi", { class: "line" }, lineName(frame))),
       element(

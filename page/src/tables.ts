@@ -58,7 +58,7 @@ export function renderUnused(facts: DeviceFacts, history: History): HTMLElement 
   if (facts.fragmentation.length === 0) return null;
   const reserved = history.reservedBytes[facts.measured_at] ?? 0;
   const rows = facts.fragmentation.map(({ what, bytes }) => [what, formatBytes(bytes), formatShare(bytes, reserved)]);
-  const title = `Reserved but not allocated ${measuredMoment(facts, history)}`;
+  const title = `Reserved but not used ${measuredMoment(facts, history)}`;
   return section(title, ["what", "size", "of reserved"], rows);
 }
 

@@ -8,19 +8,16 @@
 import uPlot from "uplot";
 
 import { DeviceFacts } from "./data";
-import { PhaseStrip } from "./phases";
 import { element, fill } from "./dom";
-import { cleanText, formatBytes, formatCount, formatElapsed, formatTick } from "./format";
+import { formatBytes, formatCount, formatElapsed, formatTick } from "./format";
 import { Grouping } from "./grouping";
 import { History } from "./history";
+import { MarkLayer, marksOf } from "./marks";
+import { PhaseStrip } from "./phases";
 import { Pyramid } from "./pyramid";
 import { Axis, AxisKind, makeAxis, sampleEvents } from "./sampling";
 import { FONT_FAMILY, theme } from "./theme";
 
-/** Longer names of steps are cut; the style sheet sets the same width. */
-const STEP_LABEL_WIDTH_MAX_PX = 170;
-const LETTER_WIDTH_PX = 7;
-const MARK_LINE_SPACING_PX = 24;
 const HEIGHT_PX = 310;
 const OVERVIEW_HEIGHT_PX = 56;
 const AXIS_WIDTH_PX = 74;
@@ -35,12 +32,6 @@ const THUMB_PX = 8;
 const LIMIT_SCALE_MAX = 2.5;
 /** Pointer movement that turns a click into a drag. */
 const CLICK_SLACK_PX = 4;
-
-interface Mark {
-  event: number;
-  label: string;
-  class: "step" | "oom" | "peak";
-}
 
 export interface TimelineOptions {
   history: History;
@@ -64,12 +55,11 @@ export class Timeline {
   /** Groups that ever hold anything, bottom first. */
   private shownGroups: number[] = [];
   private readonly pyramid: Pyramid;
-  private readonly marks: Mark[];
+  private readonly marks: MarkLayer;
   private plot: uPlot | undefined;
   private overview: uPlot | undefined;
   private readonly plotHost = element("div", { class: "plot" });
   private readonly overviewHost = element("div", { class: "overview" });
-  private readonly markLayer = element("div", { class: "marks" });
   private readonly phases: PhaseStrip;
   private readonly cursor = element("div", { class: "mark selected" });
   private readonly legend = element("ul", { class: "legend", "aria-label": "bytes at the selected moment" });
@@ -83,15 +73,7 @@ export class Timeline {
     this.axis = makeAxis("event", history.device.elapsedUs);
     this.window = { from: 0, to: this.axis.end };
     this.pyramid = new Pyramid(history.heldBytes);
-    this.marks = [
-      ...facts.steps.map((step) => ({ event: step.event, label: step.name, class: "step" as const })),
-      { event: options.peakEvent, label: "peak", class: "peak" as const },
-      ...history.device.failures.map((failure) => ({
-        event: failure.event,
-        label: `out of memory: ${formatBytes(failure.requestedBytes)} requested`,
-        class: "oom" as const,
-      })),
-    ];
+    this.marks = new MarkLayer(marksOf(history, facts, options.peakEvent), RIGHT_PX);
     this.phases = new PhaseStrip(facts.phases);
     this.yMax = this.highestBytes();
     this.root.append(this.legend, this.plotHost, this.slider, this.overviewHost);
@@ -172,7 +154,7 @@ export class Timeline {
     this.overview?.destroy();
     const data = this.sample(this.window);
     this.plot = new uPlot(this.plotOptions(), data, this.plotHost);
-    this.plot.over.append(this.phases.root, this.markLayer);
+    this.plot.over.append(this.phases.root, this.cursor, this.marks.root);
     this.overview = new uPlot(this.overviewOptions(), this.overviewData(), this.overviewHost);
     this.listenForZoom(this.plot);
     // A plot knows its scales only after it has drawn itself once.
@@ -252,7 +234,7 @@ export class Timeline {
       stroke: text,
       font: `12px ${FONT_FAMILY}`,
       size: 32,
-      label: this.axis.kind === "event" ? "events" : "seconds",
+      label: this.axis.kind === "event" ? "events" : "elapsed time",
       labelFont: `12px ${FONT_FAMILY}`,
       labelSize: 16,
       space: 80,
@@ -323,32 +305,12 @@ export class Timeline {
   }
 
   private drawMarks(plot: uPlot): void {
-    const { from, to } = this.window;
-    const shown: HTMLElement[] = [];
-    let lineEnd = -Infinity;
-    let labelEnd = -Infinity;
-    for (const mark of this.marks) {
-      const position = this.axis.position(mark.event);
-      if (position < from || position > to) continue;
-      const left = plot.valToPos(position, "x");
-      const isStep = mark.class === "step";
-      if (isStep && left < lineEnd) continue;
-      const text = cleanText(mark.label);
-      const textEnd = left + Math.min(text.length * LETTER_WIDTH_PX, STEP_LABEL_WIDTH_MAX_PX);
-      const hasRoom = left >= labelEnd && textEnd <= plot.over.clientWidth + RIGHT_PX;
-      const label = !isStep || hasRoom ? text : "";
-      if (isStep) lineEnd = left + MARK_LINE_SPACING_PX;
-      if (isStep && label) labelEnd = textEnd + LETTER_WIDTH_PX;
-      const side = !isStep && left > plot.over.clientWidth / 2 ? " flipped" : "";
-      const line = element("div", { class: `mark ${mark.class}${side}` }, element("span", {}, label));
-      line.style.transform = `translateX(${left}px)`;
-      shown.push(line);
-    }
-    this.phases.draw(plot, (event) => plot.valToPos(this.axis.position(event), "x"));
-    const left = plot.valToPos(this.axis.position(this.selectedEvent), "x");
+    const leftOf = (event: number) => plot.valToPos(this.axis.position(event), "x");
+    this.marks.draw(plot, leftOf);
+    this.phases.draw(plot, leftOf);
+    const left = leftOf(this.selectedEvent);
     this.cursor.hidden = left < 0 || left > plot.over.clientWidth;
     this.cursor.style.transform = `translateX(${left}px)`;
-    this.markLayer.replaceChildren(this.cursor, ...shown);
   }
 
   private drawLegend(): void {
@@ -362,6 +324,7 @@ export class Timeline {
     const { reserved, alarm } = theme();
     fill(
       this.legend,
+      element("li", { class: "faint" }, "at the selected moment:"),
       ...this.shownGroups.map((group) => {
         const { name, colour } = this.grouping.groups[group];
         return entry(name, colour, this.groupBytes[group][event]);

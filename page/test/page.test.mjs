@@ -103,7 +103,7 @@ test("the accused can be coloured", async () => {
   const { verdict } = await factsOf(page);
   await page.locator("button", { hasText: "verdict" }).click();
   await settle(page);
-  const [accused] = await page.locator(".legend li").allTextContents();
+  const [, accused] = await page.locator(".legend li").allTextContents();
   assert.match(accused, /blamed by the verdict/);
   const bytes = await page.evaluate(() => {
     const { history, selectedEvent } = window.oomph.view;

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use oomph_trace::Origin;
 use serde::Serialize;
 
 use super::input::{BytesOf, LeakRow, LineRow, ModuleRow, PageInput, PageVerdict, PhaseMark, StepMark};
@@ -21,6 +22,8 @@ const CONTENT_POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; st
 #[derive(Serialize)]
 struct Facts<'a> {
     source_name: &'a str,
+    /// A hollow run's kernels do nothing, so its times say nothing about the job.
+    has_clock: bool,
     plan: Option<&'a PlanPage>,
     verdict: &'a PageVerdict,
     snippets: &'a [Snippet],
@@ -91,6 +94,7 @@ fn facts_of<'a>(input: &'a PageInput<'a>) -> Facts<'a> {
     };
     Facts {
         source_name: input.source_name,
+        has_clock: input.trace.origin != Origin::HollowRun,
         plan: input.plan,
         verdict: &input.verdict,
         snippets: &input.snippets,

@@ -150,10 +150,10 @@ fn steps(report: &Report) -> Vec<StepMark> {
 fn fragmentation(report: &Report) -> Vec<BytesOf> {
     let found = &report.fragmentation;
     [
-        ("free beside live blocks: cannot go back to the driver", found.pinned_bytes),
+        ("free beside live blocks: cannot be returned to the driver", found.pinned_bytes),
         ("free in empty segments: cached", found.free_bytes.saturating_sub(found.pinned_bytes)),
         ("freed, but waiting for a stream", found.waiting_bytes),
-        ("rounded up beyond what was asked for", found.rounding_bytes),
+        ("added by rounding up requests", found.rounding_bytes),
     ]
     .into_iter()
     .filter(|&(_, bytes)| bytes > 0)

@@ -55,6 +55,5 @@ fn card(answer: &Answer, fit: &oomph_plan::fit::Fit) -> CardRow {
 }
 
 fn module(held: &oomph_explain::analyses::modules::ModuleHeld) -> ModuleRow {
-    let times = if held.count > 1 { format!(" x {}", held.count) } else { String::new() };
-    ModuleRow { path: format!("{}{times}", held.module), bytes: held.bytes }
+    ModuleRow { path: held.module.clone(), count: held.count, bytes: held.bytes }
 }
