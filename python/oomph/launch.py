@@ -14,6 +14,8 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+from . import notebook
+
 Compile = Callable[[bytes, str], types.CodeType]
 
 #: Options of the interpreter that take the next word, or end the options with code or a module.
@@ -90,8 +92,14 @@ class _Finder:
         if not getattr(sys.flags, "safe_path", False):
             sys.path.insert(0, os.path.dirname(os.path.realpath(self.path)))
         with io.open_code(os.path.abspath(self.path)) as file:
-            code = self.compile_main(file.read(), self.path)
-        exec(code, _fresh_main(self.path).__dict__)  # noqa: S102 - running the user's script is the point
+            text = file.read()
+        names = _fresh_main(self.path).__dict__
+        if not notebook.is_notebook(self.path):
+            exec(self.compile_main(text, self.path), names)  # noqa: S102 - running the user's script is the point
+            return
+        names["display"] = notebook.display
+        for code, name in notebook.cells(text, self.path):
+            exec(self.compile_main(code.encode(), name), names)  # noqa: S102
 
 
 def _fresh_main(path: str) -> types.ModuleType:

@@ -6,6 +6,7 @@ use oomph_card::{CATALOGUE, Card};
 use crate::error::PlanError;
 use crate::fit::{Fit, Judge, Verdict};
 use crate::follow::Progress;
+use crate::growth::Growth;
 use crate::job::Job;
 use crate::run::{Process, Run};
 
@@ -73,6 +74,18 @@ impl Trial {
     #[must_use]
     pub fn ran_out(&self) -> bool {
         self.processes.iter().any(|(_, process)| process.ran_out())
+    }
+
+    /// Whether the whole job fits: nothing ran out, and nothing is certain to later.
+    #[must_use]
+    pub fn fits(&self) -> bool {
+        !self.ran_out() && !self.grows_beyond(&self.card)
+    }
+
+    /// Whether a loop leaves so much behind that it is certain to fill such a card before its end.
+    fn grows_beyond(&self, card: &Card) -> bool {
+        let growths = self.processes.iter().filter_map(|(_, process)| Growth::of(process, card));
+        growths.into_iter().any(|growth| growth.is_certain())
     }
 
     /// The process that decides: the one that ran out, else the one that takes most.
@@ -161,7 +174,7 @@ impl Plan {
     /// Whether the job fits every card by name.
     #[must_use]
     pub fn fits(&self) -> bool {
-        !self.trials.iter().any(Trial::ran_out)
+        self.trials.iter().all(Trial::fits)
     }
 
     /// The job where nothing was short, if it was seen so.
@@ -177,12 +190,13 @@ impl Plan {
         let least_bytes = judges.iter().filter_map(|judge| judge.least_bytes(&trial.card)).max();
         let planned = |card: &Card| {
             let trial = self.trials.iter().find(|trial| trial.card == *card)?;
-            Some(if trial.ran_out() { Verdict::DoesNotFit } else { Verdict::Fits })
+            Some(if trial.fits() { Verdict::Fits } else { Verdict::DoesNotFit })
         };
-        let verdict = |card: &Card| {
-            let replayed = || judges.iter().map(|judge| judge.judge(card)).max().unwrap_or(Verdict::Fits);
-            planned(card).unwrap_or_else(replayed)
+        let replayed = |card: &Card| {
+            let replays = judges.iter().map(|judge| judge.judge(card));
+            if trial.grows_beyond(card) { Verdict::DoesNotFit } else { replays.max().unwrap_or(Verdict::Fits) }
         };
+        let verdict = |card: &Card| planned(card).unwrap_or_else(|| replayed(card));
         self.catalogue = CATALOGUE
             .iter()
             .map(|card| Fit { name: card.name.clone(), memory_bytes: card.memory_bytes, verdict: verdict(card) })

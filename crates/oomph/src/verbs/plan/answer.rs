@@ -17,7 +17,7 @@ pub(super) struct Answer<'a> {
     pub(super) plan: &'a Plan,
     pub(super) question: &'a Question,
     pub(super) report: &'a Report<'a>,
-    /// The trial that the answer is about: the first that ran out, else the first.
+    /// The trial that the answer is about: the first that ran out or will, else the first.
     pub(super) trial: &'a Trial,
     /// The process that decides, and its number.
     pub(super) process: &'a Process,
@@ -45,7 +45,8 @@ pub(super) struct Kept {
 
 /// The trial the answer is about.
 fn told_of(plan: &Plan) -> &Trial {
-    plan.trials.iter().find(|trial| trial.ran_out()).unwrap_or(plan.first())
+    let worst = plan.trials.iter().find(|trial| trial.ran_out());
+    worst.or_else(|| plan.trials.iter().find(|trial| !trial.fits())).unwrap_or(plan.first())
 }
 
 /// Explains the process that decides.
@@ -93,7 +94,7 @@ impl<'a> Answer<'a> {
 
     /// Whether the whole job fits every card asked for: the exit code is 0 then, and 1 otherwise.
     pub(super) fn fits(&self) -> bool {
-        self.plan.fits() && !self.growth.as_ref().is_some_and(|kept| kept.growth.is_certain())
+        self.plan.fits()
     }
 
     /// The card that the answer is about.

@@ -103,7 +103,7 @@ fn trials(out: &mut String, answer: &Answer, width: usize) {
     heading(out, "Each card");
     let row = |trial: &oomph_plan::Trial| {
         let device = trial.peaks().map_or_else(String::new, |peaks| show(peaks.device_bytes));
-        let word = if trial.ran_out() { "does not fit" } else { "fits" };
+        let word = if trial.fits() { "fits" } else { "does not fit" };
         vec![trial.card.name.clone(), show(trial.card.memory_bytes), device, word.to_owned()]
     };
     let columns = [("CARD", Align::Left), ("HAS", Align::Right), ("PEAK", Align::Right), ("", Align::Left)];

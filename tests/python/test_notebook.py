@@ -1,0 +1,41 @@
+"""Notebooks as scripts: what is taken from a cell, and whole plans of them."""
+
+import json
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "python"))
+
+from oomph import notebook  # noqa: E402
+
+CELLS = [
+    ("markdown", "# A model"),
+    ("code", "%matplotlib inline\n!pip install torch\nimport torch\n"),
+    ("code", ["%%bash\n", "rm -rf data\n"]),
+    ("code", "model = torch.nn.Linear(64, 64).cuda()\nif True:\n    !ls\ndisplay(model)\n"),
+    ("code", "%%time\noptimizer = torch.optim.SGD(model.parameters(), lr=0.1)\nfor step in range(500):\n"
+             "    model(torch.randn(8, 64, device='cuda')).sum().backward()\n    optimizer.step()\n"),
+]  # fmt: skip
+
+
+def text():
+    cells = [{"cell_type": kind, "source": source, "metadata": {}} for kind, source in CELLS]
+    return json.dumps({"cells": cells, "nbformat": 4, "nbformat_minor": 5, "metadata": {}})
+
+
+def test_cells_are_python_and_keep_their_lines():
+    found = list(notebook.cells(text().encode(), "nb.ipynb"))
+    assert [name for _, name in found] == ["nb.ipynb#cell1", "nb.ipynb#cell3", "nb.ipynb#cell4"]
+    for code, name in found:
+        compile(code, name, "exec")
+    assert found[1][0].splitlines()[2] == "    pass"
+    assert found[2][0].splitlines()[1].startswith("optimizer")
+
+
+def test_a_notebook_is_planned(planned, tmp_path):
+    path = tmp_path / "nb.ipynb"
+    path.write_text(text())
+    answer = planned(path)
+    [loop] = answer["seen"]["loops"]
+    assert (pathlib.Path(loop["file"]).name, loop["line"], loop["total"]) == ("nb.ipynb#cell4", 3, 500)
+    assert loop["seen"] < 20 and answer["peak_allocated_bytes"] > 64 * 64 * 4
