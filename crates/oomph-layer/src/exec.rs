@@ -10,7 +10,7 @@ use crate::layer::{Layer, changed_layer, entries, is_named, layer};
 use crate::ops::read;
 use crate::sys::{self, Answer, CWD, Errno, Fd};
 use crate::text::Text;
-use crate::walk::{Node, locate};
+use crate::walk::{Last, Node, locate};
 
 /// A list of C strings that a null pointer ends: arguments or an environment.
 pub(crate) type List = *const *const c_char;
@@ -51,7 +51,7 @@ impl Script {
         if path.is_empty() {
             return Ok(None);
         }
-        let place = locate(layer, at, path.to_bytes(), true)?;
+        let place = locate(layer, at, path.to_bytes(), Last::Followed)?;
         let Node::Upper(_) = place.node else { return Ok(None) };
         sys::access(place.upper(), libc::X_OK)?;
         let Ok(file) = Fd::open(place.upper(), libc::O_RDONLY, 0) else { return Ok(None) };

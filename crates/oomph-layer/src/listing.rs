@@ -5,7 +5,7 @@ use std::ffi::{CStr, c_int};
 use crate::layer::Layer;
 use crate::sys::{self, Answer, Errno, Fd};
 use crate::text::{Text, parent};
-use crate::walk::{Node, Place, locate_absolute};
+use crate::walk::{Last, Node, Place, locate_absolute};
 
 /// Where a name starts in the kernel's record of an entry.
 const NAME_OFFSET: usize = 19;
@@ -145,7 +145,7 @@ pub(crate) fn is_empty(layer: &Layer, place: &Place) -> Answer<bool> {
 pub(crate) fn for_each_child(layer: &Layer, place: &Place, visit: &mut dyn FnMut(Place) -> Answer<()>) -> Answer<()> {
     let records = merged_records(layer, place)?;
     for entry in entries(&records).filter(|entry| !entry.is_dots()) {
-        visit(locate_absolute(layer, Text::from(&[place.path(), b"/", entry.name])?, false)?)?;
+        visit(locate_absolute(layer, Text::from(&[place.path(), b"/", entry.name])?, Last::Kept)?)?;
     }
     Ok(())
 }

@@ -107,6 +107,12 @@ pub(crate) fn parent(path: &[u8]) -> &[u8] {
     path.get(..slash).unwrap_or_default()
 }
 
+/// Is the last name of a path `.` or `..`?
+pub(crate) fn ends_in_dots(path: &[u8]) -> bool {
+    let last = path.split(|byte| *byte == b'/').rfind(|name| !name.is_empty());
+    matches!(last, Some(b"." | b".."))
+}
+
 /// A number in decimal, for names.
 pub(crate) fn decimal(mut number: u64, into: &mut [u8; 20]) -> &[u8] {
     let mut start = into.len();
@@ -145,6 +151,7 @@ mod tests {
     fn parents_and_numbers() {
         assert_eq!(parent(b"/a/b"), b"/a");
         assert_eq!(parent(b"/a"), b"");
+        assert!(ends_in_dots(b"a/..//") && ends_in_dots(b".") && !ends_in_dots(b"../a") && !ends_in_dots(b"/"));
         assert_eq!(decimal(0, &mut [0; 20]), b"0");
         assert_eq!(decimal(u64::MAX, &mut [0; 20]), b"18446744073709551615");
     }

@@ -32,6 +32,24 @@ pub(crate) enum Node {
     Through,
 }
 
+/// What becomes of a link at the end of a path.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Last {
+    /// It is followed.
+    Followed,
+    /// It is meant itself, unless a slash follows it.
+    Kept,
+    /// The name itself is meant: it is about to be made, removed or renamed.
+    Named,
+}
+
+impl Last {
+    /// As the flag of a system call says.
+    pub(crate) fn followed_if(follow: bool) -> Self {
+        if follow { Self::Followed } else { Self::Kept }
+    }
+}
+
 /// In which trees a folder exists.
 #[derive(Clone, Copy)]
 pub(crate) struct Trees {
@@ -90,9 +108,14 @@ impl Place {
         }
     }
 
+    /// What stands there, whatever the path ended in.
+    pub(crate) fn found(&self) -> Answer<Stat> {
+        self.stat().ok_or(Errno(libc::ENOENT))
+    }
+
     /// The stat of something that must exist.
     pub(crate) fn existing(&self) -> Answer<Stat> {
-        let stat = self.stat().ok_or(Errno(libc::ENOENT))?;
+        let stat = self.found()?;
         if self.slash && !is_dir(&stat) { Err(Errno(libc::ENOTDIR)) } else { Ok(stat) }
     }
 
@@ -149,8 +172,8 @@ pub(crate) fn start_of(layer: &Layer, at: c_int) -> Answer<Text> {
     Ok(known)
 }
 
-/// Finds what stands at a path; a link at its end is followed if asked.
-pub(crate) fn locate(layer: &Layer, at: c_int, path: &[u8], follow: bool) -> Answer<Place> {
+/// Finds what stands at a path.
+pub(crate) fn locate(layer: &Layer, at: c_int, path: &[u8], last: Last) -> Answer<Place> {
     if path.is_empty() {
         return Err(Errno(libc::ENOENT));
     }
@@ -159,14 +182,14 @@ pub(crate) fn locate(layer: &Layer, at: c_int, path: &[u8], follow: bool) -> Ans
     } else {
         Text::from(&[start_of(layer, at)?.bytes(), b"/", path])?
     };
-    locate_absolute(layer, todo, follow)
+    locate_absolute(layer, todo, last)
 }
 
 /// Finds what stands at an absolute path, going from the root; a link or `..` sets out again.
-pub(crate) fn locate_absolute(layer: &Layer, mut todo: Text, follow: bool) -> Answer<Place> {
+pub(crate) fn locate_absolute(layer: &Layer, mut todo: Text, last: Last) -> Answer<Place> {
     let mut links = 0;
     loop {
-        match pass(layer, &todo, follow)? {
+        match pass(layer, &todo, last)? {
             Pass::Arrived(place) => return Ok(place),
             Pass::Link(next) => {
                 todo = next;
@@ -190,7 +213,7 @@ enum Pass {
     Up(Text),
 }
 
-fn pass(layer: &Layer, todo: &Text, follow: bool) -> Answer<Pass> {
+fn pass(layer: &Layer, todo: &Text, link: Last) -> Answer<Pass> {
     let mut walk = Walk::new(layer)?;
     let mut rest = todo.bytes();
     loop {
@@ -209,7 +232,8 @@ fn pass(layer: &Layer, todo: &Text, follow: bool) -> Answer<Pass> {
                     return walk.leave_layer(after);
                 }
                 walk.look(last)?;
-                if walk.at_link() && (!last || follow || !after.is_empty()) {
+                let followed = link == Last::Followed || link == Last::Kept && !after.is_empty();
+                if walk.at_link() && (!last || followed) {
                     let target = read_link(walk.place.real())?;
                     let from = if target.bytes().starts_with(b"/") { b"" } else { parent(walk.place.path()) };
                     let target = below(target.bytes(), &layer.root).unwrap_or(target.bytes());

@@ -9,13 +9,13 @@ use crate::layer::{Layer, layer};
 use crate::listing::Stream;
 use crate::ops::open::open;
 use crate::sys::{self, Answer, CWD, Errno};
-use crate::walk::{Place, locate_absolute, start_of};
+use crate::walk::{Last, Place, locate_absolute, start_of};
 
 const OPEN_FLAGS: c_int = libc::O_RDONLY | libc::O_DIRECTORY | libc::O_CLOEXEC | libc::O_NONBLOCK;
 
 /// The folder that an open descriptor stands for in the merged tree; none where it has no path any more.
 fn place_of(layer: &Layer, fd: c_int) -> Option<Place> {
-    locate_absolute(layer, start_of(layer, fd).ok()?, false).ok().filter(|place| place.stat().is_some())
+    locate_absolute(layer, start_of(layer, fd).ok()?, Last::Kept).ok().filter(|place| place.stat().is_some())
 }
 
 fn list_fd(layer: &Layer, fd: c_int) -> Answer<*mut DIR> {

@@ -8,13 +8,13 @@ use crate::layer::{Layer, fd_path, layer};
 use crate::sys::{self, Answer, CWD, Errno};
 use crate::text::below;
 use crate::upper::{Content, copy_up};
-use crate::walk::{Node, Place, is_dir, is_link, locate, locate_absolute};
+use crate::walk::{Last, Node, Place, is_dir, is_link, locate, locate_absolute};
 
 /// `fchmodat`.
 pub(crate) fn chmod(at: c_int, path: &CStr, mode: mode_t, flags: c_int) -> Answer<()> {
     let Some(layer) = layer() else { return sys::chmod_at(at, path, mode) };
     let follow = flags & libc::AT_SYMLINK_NOFOLLOW == 0;
-    let place = locate(layer, at, path.to_bytes(), follow)?;
+    let place = locate(layer, at, path.to_bytes(), Last::followed_if(follow))?;
     if let Node::Through = place.node {
         return sys::chmod(place.lower(), mode);
     }
@@ -32,7 +32,7 @@ pub(crate) fn chown(at: c_int, path: &CStr, uid: u32, gid: u32, flags: c_int) ->
     if path.is_empty() {
         return fchown(at, uid, gid);
     }
-    let place = locate(layer, at, path.to_bytes(), flags & libc::AT_SYMLINK_NOFOLLOW == 0)?;
+    let place = locate(layer, at, path.to_bytes(), Last::followed_if(flags & libc::AT_SYMLINK_NOFOLLOW == 0))?;
     if let Node::Through = place.node {
         return sys::chown_at(CWD, place.lower(), uid, gid, flags);
     }
@@ -49,7 +49,7 @@ pub(crate) fn set_times(at: c_int, path: &CStr, times: Option<&[timespec; 2]>, f
     if path.is_empty() {
         return set_fd_times(at, times);
     }
-    let place = locate(layer, at, path.to_bytes(), flags & libc::AT_SYMLINK_NOFOLLOW == 0)?;
+    let place = locate(layer, at, path.to_bytes(), Last::followed_if(flags & libc::AT_SYMLINK_NOFOLLOW == 0))?;
     if let Node::Through = place.node {
         return sys::set_times_at(CWD, place.lower(), raw, flags);
     }
@@ -62,7 +62,7 @@ pub(crate) fn set_times(at: c_int, path: &CStr, times: Option<&[timespec; 2]>, f
 /// `truncate`.
 pub(crate) fn truncate(path: &CStr, bytes: i64) -> Answer<()> {
     let Some(layer) = layer() else { return sys::truncate(path, bytes) };
-    let place = locate(layer, CWD, path.to_bytes(), true)?;
+    let place = locate(layer, CWD, path.to_bytes(), Last::Followed)?;
     if let Node::Through = place.node {
         return sys::truncate(place.lower(), bytes);
     }
@@ -116,7 +116,7 @@ fn real_place(layer: &Layer, fd: c_int, open: &Stat) -> Option<Place> {
     if below(path.bytes(), &layer.folder).is_some() {
         return None;
     }
-    let place = locate_absolute(layer, path, false).ok()?;
+    let place = locate_absolute(layer, path, Last::Kept).ok()?;
     let known = place.stat()?;
     let same = (known.st_dev, known.st_ino) == (open.st_dev, open.st_ino);
     // A file that was copied since it was opened has another identity, and its copy is what others see.

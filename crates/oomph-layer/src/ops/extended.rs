@@ -7,7 +7,7 @@ use crate::ops::attributes::{changed_copy, must_own};
 use crate::ops::read::real_path;
 use crate::sys::{self, Answer, CWD};
 use crate::upper::{Content, copy_up};
-use crate::walk::{Node, locate};
+use crate::walk::{Last, Node, locate};
 
 /// A value that a C caller hands over or wants filled, with its size.
 #[derive(Clone, Copy)]
@@ -51,7 +51,7 @@ pub(crate) fn remove_open(fd: c_int, name: &CStr) -> Answer<()> {
 
 fn on_copy(path: &CStr, follow: bool, change: impl FnOnce(&CStr) -> Answer<()>) -> Answer<()> {
     let Some(layer) = layer() else { return change(path) };
-    let place = locate(layer, CWD, path.to_bytes(), follow)?;
+    let place = locate(layer, CWD, path.to_bytes(), Last::followed_if(follow))?;
     if let Node::Through = place.node {
         return change(place.lower());
     }

@@ -8,11 +8,11 @@ use crate::layer::{Layer, layer};
 use crate::sys::{self, Answer, CWD, Errno};
 use crate::text::below;
 use crate::upper::{Content, copy_up, prepare};
-use crate::walk::{Node, Place, is_dir, locate};
+use crate::walk::{Last, Node, Place, is_dir, locate};
 
 /// The place for a new entry: nothing may be there yet.
 fn vacant(layer: &Layer, at: c_int, path: &CStr) -> Answer<Place> {
-    let place = locate(layer, at, path.to_bytes(), false)?;
+    let place = locate(layer, at, path.to_bytes(), Last::Named)?;
     match place.node {
         Node::Absent | Node::Through => Ok(place),
         _ => Err(Errno(libc::EEXIST)),
@@ -68,14 +68,15 @@ pub(crate) fn link(from_at: c_int, from: &CStr, at: c_int, path: &CStr, flags: c
     if from.is_empty() {
         return link_open_file(layer, from_at, from, at, path, flags);
     }
-    let source = locate(layer, from_at, from.to_bytes(), flags & libc::AT_SYMLINK_FOLLOW != 0)?;
+    let source = locate(layer, from_at, from.to_bytes(), Last::followed_if(flags & libc::AT_SYMLINK_FOLLOW != 0))?;
     if let Node::Through = source.node {
         return link_open_file(layer, CWD, source.lower(), at, path, flags);
     }
-    if is_dir(&source.existing()?) {
+    let linked = source.existing()?;
+    let place = vacant(layer, at, path)?;
+    if is_dir(&linked) {
         return Err(Errno(libc::EPERM));
     }
-    let place = vacant(layer, at, path)?;
     if let Node::Through = place.node {
         return sys::link(CWD, source.real(), place.lower(), 0);
     }

@@ -7,8 +7,9 @@ use libc::mode_t;
 use crate::layer::{Layer, layer};
 use crate::shared_memory;
 use crate::sys::{self, Answer, CWD, Errno};
+use crate::text::ends_in_dots;
 use crate::upper::{Content, copy_up, ensure_folder, prepare};
-use crate::walk::{Node, Place, is_dir, locate};
+use crate::walk::{Last, Node, Place, is_dir, is_link, locate};
 
 /// `openat`.
 pub(crate) fn open(at: c_int, path: &CStr, flags: c_int, mode: mode_t) -> Answer<c_int> {
@@ -16,14 +17,16 @@ pub(crate) fn open(at: c_int, path: &CStr, flags: c_int, mode: mode_t) -> Answer
         return sys::openat(at, path, flags, mode);
     };
     let exclusive = flags & libc::O_CREAT != 0 && flags & libc::O_EXCL != 0;
-    let follow = flags & libc::O_NOFOLLOW == 0 && !exclusive;
-    let place = locate(layer, at, path.to_bytes(), follow)?;
+    let place = locate(layer, at, path.to_bytes(), last_of(path, flags, exclusive))?;
     if let Node::Through = place.node {
         let fd = sys::open(place.lower(), flags, mode)?;
         if flags & libc::O_CREAT != 0 {
             shared_memory::note_created(layer, place.path());
         }
         return Ok(fd);
+    }
+    if flags & libc::O_CREAT != 0 && names_folder(path) {
+        return Err(Errno(libc::EISDIR));
     }
     if is_unnamed(flags) {
         return open_unnamed(layer, &place, flags, mode);
@@ -45,6 +48,16 @@ pub(crate) fn open(at: c_int, path: &CStr, flags: c_int, mode: mode_t) -> Answer
         return Err(Errno(libc::EISDIR));
     }
     sys::open(place.real(), existing(flags, &place), mode)
+}
+
+/// Does a path end in a slash after a name? No file is made there.
+fn names_folder(path: &CStr) -> bool {
+    path.to_bytes().ends_with(b"/") && !ends_in_dots(path.to_bytes())
+}
+
+fn last_of(path: &CStr, flags: c_int, exclusive: bool) -> Last {
+    let refused = flags & libc::O_CREAT != 0 && names_folder(path);
+    if exclusive || refused { Last::Named } else { Last::followed_if(flags & libc::O_NOFOLLOW == 0) }
 }
 
 /// Could this call change anything?
@@ -78,6 +91,9 @@ fn bring_up(layer: &Layer, place: &Place, flags: c_int) -> Answer<()> {
     if flags & libc::O_DIRECTORY != 0 {
         return Err(Errno(libc::ENOTDIR));
     }
+    if is_link(&stat) {
+        return Err(Errno(libc::ELOOP));
+    }
     if !matches!(place.node, Node::Lower(_)) || stat.st_mode & libc::S_IFMT != libc::S_IFREG {
         return Ok(());
     }
@@ -89,9 +105,6 @@ fn bring_up(layer: &Layer, place: &Place, flags: c_int) -> Answer<()> {
 fn create(layer: &Layer, place: &Place, flags: c_int, mode: mode_t) -> Answer<c_int> {
     if flags & libc::O_CREAT == 0 || flags & libc::O_PATH != 0 {
         return Err(Errno(libc::ENOENT));
-    }
-    if place.slash {
-        return Err(Errno(libc::EISDIR));
     }
     prepare(layer, place)?;
     sys::open(place.upper(), flags, mode)

@@ -7,7 +7,7 @@ use libc::{stat as Stat, statx as Statx};
 use crate::layer::{Layer, changed_layer, layer};
 use crate::sys::{self, Answer, CWD, Errno};
 use crate::text::Text;
-use crate::walk::{Node, Place, is_dir, is_link, locate, locate_absolute, merged_stat, start_of};
+use crate::walk::{Last, Node, Place, is_dir, is_link, locate, locate_absolute, merged_stat, start_of};
 
 /// `fstatat`.
 pub(crate) fn stat(at: c_int, path: &CStr, flags: c_int) -> Answer<Stat> {
@@ -15,7 +15,7 @@ pub(crate) fn stat(at: c_int, path: &CStr, flags: c_int) -> Answer<Stat> {
     if path.is_empty() {
         return stat_fd(at, path, flags);
     }
-    let place = locate(layer, at, path.to_bytes(), flags & libc::AT_SYMLINK_NOFOLLOW == 0)?;
+    let place = locate(layer, at, path.to_bytes(), Last::followed_if(flags & libc::AT_SYMLINK_NOFOLLOW == 0))?;
     match place.node {
         Node::Through => sys::stat_at(CWD, place.lower(), flags),
         _ => place.existing(),
@@ -31,7 +31,7 @@ fn stat_fd(fd: c_int, path: &CStr, flags: c_int) -> Answer<Stat> {
 /// Both sides of an open folder that exists in both trees.
 fn merged_folder(fd: c_int, stat: &Stat) -> Option<(Stat, Stat)> {
     let layer = changed_layer().filter(|_| is_dir(stat))?;
-    let place = locate_absolute(layer, start_of(layer, fd).ok()?, false).ok()?;
+    let place = locate_absolute(layer, start_of(layer, fd).ok()?, Last::Kept).ok()?;
     match place.node {
         Node::Merged { upper, lower } => Some((upper, lower)),
         _ => None,
@@ -55,7 +55,7 @@ pub(crate) fn statx(at: c_int, path: &CStr, flags: c_int, mask: u32) -> Answer<S
         }
         return Ok(found);
     }
-    let place = locate(layer, at, path.to_bytes(), flags & libc::AT_SYMLINK_NOFOLLOW == 0)?;
+    let place = locate(layer, at, path.to_bytes(), Last::followed_if(flags & libc::AT_SYMLINK_NOFOLLOW == 0))?;
     if !matches!(place.node, Node::Through) {
         place.existing()?;
     }
@@ -78,7 +78,7 @@ pub(crate) fn access(at: c_int, path: &CStr, mode: c_int, flags: c_int) -> Answe
     let Some(layer) = changed_layer().filter(|_| !path.is_empty()) else {
         return sys::access_at(at, path, mode, flags);
     };
-    let place = locate(layer, at, path.to_bytes(), flags & libc::AT_SYMLINK_NOFOLLOW == 0)?;
+    let place = locate(layer, at, path.to_bytes(), Last::followed_if(flags & libc::AT_SYMLINK_NOFOLLOW == 0))?;
     if !matches!(place.node, Node::Through) {
         place.existing()?;
     }
@@ -99,7 +99,7 @@ pub(crate) fn readlink(at: c_int, path: &CStr) -> Answer<Text> {
     if path.is_empty() {
         return seen(layer, read_target(at, path)?);
     }
-    let place = locate(layer, at, path.to_bytes(), false)?;
+    let place = locate(layer, at, path.to_bytes(), Last::Kept)?;
     match place.node {
         Node::Through => {}
         _ if !is_link(&place.existing()?) => return Err(Errno(libc::EINVAL)),
@@ -131,7 +131,7 @@ pub(crate) fn getcwd() -> Answer<Text> {
 
 /// `realpath`.
 pub(crate) fn realpath(layer: &Layer, path: &CStr) -> Answer<Text> {
-    let place = locate(layer, CWD, path.to_bytes(), true)?;
+    let place = locate(layer, CWD, path.to_bytes(), Last::Followed)?;
     if let Node::Through = place.node {
         let opened = sys::Fd::open(place.lower(), libc::O_PATH, 0)?;
         return seen(layer, crate::layer::fd_path(opened.0)?);
@@ -143,7 +143,7 @@ pub(crate) fn realpath(layer: &Layer, path: &CStr) -> Answer<Text> {
 /// `chdir`.
 pub(crate) fn chdir(path: &CStr) -> Answer<()> {
     let Some(layer) = changed_layer() else { return sys::chdir(path) };
-    let place = locate(layer, CWD, path.to_bytes(), true)?;
+    let place = locate(layer, CWD, path.to_bytes(), Last::Followed)?;
     if !matches!(place.node, Node::Through) && !is_dir(&place.existing()?) {
         return Err(Errno(libc::ENOTDIR));
     }
@@ -154,7 +154,7 @@ pub(crate) fn chdir(path: &CStr) -> Answer<()> {
 pub(crate) fn real_path(at: c_int, path: &CStr, follow: bool) -> Answer<Text> {
     let found = changed_layer().filter(|_| !path.is_empty());
     let Some(layer) = found else { return Text::from(&[path.to_bytes()]) };
-    let place = locate(layer, at, path.to_bytes(), follow)?;
+    let place = locate(layer, at, path.to_bytes(), Last::followed_if(follow))?;
     if !matches!(place.node, Node::Through) {
         place.existing()?;
     }

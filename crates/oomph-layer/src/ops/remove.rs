@@ -7,12 +7,12 @@ use crate::listing;
 use crate::shared_memory;
 use crate::sys::{self, Answer, Errno};
 use crate::upper::{mark_removed, may_change_folder, may_remove, touch_folder, unmark};
-use crate::walk::{Node, Place, is_dir, locate};
+use crate::walk::{Last, Node, Place, is_dir, locate};
 
 /// `unlinkat`.
 pub(crate) fn unlink(at: c_int, path: &CStr, flags: c_int) -> Answer<()> {
     let Some(layer) = layer() else { return sys::unlink_at(at, path, flags) };
-    let place = locate(layer, at, path.to_bytes(), false)?;
+    let place = locate(layer, at, path.to_bytes(), Last::Named)?;
     if let Node::Through = place.node {
         sys::unlink(place.lower(), flags)?;
         shared_memory::note_removed(layer, place.path());

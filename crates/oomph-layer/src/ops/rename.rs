@@ -6,30 +6,31 @@ use crate::layer::{Layer, layer};
 use crate::listing;
 use crate::state::PathHash;
 use crate::sys::{self, Answer, Errno};
-use crate::text::below;
+use crate::text::{below, ends_in_dots};
 use crate::upper::{Content, copy_up, mark_removed, may_remove, prepare, touch_folder};
-use crate::walk::{Node, Place, is_dir, locate};
+use crate::walk::{Last, Node, Place, is_dir, locate};
 
 /// `renameat2`.
 pub(crate) fn rename(from_at: c_int, from: &CStr, to_at: c_int, to: &CStr, flags: c_uint) -> Answer<()> {
     let Some(layer) = layer() else { return sys::rename_at(from_at, from, to_at, to, flags) };
-    let source = locate(layer, from_at, from.to_bytes(), false)?;
-    let target = locate(layer, to_at, to.to_bytes(), false)?;
+    let source = locate(layer, from_at, from.to_bytes(), Last::Named)?;
+    let target = locate(layer, to_at, to.to_bytes(), Last::Named)?;
     match (&source.node, &target.node) {
         (Node::Through, Node::Through) => return sys::rename(source.lower(), target.lower(), flags),
         (Node::Through, _) | (_, Node::Through) => return Err(Errno(libc::EXDEV)),
         _ => {}
     }
-    for named in [from, to] {
-        if ends_in_dots(named.to_bytes()) {
-            return Err(Errno(libc::EBUSY));
-        }
+    if ends_in_dots(from.to_bytes()) {
+        return Err(Errno(libc::EBUSY));
     }
-    let moving = is_dir(&source.existing()?);
-    if flags & libc::RENAME_NOREPLACE != 0 && target.stat().is_some() {
-        return Err(Errno(libc::EEXIST));
+    if ends_in_dots(to.to_bytes()) {
+        return Err(Errno(if flags & libc::RENAME_NOREPLACE == 0 { libc::EBUSY } else { libc::EEXIST }));
     }
-    check_kinds(layer, &source, &target, flags)?;
+    let moving = is_dir(&source.found()?);
+    check_names(&source, &target, flags)?;
+    if flags & libc::RENAME_EXCHANGE == 0 {
+        check_kinds(layer, &source, &target)?;
+    }
     if is_same(&source, &target) {
         return Ok(());
     }
@@ -51,29 +52,36 @@ pub(crate) fn rename(from_at: c_int, from: &CStr, to_at: c_int, to: &CStr, flags
     touch_folder(layer, target.path())
 }
 
-fn ends_in_dots(path: &[u8]) -> bool {
-    let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
-    name == b"." || name == b".."
-}
-
-/// What the kernel would refuse if it saw the merged tree.
-fn check_kinds(layer: &Layer, source: &Place, target: &Place, flags: c_uint) -> Answer<()> {
-    let moving = is_dir(&source.existing()?);
+/// What the kernel would refuse if it saw the merged tree: whether names are there, slashes, folders in themselves.
+fn check_names(source: &Place, target: &Place, flags: c_uint) -> Answer<()> {
+    let exchanging = flags & libc::RENAME_EXCHANGE != 0;
     let inside = |outer: &Place, inner: &Place| below(inner.path(), outer.path()).is_some_and(|rest| !rest.is_empty());
-    if moving && inside(source, target) {
+    if flags & libc::RENAME_NOREPLACE != 0 && target.stat().is_some() {
+        return Err(Errno(libc::EEXIST));
+    }
+    if exchanging && target.slash && !is_dir(&target.found()?) {
+        return Err(Errno(libc::ENOTDIR));
+    }
+    if exchanging {
+        target.found()?;
+    }
+    if !is_dir(&source.found()?) && (source.slash || target.slash && !exchanging) {
+        return Err(Errno(libc::ENOTDIR));
+    }
+    if inside(source, target) {
         return Err(Errno(libc::EINVAL));
     }
-    let Some(there) = target.stat() else {
-        let wanted = if target.slash && !moving { Err(Errno(libc::ENOTDIR)) } else { Ok(()) };
-        return if flags & libc::RENAME_EXCHANGE != 0 { Err(Errno(libc::ENOENT)) } else { wanted };
-    };
-    if flags & libc::RENAME_EXCHANGE != 0 {
-        return if inside(target, source) { Err(Errno(libc::EINVAL)) } else { Ok(()) };
+    match inside(target, source) {
+        true if exchanging => Err(Errno(libc::EINVAL)),
+        true => Err(Errno(libc::ENOTEMPTY)),
+        false => Ok(()),
     }
-    if inside(target, source) {
-        return Err(Errno(libc::ENOTEMPTY));
-    }
-    match (moving, is_dir(&there)) {
+}
+
+/// A folder replaces only an empty folder, a file only a file.
+fn check_kinds(layer: &Layer, source: &Place, target: &Place) -> Answer<()> {
+    let Some(there) = target.stat() else { return Ok(()) };
+    match (is_dir(&source.found()?), is_dir(&there)) {
         (true, false) => Err(Errno(libc::ENOTDIR)),
         (false, true) => Err(Errno(libc::EISDIR)),
         (true, true) if source.path() != target.path() && !listing::is_empty(layer, target)? => {
