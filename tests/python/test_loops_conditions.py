@@ -1,6 +1,7 @@
 """Which iteration will take a branch, worked out from what the iterations so far did to its variables."""
 
 import ast
+import enum
 import sys
 
 import pytest
@@ -67,7 +68,15 @@ def test_what_is_no_number_is_there_and_no_more():
 
     others = {"model": Tensor()}
     assert first_time("model is not None and i == 7", *counting("i", 0, 1, 2, **others)) == 5
-    assert first_time("model > i", *counting("i", 0, 1, 2, **others)) is None
+    assert first_time("model > best and i == 7", *counting("i", 0, 1, 2, best=1.0, **others)) == 5, "it may be so"
+    counters = Counters()
+    counters.observe({"i": 0, **others})
+    assert counters.certain(condition_from("i > 3")) and not counters.certain(condition_from("model > i"))
+
+
+def test_names_of_settings_are_compared():
+    strategy = enum.Enum("Strategy", {"STEPS": "steps"}).STEPS
+    assert first_time("strategy == 'steps' and i == 7", *counting("i", 0, 1, 2, strategy=strategy)) == 5
 
 
 def test_parts_that_cannot_be_worked_out_are_left_out():
@@ -81,10 +90,19 @@ def test_a_condition_that_raises_is_no_answer():
     assert condition_from("n > 0").holds({}) is None
 
 
+def test_what_comes_true_by_and_by():
+    counters = Counters()
+    for size in (3, 17, 21):
+        counters.observe({"len(buffer)": size, "n": 64})
+    assert counters.comes_true(condition_from("len(buffer) > n"))
+    assert not counters.comes_true(condition_from("len(buffer) < 2"))
+    assert not counters.comes_true(condition_from("n == 64"))
+
+
 def test_counters_are_moved_on():
     counters = Counters()
     for i in range(9):
         counters.observe({"i": i, "step": (i + 1) // 4})
-    counters.skip(30)
+    counters.skip(30, ["i", "step"])
     assert counters.values == {"i": 38, "step": 9}
     assert counters.first_time(condition_from("step == 10"), 100, lambda: False) == 1

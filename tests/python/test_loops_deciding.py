@@ -125,7 +125,7 @@ def test_a_search_for_a_batch_size_is_not_cut():
 
 
 def test_epochs_end_when_one_repeats_the_last():
-    epoch = {"own_steps": 0, "own_backwards": 0, "has_inner": True}
+    epoch = {"steps": 3, "own_steps": 0, "own_backwards": 0, "has_inner": True}
     assert run(visit(10), [train(is_new_inside=True, **epoch)] + [train(**epoch)] * 5) == (2, "repeats")
     changing = [train(live=100 + n * (-1) ** n, is_new_inside=True, **epoch) for n in range(10)]
     assert run(visit(10), changing) == (4, "no_trend")
@@ -135,7 +135,7 @@ def test_epochs_end_when_one_repeats_the_last():
 
 
 def test_configurations_that_differ_are_all_run_if_they_are_cheap():
-    epoch = {"own_steps": 0, "own_backwards": 0, "has_inner": True, "is_new_inside": True}
+    epoch = {"steps": 3, "own_steps": 0, "own_backwards": 0, "has_inner": True, "is_new_inside": True}
     quick = [train(live=100 + n * (-1) ** n, seconds=0.01, **epoch) for n in range(12)]
     assert run(visit(12), quick) == (12, None)
 
@@ -144,6 +144,9 @@ def test_loops_around_micro_batches_are_training_loops():
     outer = visit(1250)
     assert run(outer, [train(own_backwards=0, has_inner=True)] * 5) == (3, "repeats")
     assert not outer.is_around
+    driven = visit(1250)
+    assert run(driven, [train(own_steps=0, own_backwards=0, has_inner=True)] * 5) == (3, "repeats")
+    assert not driven.is_around, "the inner loop steps, once"
 
 
 def test_what_only_allocates_is_run_while_it_is_cheap():

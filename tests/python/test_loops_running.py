@@ -102,7 +102,7 @@ def test_a_whole_script_is_walked(run, job):
         job.call("test")
     """)
     assert job.log == ["step"] * 3 + ["validate"] * 3 + ["save"] + ["step"] * 2 + ["validate"] * 2 + ["save", "test"]
-    shown = ("kind", "seen", "iterations", "total", "visits", "ended")
+    shown = ("kind", "longest_visit", "seen", "total", "visits", "ended")
     assert [tuple(loops[line][name] for name in shown) for line in (1, 2, 4)] == [
         ("epochs", 2, 2, 10, 1, "repeats"),
         ("training", 3, 5, 1250, 2, "repeats"),
@@ -183,6 +183,53 @@ def test_every_event_is_led_to_once(run, job):
                 job.log.append("validate")
     """)
     assert job.log == [0, 1, 2, 100, "save", 1000, "save", "validate"]
+
+
+def test_what_is_counted_from_epoch_to_epoch_goes_on(run, job):
+    loops = run("""
+        total = 0
+        for epoch in range(30):
+            steps = 0
+            for batch in range(100):
+                job.step()
+                total += 1
+                steps += 1
+                if total % 500 == 0:
+                    job.log.append("event")
+                if steps % 500 == 0:
+                    job.log.append("never")
+    """)
+    assert counts(job.log)["event"] == 1 and "never" not in job.log
+    assert loops[4]["skipped"] > 400
+
+
+def test_an_index_may_count_down(run, job):
+    run("for t in reversed(range(1000)):\n    job.call(t)\n    if t % 100 == 0:\n        job.log.append('event')")
+    assert job.log == [999, 998, 997, 900, "event"]
+
+
+def test_the_replay_buffer_fills(run, job):
+    run("""
+        buffer = []
+        for episode in range(1000):
+            for move in range(3 + episode % 2):
+                job.call(seconds=0.001)
+                buffer.append(move)
+                if len(buffer) > 30:
+                    job.step("optimize", seconds=0.001)
+    """)
+    assert "optimize" in job.log and counts(job.log)["call"] < 60
+
+
+def test_a_branch_of_an_inner_loop_is_led_to_by_the_outer(run, job):
+    run("""
+        for epoch in range(100):
+            for batch in range(50):
+                job.step()
+                if epoch >= 60:
+                    job.log.append("unfrozen")
+    """)
+    assert "unfrozen" in job.log and counts(job.log)["step"] < 12
 
 
 def test_a_branch_behind_the_end_is_not_taken(run, job):

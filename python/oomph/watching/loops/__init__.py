@@ -26,6 +26,7 @@ class Loops:
     def __init__(self, activity: Any, recorder: Any, report: Callable[[dict[str, Any]], None], walk: bool) -> None:
         self._walk = Walk(activity, recorder, report, memory.numbers, is_walking=walk)
         self._places = places.Places()
+        self._is_worker_next = False
 
     def install(self) -> None:
         """From now on: files that are imported, and the script itself through `compile_main`."""
@@ -37,7 +38,7 @@ class Loops:
         ):
             setattr(builtins, name, function)
         self._watch_imports()
-        os.register_at_fork(after_in_child=self._forget)
+        os.register_at_fork(before=self._before_fork, after_in_child=self._after_fork)
         imports.after_import("torch", _on_torch)
         imports.after_import("torch._dynamo", _on_dynamo)
 
@@ -46,15 +47,19 @@ class Loops:
         return rewriting.compiled(source, path, self._walk)
 
     def listing(self) -> list[dict[str, Any]]:
-        """What is known of each loop that drove the job, in the order of their first iterations."""
+        """What is known of each loop that drove the job, in the order of the source."""
         return [record.facts() for record in self._walk.records if record.drives]
 
     def ended_early(self) -> dict[str, Any] | None:
         """The loop that was ended last before its own end: what the script raises now may come from that."""
         return self._walk.ended_early[-1].facts() if self._walk.ended_early else None
 
-    def _forget(self) -> None:
-        self._walk.is_on = False
+    def _before_fork(self) -> None:
+        self._is_worker_next = self._walk.recorder.recording
+
+    def _after_fork(self) -> None:
+        """A fork of a process that uses a card cannot use it: it prepares data, all of which somebody waits for."""
+        self._walk.is_on = self._walk.is_on and not self._is_worker_next
 
     def _watch_imports(self) -> None:
         original = SourceFileLoader.get_code

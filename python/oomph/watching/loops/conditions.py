@@ -7,6 +7,7 @@ program, and of arithmetic, which is repeated here for values that `step` has no
 from __future__ import annotations
 
 import ast
+import enum
 import functools
 import types
 from collections.abc import Callable, Iterable, Mapping
@@ -15,6 +16,8 @@ from typing import Any
 
 #: Functions that a condition may call: they have no effect and depend on nothing else.
 _FUNCTIONS = {function.__name__: function for function in (abs, bool, float, int, max, min, round)}
+#: Iterations from which on a counter that has to get somewhere is there.
+_FAR = 10_000
 _PLAIN = (bool, int, float, str, type(None))
 _ARITHMETIC = (ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Constant, ast.Tuple, ast.List, ast.Set)
 
@@ -22,21 +25,31 @@ _ARITHMETIC = (ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.C
 class Opaque:
     """Stands for a value that is no number: it is there, and nothing else is known of it."""
 
-    def __bool__(self) -> bool:
-        return True
-
-    def _unknown(self, _other: object) -> bool:
+    def _compared(self, _other: object) -> bool:
         raise TypeError("nothing is known of this value")
 
-    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _unknown  # type: ignore[assignment]
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _compared  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]
+
+
+class Likely(Opaque):
+    """The same where a comparison that nobody can make is taken to hold."""
+
+    def _compared(self, _other: object) -> bool:
+        return True
+
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _compared  # type: ignore[assignment]
     __hash__ = None  # type: ignore[assignment]
 
 
 _OPAQUE = Opaque()
+_LIKELY = Likely()
 
 
 def plain(value: Any) -> Any:
     """The value if it is safe to compute with: comparing tensors would ask the card."""
+    if isinstance(value, enum.Enum):
+        value = value.value
     return value if type(value) in _PLAIN else _OPAQUE
 
 
@@ -209,9 +222,10 @@ class Counters:
             else:
                 self.counters[leaf] = Counter(value)
 
-    def skip(self, iterations: int) -> None:
-        """The counters have been moved on by so many iterations."""
-        for leaf, counter in self.counters.items():
+    def skip(self, iterations: int, leaves: Iterable[str]) -> None:
+        """These counters have been moved on by so many iterations."""
+        for leaf in leaves:
+            counter = self.counters[leaf]
             if counter.amount:
                 counter.value = self.values[leaf] = counter.after(iterations)
                 counter.phase = (counter.phase + iterations) % counter.period
@@ -220,12 +234,29 @@ class Counters:
         """Those of the leaves that count."""
         return [leaf for leaf in leaves if leaf in self.counters and self.counters[leaf].amount]
 
+    def likely(self, condition: Condition) -> dict[str, Any]:
+        """The values of its leaves, where comparing those that are no numbers is taken to come out true."""
+        values = {leaf: self.values[leaf] for leaf in condition.leaves if leaf in self.values}
+        return {leaf: _LIKELY if value is _OPAQUE else value for leaf, value in values.items()}
+
+    def certain(self, condition: Condition) -> bool:
+        """Whether all its leaves are numbers."""
+        return all(self.values.get(leaf, _OPAQUE) is not _OPAQUE for leaf in condition.leaves)
+
+    def comes_true(self, condition: Condition) -> bool:
+        """Whether the condition holds once its counters, regular or not, have moved far enough."""
+        values = self.likely(condition)
+        moving = self.moving(condition.leaves)
+        for leaf in moving:
+            values[leaf] += self.counters[leaf].amount * _FAR
+        return bool(moving) and condition.holds(values) is True
+
     def first_time(self, condition: Condition, before: int, is_out_of_time: Callable[[], bool]) -> int | None:
         """In how many iterations from now the condition holds for the first time, if that is sooner than `before`."""
         moving = self.moving(condition.leaves)
         if not moving or not all(self.counters[leaf].is_regular for leaf in moving):
             return None
-        values = {leaf: self.values[leaf] for leaf in condition.leaves if leaf in self.values}
+        values = self.likely(condition)
         for iterations in range(1, before):
             for leaf in moving:
                 values[leaf] = self.counters[leaf].after(iterations)

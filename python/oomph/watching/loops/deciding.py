@@ -124,9 +124,14 @@ class Visit:
 
     @property
     def is_around(self) -> bool:
-        """Whether inner loops do the work: epochs, folds, configurations."""
+        """Whether inner loops do the work: epochs, folds, configurations.
+
+        Where an iteration takes one optimizer step, inner loops go through its micro-batches, time steps or layers.
+        """
+        if not any(sample.has_inner for sample in self.samples):
+            return False
         has_own = any(sample.own_steps or sample.own_backwards for sample in self.samples)
-        return any(sample.has_inner for sample in self.samples) and not has_own
+        return not has_own and not all(sample.steps == 1 for sample in self.samples)
 
     @property
     def lives(self) -> list[int]:

@@ -57,14 +57,19 @@ class _Rewriter(ast.NodeTransformer):
         self.numbering = numbering
         self.complete = complete
         self.function = "<module>"
+        #: The branches of the loops that were visited last, inside of the present one.
+        self.inner_branches: list[Branch] = []
+        #: Names that the loops around change.
+        self.changing: frozenset[str] = frozenset()
 
     def _visit_function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.AST:
         # Loops in a forward pass are part of one iteration, never iterations themselves.
         if node.name == "forward" or any(_last_name(decorator) in _COMPILERS for decorator in node.decorator_list):
             return node
-        outer, self.function = self.function, node.name
+        outer = self.function, self.inner_branches, self.changing
+        self.function, self.inner_branches, self.changing = node.name, [], frozenset()
         self.generic_visit(node)
-        self.function = outer
+        self.function, self.inner_branches, self.changing = outer
         return node
 
     visit_FunctionDef = _visit_function
@@ -80,7 +85,7 @@ class _Rewriter(ast.NodeTransformer):
         site.index = index.id if isinstance(index, ast.Name) else None
         site.is_index_first = first is not None
         number = self._known(site, node)
-        self.generic_visit(node)
+        self._visit_inside(site, node)
         node.iter = _call(LOOP, [node.iter, ast.Constant(number)], node.iter)
         return node
 
@@ -90,7 +95,7 @@ class _Rewriter(ast.NodeTransformer):
         site = self._site(node, "while")
         site.condition = condition_of([(node.test, True)])
         number = self._known(site, node)
-        self.generic_visit(node)
+        self._visit_inside(site, node)
         name = f"__oomph_while_{number}__"
         enter = ast.Assign([ast.Name(name, ast.Store())], _call(ENTER, [ast.Constant(number)], node.test))
         ask = ast.Call(ast.Name(name, ast.Load()), [], [])
@@ -124,13 +129,21 @@ class _Rewriter(ast.NodeTransformer):
     visit_SetComp = _visit_comprehension
     visit_DictComp = _visit_comprehension
 
+    def _visit_inside(self, site: Site, node: ast.For | ast.While) -> None:
+        """What is inside; the outer loops may have to wait for its branches."""
+        outer, changing = self.inner_branches, self.changing
+        self.inner_branches, self.changing = [], changing | _changing(node)
+        self.generic_visit(node)
+        site.inner_branches = self.inner_branches
+        self.inner_branches, self.changing = [*outer, *site.inner_branches, *site.branches], changing
+
     def _site(self, node: ast.stmt | ast.expr, statement: str) -> Site:
         return Site(self.path, node.lineno, self.function, statement)
 
     def _known(self, site: Site, node: ast.For | ast.While) -> int:
         """Looks at the body while it is still as it was written."""
         site.collects = any(_collects(part) for part in _within(node.body))
-        finder = _Branches(_changing(node), self.numbering)
+        finder = _Branches(self.changing | _changing(node), self.numbering)
         finder.look(node.body, [])
         site.branches = finder.found
         self.complete(site)
@@ -140,7 +153,7 @@ class _Rewriter(ast.NodeTransformer):
 class _Branches:
     """Finds the branches of a loop's body that depend on something that counts, and makes them say when they are taken."""
 
-    def __init__(self, changing: set[str], numbering: Numbering) -> None:
+    def __init__(self, changing: frozenset[str], numbering: Numbering) -> None:
         self.changing = changing
         self.numbering = numbering
         self.found: list[Branch] = []
@@ -220,10 +233,10 @@ def _prints(statement: ast.stmt) -> bool:
     return isinstance(called, ast.Call) and isinstance(called.func, ast.Name) and called.func.id == "print"
 
 
-def _changing(node: ast.For | ast.While) -> set[str]:
+def _changing(node: ast.For | ast.While) -> frozenset[str]:
     """Names to which the loop gives values."""
     parts = _within([node])
-    return {part.id for part in parts if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
+    return frozenset(part.id for part in parts if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store))
 
 
 def _collects(node: ast.AST) -> bool:

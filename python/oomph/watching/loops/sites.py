@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from .conditions import Condition
 
@@ -17,7 +19,7 @@ class Branch:
     effect: str
     #: Whether an iteration has taken it.
     is_taken: bool = False
-    #: Whether the loop has been led there already.
+    #: Whether a loop has been led there already.
     is_tried: bool = False
 
 
@@ -38,16 +40,21 @@ class Site:
     #: When a `while` ends; None where it never does by itself or nobody can tell.
     condition: Condition | None = None
     branches: list[Branch] = field(default_factory=list)
+    #: The branches of loops inside of this one.
+    inner_branches: list[Branch] = field(default_factory=list)
     #: Further values of the program that count iterations and have to move together with the others.
     companions: tuple[str, ...] = ()
-    #: An attribute that holds an iterator: emptying it is how this loop ends.
-    drained: str | None = None
+    #: Asked with the variables of its function when it would be ended what follows: `nothing`, its own `end`, or `more`.
+    on_end: Callable[[Mapping[str, Any]], str] | None = None
     #: Whether the body puts results aside, so that what follows may depend on the number of iterations.
     collects: bool = False
 
     def leaves(self) -> list[str]:
         """All that has to be followed to tell what later iterations will do."""
-        found = [leaf for branch in self.branches if not branch.is_taken for leaf in branch.condition.leaves]
+        branches = (*self.branches, *self.inner_branches)
+        found = [leaf for branch in branches if not branch.is_taken for leaf in branch.condition.leaves]
         if self.condition is not None:
             found += self.condition.leaves
+        if found and self.index is not None:
+            found.append(self.index)
         return list(dict.fromkeys((*found, *self.companions)))

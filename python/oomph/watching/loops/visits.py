@@ -12,7 +12,7 @@ from types import FrameType
 from typing import Any, NamedTuple, Protocol
 
 from . import frames
-from .conditions import Counters
+from .conditions import Condition, Counters
 from .deciding import Budget, History, Sample, Visit
 from .memory import Numbers
 from .sites import Branch, Site
@@ -22,6 +22,8 @@ Start = tuple[int, int, int, tuple[int, int, int], int]
 #: Later iterations that are searched for one that takes a branch; and seconds for that.
 HORIZON = 200_000
 SEARCH_SECONDS = 0.2
+#: Iterations after which nobody waits any longer for what an inner loop may do.
+MOST_WAITING = 256
 #: See `Record.first_check`: at first, and after some and many visits that allocated nothing.
 _FIRST_CHECK, _PATIENT_CHECK, _RARE_CHECK = 2, 64, 4096
 _QUIET_SOON, _QUIET_FOR_LONG = 3, 30
@@ -72,12 +74,15 @@ class Record:
         self.first_check = _FIRST_CHECK
         self.drives = False
         self.kind = "other"
+        #: Iterations run, over all visits and in the longest.
         self.seen = 0
-        self.iterations = 0
+        self.longest_visit = 0
         self.skipped = 0
         self.total: int | None = None
         self.ended = "running"
         self.live_bytes: list[int] = []
+        #: Values of the leaves of its conditions at the end of the last visit.
+        self.last_values: dict[str, Any] = {}
         self.growth_bytes = 0
 
     def found_quiet(self) -> None:
@@ -94,7 +99,7 @@ class Record:
             "function": self.site.function,
             "kind": self.kind,
             "seen": self.seen,
-            "iterations": self.iterations,
+            "longest_visit": self.longest_visit,
             "skipped": self.skipped,
             "total": self.total,
             "visits": self.history.visits,
@@ -183,8 +188,11 @@ class Run:
             at_start = {"total": total, "steps": steps, "backwards": backwards, "covered": covered, "news": news}
             self.before = self.before._replace(**at_start)
         self.counters = Counters()
+        #: Leaves that go on counting from visit to visit.
+        self.carried: set[str] = set()
         self.begun = 0
-        self.skipped = 0
+        #: Iterations that were skipped, and those of them that belong to this visit.
+        self.skipped = self.skipped_within = 0
         self.ending: str | None = None
         self.aim: Branch | None = None
         self.patience = 0
@@ -208,7 +216,7 @@ class Run:
         if is_moved:
             self.walk.cover(self.before, now)
         if leaves := self.site.leaves():
-            self.counters.observe(frames.read(frame, leaves))
+            self._follow(frames.read(frame, leaves))
         goes_on = not self.walk.is_walking or self._goes_on(loop, frame)
         if not goes_on:
             self.close(self.ending or "repeats", loop.count - 1)
@@ -217,6 +225,15 @@ class Run:
             self.walk.recorder.mark(f"iteration {place} {loop.count}", "START")
         self.before = self.walk.moment()
         return goes_on
+
+    def _follow(self, values: dict[str, Any]) -> None:
+        """Notes the values of the leaves, and which of them were not set back when the loop began again."""
+        for leaf in values.keys() - self.counters.values.keys():
+            last = self.record.last_values.get(leaf)
+            if type(last) is int and type(values[leaf]) is int and values[leaf] > last:
+                self.carried.add(leaf)
+        self.counters.observe(values)
+        self.record.last_values = self.counters.values
 
     def _sample(self, now: Moment) -> Sample:
         before, covered = self.before, self.walk.covered
@@ -252,6 +269,9 @@ class Run:
     def _goes_on(self, loop: Watched, frame: FrameType) -> bool:
         if self.visit.total is None and len(self.visit.samples) in (2, 3):
             self._derive_total(loop)
+        if self.visit.total is not None and self._done(loop) >= self.visit.total:
+            # It ends by itself.
+            return True
         if self.aim is not None and not self.aim.is_taken and self.patience > 0:
             self.patience -= 1
             return True
@@ -260,42 +280,59 @@ class Run:
             self.ending = self.visit.verdict()
         if self.ending is None or self._lead(loop, frame):
             return True
-        if self.site.drained is not None and frames.assign(frame, {self.site.drained: iter(())}):
-            # It ends by itself, with all that belongs to its end.
-            self.site.drained = None
-            return True
-        return False
+        if self.site.on_end is None:
+            return False
+        with frames.variables(frame) as variables:
+            follows = self.site.on_end(variables)
+        if follows == "more":
+            # Other data, which may be of another size.
+            self.ending, self.visit.samples = None, []
+        return follows != "nothing"
 
     def _derive_total(self, loop: Watched) -> None:
         """The length of a loop that counts by itself: `while step < steps`, `if step == steps: break`."""
         ways_out = [branch.condition for branch in self.site.branches if branch.effect != "stays"]
         if self.site.condition is not None:
             ways_out.append(self.site.condition)
-        found = [at for way in ways_out if (at := self.counters.first_time(way, HORIZON, self._stopwatch())) is not None]
-        if found:
-            self.visit.total = loop.count - 1 + min(found)
+        found = [self._first_time(way, HORIZON) for way in ways_out if self.counters.certain(way)]
+        if times := [at for at in found if at is not None]:
+            self.visit.total = loop.count - 1 + min(times)
 
-    def _stopwatch(self) -> Callable[[], bool]:
+    def _first_time(self, condition: Condition, before: int) -> int | None:
         clock, start = self.walk.clock, self.walk.clock()
-        return lambda: clock() - start > SEARCH_SECONDS
+        return self.counters.first_time(condition, before, lambda: clock() - start > SEARCH_SECONDS)
 
     def _lead(self, loop: Watched, frame: FrameType) -> bool:
         """Before the loop ends: leads it to the next branch that no iteration has taken, if there is one."""
-        total = self.visit.total
-        before = HORIZON if total is None else total - (loop.count - 1) - self.skipped + 1
         found: list[tuple[int, Branch]] = []
-        for branch in self.site.branches:
-            if branch.is_taken or branch.is_tried or branch.effect == "breaks":
-                continue
-            at = self.counters.first_time(branch.condition, min(before, HORIZON), self._stopwatch())
-            if at is not None:
-                found.append((at, branch))
+        for branch in (*self.site.branches, *self.site.inner_branches):
+            if not (branch.is_taken or branch.is_tried or branch.effect == "breaks"):
+                at = self._first_time(branch.condition, self._reach(branch, loop))
+                if at is not None:
+                    found.append((at, branch))
         for at, branch in sorted(found, key=lambda pair: pair[0]):
             branch.is_tried = True
             if self._skip_to(at, branch, loop, frame):
                 self.aim = branch
                 return True
-        return False
+        return self._waits_for_inner()
+
+    def _reach(self, branch: Branch, loop: Watched) -> int:
+        """Iterations from now within which a branch can be taken: what is counted from visit to visit goes on for long."""
+        moving = self.counters.moving(branch.condition.leaves)
+        if self.visit.total is None or (moving and all(leaf in self.carried for leaf in moving)):
+            return HORIZON
+        return min(HORIZON, self.visit.total - self._done(loop) + 1)
+
+    def _waits_for_inner(self) -> bool:
+        """Whether an inner loop will get to one of its branches by and by (`if len(buffer) > n`), and that is cheap."""
+        if len(self.visit.samples) >= MOST_WAITING or not self.walk.budget.allows(self.visit.samples[-1].seconds, 0.5):
+            return False
+        pending = (branch for branch in self.site.inner_branches if not branch.is_taken and branch.effect == "stays")
+        if not any(self.counters.comes_true(branch.condition) for branch in pending):
+            return False
+        self.walk.budget.spent += self.visit.samples[-1].seconds
+        return True
 
     def _skip_to(self, at: int, branch: Branch, loop: Watched, frame: FrameType) -> bool:
         """Makes the next iteration the one that takes the branch, or waits for it where that is cheap."""
@@ -303,15 +340,25 @@ class Run:
         skipped = at - 1
         if not skipped:
             return True
-        values = {leaf: self.counters.counters[leaf].after(skipped) for leaf in self.counters.moving(self.site.leaves())}
-        is_index_moving = values.pop(self.site.index, None) is not None if self.site.index else False
-        if (is_index_moving and not loop.may_skip()) or not frames.assign(frame, values):
+        # Behind the end of this visit, what it counts by itself has begun again.
+        is_within = self.visit.total is None or self._done(loop) + skipped < self.visit.total
+        moving = [leaf for leaf in self.counters.moving(self.site.leaves()) if is_within or leaf in self.carried]
+        counters = self.counters.counters
+        values = {leaf: counters[leaf].after(skipped) for leaf in moving}
+        index = values.pop(self.site.index, None) if self.site.index else None
+        ahead = 0 if index is None or self.site.index is None else index - counters[self.site.index].value
+        if (ahead and not loop.may_skip()) or not frames.assign(frame, values):
             self.patience = at
             return self.walk.budget.allows(at * self.visit.samples[-1].seconds)
-        loop.offset += skipped
+        loop.offset += ahead
         self.skipped += skipped
-        self.counters.skip(skipped)
+        self.skipped_within += skipped if is_within else 0
+        self.counters.skip(skipped, moving)
         return True
+
+    def _done(self, loop: Watched) -> int:
+        """Iterations of this visit that are over or were skipped."""
+        return loop.count - 1 + self.skipped_within
 
     # The end.
 
@@ -322,13 +369,12 @@ class Run:
         self.is_closed = True
         record, visit = self.record, self.visit
         record.history.visits += 1
-        record.seen = max(record.seen, seen)
-        record.iterations += seen
+        record.seen += seen
+        record.longest_visit = max(record.longest_visit, seen)
         record.skipped += self.skipped
-        if visit.total is not None:
-            record.total = visit.total
-        elif reason == "own_end" and not self.ending:
-            record.total = seen
+        total = seen if visit.total is None and reason == "own_end" and not self.ending else visit.total
+        # Where it is different every time, there is no number to tell.
+        record.total = total if record.history.visits == 1 or visit.total is not None or total == record.total else None
         record.ended = self.ending or reason
         record.live_bytes = visit.lives[-_LIVE_REPORTED:]
         record.growth_bytes = visit.growth_bytes_per_iteration()
@@ -339,6 +385,8 @@ class Run:
     def __del__(self) -> None:
         if self.is_closed or not self.visit.samples or not self.walk.is_on:
             return
+        # The iteration that left the loop was the loop's, too.
+        self.walk.cover(self.before, self.walk.moment())
         if not _is_left_on_purpose(sys._getframe(1), self.site.file):
             reason = "raised"
         else:
