@@ -12,6 +12,14 @@
 //! `NAME_ptsz` and `NAME_ptds` (the variants for the per-thread default stream) become other names of `NAME` where
 //! that is implemented, `NAME` becomes one of `NAME_v2` and so on upwards only where a list says so.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a build fails by panicking"
+)]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

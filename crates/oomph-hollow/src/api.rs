@@ -2,7 +2,9 @@
 
 use std::ffi::{c_char, c_int};
 
-use crate::{answer, count, memory, process};
+use serde::Serialize;
+
+use crate::{answer, count, estimate, memory, process};
 
 /// The version of the library, as a C string.
 #[unsafe(no_mangle)]
@@ -17,8 +19,12 @@ extern "C" fn oomph_hollow_reads() -> u64 {
 }
 
 /// Has a function called on every copy from the device to the host, on the thread that copies; null for none.
+///
+/// # Safety
+///
+/// The function can be called from any thread until another one, or none, is named.
 #[unsafe(no_mangle)]
-extern "C" fn oomph_hollow_on_read(callback: Option<count::ReadCallback>) {
+unsafe extern "C" fn oomph_hollow_on_read(callback: Option<count::ReadCallback>) {
     count::on_read(callback);
 }
 
@@ -55,7 +61,26 @@ extern "C" fn oomph_hollow_peak_device_bytes(device: c_int) -> u64 {
 /// `buf` is null or points to `len` bytes that can be written.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn oomph_hollow_unmodelled(buf: *mut c_char, len: usize) -> usize {
-    let mut text = serde_json::to_vec(&count::unmodelled_calls()).unwrap_or_default();
+    // SAFETY: the caller's buffer.
+    unsafe { put_json(&count::unmodelled_calls(), buf, len) }
+}
+
+/// Writes the answers that were estimates as a JSON list `[{"what": sentence, "count": number}]`, in the same way.
+///
+/// # Safety
+///
+/// `buf` is null or points to `len` bytes that can be written.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn oomph_hollow_estimates(buf: *mut c_char, len: usize) -> usize {
+    // SAFETY: the caller's buffer.
+    unsafe { put_json(&estimate::noted(), buf, len) }
+}
+
+/// # Safety
+///
+/// `buf` is null or points to `len` bytes that can be written.
+unsafe fn put_json(value: &impl Serialize, buf: *mut c_char, len: usize) -> usize {
+    let mut text = serde_json::to_vec(value).unwrap_or_default();
     text.push(0);
     if !buf.is_null() && text.len() <= len {
         // SAFETY: the caller's buffer has room for `len` bytes, the text is not longer.

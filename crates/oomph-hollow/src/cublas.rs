@@ -10,6 +10,7 @@ use std::ptr;
 use std::sync::OnceLock;
 
 use crate::card::Card;
+use crate::estimate::{self, Estimate};
 use crate::installed::Library;
 use crate::object::{Out, create, put};
 use crate::{count, device, memory};
@@ -61,9 +62,12 @@ fn own_bytes(card: &Card) -> u64 {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cublasCreate_v2(handle: Out<'_, *mut Handle>) -> c_int {
+unsafe extern "C" fn cublasCreate_v2(handle: Out<'_, *mut Handle>) -> c_int {
     let Ok(device) = device::enter() else { return NOT_INITIALIZED };
     let Ok(card) = device::card(device) else { return NOT_INITIALIZED };
+    if !card.measured {
+        estimate::note(Estimate::BlasHandle, &card.name);
+    }
     let Ok(own) = memory::allocate(device, own_bytes(card)) else { return ALLOC_FAILED };
     done(create(
         handle,
@@ -79,7 +83,7 @@ extern "C" fn cublasCreate_v2(handle: Out<'_, *mut Handle>) -> c_int {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cublasDestroy_v2(handle: Option<Box<Handle>>) -> c_int {
+unsafe extern "C" fn cublasDestroy_v2(handle: Option<Box<Handle>>) -> c_int {
     handle.map_or(NOT_INITIALIZED, |handle| {
         // In a child after a fork the memory is the parent's.
         let _ = memory::free(handle.own);
@@ -88,7 +92,7 @@ extern "C" fn cublasDestroy_v2(handle: Option<Box<Handle>>) -> c_int {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cublasGetVersion_v2(_handle: Option<&mut Handle>, version: Out<'_, c_int>) -> c_int {
+unsafe extern "C" fn cublasGetVersion_v2(_handle: Option<&mut Handle>, version: Out<'_, c_int>) -> c_int {
     done(put(version, self::version()))
 }
 
@@ -105,7 +109,7 @@ fn version() -> c_int {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cublasGetProperty(which: c_int, value: Out<'_, c_int>) -> c_int {
+unsafe extern "C" fn cublasGetProperty(which: c_int, value: Out<'_, c_int>) -> c_int {
     let version = version();
     match which {
         0 => done(put(value, version / 10_000)),
@@ -121,58 +125,62 @@ extern "C" fn cublasGetCudartVersion() -> usize {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cublasSetStream_v2(handle: Option<&mut Handle>, stream: *mut c_void) -> c_int {
+unsafe extern "C" fn cublasSetStream_v2(handle: Option<&mut Handle>, stream: *mut c_void) -> c_int {
     set(handle, |handle| handle.stream = stream)
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cublasGetStream_v2(handle: Option<&mut Handle>, stream: Out<'_, *mut c_void>) -> c_int {
+unsafe extern "C" fn cublasGetStream_v2(handle: Option<&mut Handle>, stream: Out<'_, *mut c_void>) -> c_int {
     ask(handle, stream, |handle| handle.stream)
 }
 
 /// The workspace is the caller's, so nothing is to be counted.
 #[unsafe(no_mangle)]
-extern "C" fn cublasSetWorkspace_v2(handle: Option<&mut Handle>, _workspace: *mut c_void, _size: usize) -> c_int {
+unsafe extern "C" fn cublasSetWorkspace_v2(
+    handle: Option<&mut Handle>,
+    _workspace: *mut c_void,
+    _size: usize,
+) -> c_int {
     set(handle, |_| ())
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cublasSetPointerMode_v2(handle: Option<&mut Handle>, mode: c_int) -> c_int {
+unsafe extern "C" fn cublasSetPointerMode_v2(handle: Option<&mut Handle>, mode: c_int) -> c_int {
     set(handle, |handle| handle.pointer_mode = mode)
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cublasGetPointerMode_v2(handle: Option<&mut Handle>, mode: Out<'_, c_int>) -> c_int {
+unsafe extern "C" fn cublasGetPointerMode_v2(handle: Option<&mut Handle>, mode: Out<'_, c_int>) -> c_int {
     ask(handle, mode, |handle| handle.pointer_mode)
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cublasSetAtomicsMode(handle: Option<&mut Handle>, mode: c_int) -> c_int {
+unsafe extern "C" fn cublasSetAtomicsMode(handle: Option<&mut Handle>, mode: c_int) -> c_int {
     set(handle, |handle| handle.atomics_mode = mode)
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cublasGetAtomicsMode(handle: Option<&mut Handle>, mode: Out<'_, c_int>) -> c_int {
+unsafe extern "C" fn cublasGetAtomicsMode(handle: Option<&mut Handle>, mode: Out<'_, c_int>) -> c_int {
     ask(handle, mode, |handle| handle.atomics_mode)
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cublasSetMathMode(handle: Option<&mut Handle>, mode: c_int) -> c_int {
+unsafe extern "C" fn cublasSetMathMode(handle: Option<&mut Handle>, mode: c_int) -> c_int {
     set(handle, |handle| handle.math_mode = mode)
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cublasGetMathMode(handle: Option<&mut Handle>, mode: Out<'_, c_int>) -> c_int {
+unsafe extern "C" fn cublasGetMathMode(handle: Option<&mut Handle>, mode: Out<'_, c_int>) -> c_int {
     ask(handle, mode, |handle| handle.math_mode)
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cublasSetSmCountTarget(handle: Option<&mut Handle>, count: c_int) -> c_int {
+unsafe extern "C" fn cublasSetSmCountTarget(handle: Option<&mut Handle>, count: c_int) -> c_int {
     set(handle, |handle| handle.sm_count_target = count)
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cublasGetSmCountTarget(handle: Option<&mut Handle>, count: Out<'_, c_int>) -> c_int {
+unsafe extern "C" fn cublasGetSmCountTarget(handle: Option<&mut Handle>, count: Out<'_, c_int>) -> c_int {
     ask(handle, count, |handle| handle.sm_count_target)
 }
 
@@ -215,7 +223,7 @@ fn unknown_value<T: Copy>(handle: Option<&mut Handle>, result: Out<'_, T>, zero:
 
 /// Dot products: `NAME -> cublasSdot_v2` and so on in the list, by the width of the result.
 #[unsafe(no_mangle)]
-extern "C" fn cublasSdot_v2(
+unsafe extern "C" fn cublasSdot_v2(
     handle: Option<&mut Handle>,
     _n: c_int,
     _x: *const c_void,
@@ -228,7 +236,7 @@ extern "C" fn cublasSdot_v2(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cublasDdot_v2(
+unsafe extern "C" fn cublasDdot_v2(
     handle: Option<&mut Handle>,
     _n: c_int,
     _x: *const c_void,
@@ -241,7 +249,7 @@ extern "C" fn cublasDdot_v2(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cublasZdotu_v2(
+unsafe extern "C" fn cublasZdotu_v2(
     handle: Option<&mut Handle>,
     _n: c_int,
     _x: *const c_void,
@@ -254,7 +262,7 @@ extern "C" fn cublasZdotu_v2(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cublasDotEx(
+unsafe extern "C" fn cublasDotEx(
     handle: Option<&mut Handle>,
     _n: c_int,
     _x: *const c_void,
@@ -272,7 +280,7 @@ extern "C" fn cublasDotEx(
 
 /// Norms and sums of absolute values, by the width of the result; the index of the largest has the width of a float.
 #[unsafe(no_mangle)]
-extern "C" fn cublasSnrm2_v2(
+unsafe extern "C" fn cublasSnrm2_v2(
     handle: Option<&mut Handle>,
     _n: c_int,
     _x: *const c_void,
@@ -283,7 +291,7 @@ extern "C" fn cublasSnrm2_v2(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cublasDnrm2_v2(
+unsafe extern "C" fn cublasDnrm2_v2(
     handle: Option<&mut Handle>,
     _n: c_int,
     _x: *const c_void,
@@ -295,7 +303,7 @@ extern "C" fn cublasDnrm2_v2(
 
 /// Solvers of batches say on the host whether their parameters were good.
 #[unsafe(no_mangle)]
-extern "C" fn cublasSgeqrfBatched(
+unsafe extern "C" fn cublasSgeqrfBatched(
     handle: Option<&mut Handle>,
     _m: c_int,
     _n: c_int,
@@ -309,7 +317,7 @@ extern "C" fn cublasSgeqrfBatched(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cublasSgetrsBatched(
+unsafe extern "C" fn cublasSgetrsBatched(
     handle: Option<&mut Handle>,
     _transpose: c_int,
     _n: c_int,
@@ -326,7 +334,7 @@ extern "C" fn cublasSgetrsBatched(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cublasSgelsBatched(
+unsafe extern "C" fn cublasSgelsBatched(
     handle: Option<&mut Handle>,
     _transpose: c_int,
     _m: c_int,
@@ -360,12 +368,15 @@ mod tests {
     fn a_handle_gives_back_what_was_set() {
         // SAFETY: `cublasCreate_v2` hands out the address of a box.
         let mut handle = unsafe { Box::from_raw(read(|out| cublasCreate_v2(out))) };
-        assert_eq!(cublasSetMathMode(Some(&mut handle), 3), SUCCESS);
-        assert_eq!(read(|out| cublasGetMathMode(Some(&mut handle), out)), 3);
         let stream = ptr::without_provenance_mut(0x40);
-        assert_eq!(cublasSetStream_v2(Some(&mut handle), stream), SUCCESS);
-        assert_eq!(read(|out| cublasGetStream_v2(Some(&mut handle), out)), stream);
-        assert_eq!(cublasSetMathMode(None, 3), NOT_INITIALIZED);
+        // SAFETY: a handle that lives, and places for results that do.
+        unsafe {
+            assert_eq!(cublasSetMathMode(Some(&mut handle), 3), SUCCESS);
+            assert_eq!(read(|out| cublasGetMathMode(Some(&mut handle), out)), 3);
+            assert_eq!(cublasSetStream_v2(Some(&mut handle), stream), SUCCESS);
+            assert_eq!(read(|out| cublasGetStream_v2(Some(&mut handle), out)), stream);
+            assert_eq!(cublasSetMathMode(None, 3), NOT_INITIALIZED);
+        }
     }
 
     #[test]
@@ -373,7 +384,8 @@ mod tests {
         // SAFETY: `cublasCreate_v2` hands out the address of a box.
         let mut handle = unsafe { Box::from_raw(read(|out| cublasCreate_v2(out))) };
         let before = count::READS.get();
-        let dot = read(|out| cublasSdot_v2(Some(&mut handle), 1, ptr::null(), 1, ptr::null(), 1, out));
+        // SAFETY: a handle that lives; vectors on a device are never read.
+        let dot = read(|out| unsafe { cublasSdot_v2(Some(&mut handle), 1, ptr::null(), 1, ptr::null(), 1, out) });
         assert_eq!(dot, 0);
         assert!(count::READS.get() > before);
     }

@@ -6,6 +6,7 @@
 //! workspace (15 of 18 products wanted 400). In 16 bits it was nothing or next to it for most, but up to 8.25 MiB where a
 //! long sum is cut into parts ([`parts_bytes`]).
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
@@ -33,6 +34,19 @@ const MAX_WORKSPACE_BYTES: c_int = 1;
 /// Counters of a product whose parts several blocks compute.
 const COUNTERS_BYTES: usize = 144;
 
+thread_local! {
+    /// What [`parts_bytes`] said on this thread since somebody wanted to know.
+    static FITTED: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Runs something that may ask for algorithms; with its result come the workspaces that were said and are only a fit.
+pub(crate) fn noting_fits<T>(body: impl FnOnce() -> T) -> (T, Vec<usize>) {
+    // A thread that is ending has nothing noted.
+    let take = || FITTED.try_with(RefCell::take).unwrap_or_default();
+    take();
+    (body(), take())
+}
+
 /// A descriptor of whatever kind: attributes by number.
 #[derive(Default)]
 pub(crate) struct Descriptor {
@@ -57,12 +71,12 @@ fn done(written: bool) -> c_int {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cublasLtCreate(handle: Out<'_, *mut Handle>) -> c_int {
+unsafe extern "C" fn cublasLtCreate(handle: Out<'_, *mut Handle>) -> c_int {
     done(create(handle, Handle))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cublasLtDestroy(handle: Option<Box<Handle>>) -> c_int {
+unsafe extern "C" fn cublasLtDestroy(handle: Option<Box<Handle>>) -> c_int {
     done(handle.is_some())
 }
 
@@ -90,12 +104,16 @@ extern "C" fn cublasLtGetStatusString(status: c_int) -> *const c_char {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cublasLtMatmulDescCreate(descriptor: Out<'_, *mut Descriptor>, _compute: c_int, _scale: c_int) -> c_int {
+unsafe extern "C" fn cublasLtMatmulDescCreate(
+    descriptor: Out<'_, *mut Descriptor>,
+    _compute: c_int,
+    _scale: c_int,
+) -> c_int {
     done(create(descriptor, Descriptor::default()))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cublasLtMatrixLayoutCreate(
+unsafe extern "C" fn cublasLtMatrixLayoutCreate(
     descriptor: Out<'_, *mut Descriptor>,
     data_type: c_int,
     rows: u64,
@@ -107,13 +125,13 @@ extern "C" fn cublasLtMatrixLayoutCreate(
 
 /// Preferences and transforms: `cublasLtMatrixTransformDescCreate` is another name for this in the list.
 #[unsafe(no_mangle)]
-extern "C" fn cublasLtMatmulPreferenceCreate(descriptor: Out<'_, *mut Descriptor>) -> c_int {
+unsafe extern "C" fn cublasLtMatmulPreferenceCreate(descriptor: Out<'_, *mut Descriptor>) -> c_int {
     done(create(descriptor, Descriptor::default()))
 }
 
 /// Every kind of descriptor is given back alike, by several names in the list.
 #[unsafe(no_mangle)]
-extern "C" fn cublasLtMatmulDescDestroy(descriptor: Option<Box<Descriptor>>) -> c_int {
+unsafe extern "C" fn cublasLtMatmulDescDestroy(descriptor: Option<Box<Descriptor>>) -> c_int {
     done(descriptor.is_some())
 }
 
@@ -168,7 +186,7 @@ unsafe extern "C" fn cublasLtMatmulDescGetAttribute(
 
 /// One algorithm, which always works.
 #[unsafe(no_mangle)]
-extern "C" fn cublasLtMatmulAlgoGetHeuristic(
+unsafe extern "C" fn cublasLtMatmulAlgoGetHeuristic(
     _handle: *mut c_void,
     _operation: *mut c_void,
     a: Option<&mut Descriptor>,
@@ -186,13 +204,17 @@ extern "C" fn cublasLtMatmulAlgoGetHeuristic(
     let limit = preference.map_or(0, |preference| preference.number(MAX_WORKSPACE_BYTES));
     let sms = device::current_card().map_or(1, |card| card.sms as usize);
     let bytes = match (a, d) {
-        (Some(a), _) if a.is_of(SINGLE) => COUNTERS_BYTES,
-        (Some(a), Some(d)) if a.is_of(HALF) || a.is_of(BRAIN) => parts_bytes(a, d, sms),
-        _ => 0,
+        (Some(a), _) if a.is_of(SINGLE) => Some(COUNTERS_BYTES),
+        (Some(a), Some(d)) if a.is_of(HALF) || a.is_of(BRAIN) => {
+            let bytes = Some(parts_bytes(a, d, sms)).filter(|bytes| *bytes > 0 && *bytes <= limit);
+            let _ = FITTED.try_with(|fitted| fitted.borrow_mut().extend(bytes));
+            bytes
+        }
+        _ => None,
     };
     let result = HeuristicResult {
         algorithm: [0; 8],
-        workspace_bytes: if limit >= bytes { bytes } else { 0 },
+        workspace_bytes: bytes.filter(|bytes| *bytes <= limit).unwrap_or(0),
         state: SUCCESS,
         waves: 1.0,
         reserved: [0; 4],
@@ -282,18 +304,21 @@ mod tests {
                 preference.attributes.insert(MAX_WORKSPACE_BYTES, limit.to_ne_bytes().to_vec());
             }
             let (mut result, mut found, none) = (MaybeUninit::uninit(), MaybeUninit::uninit(), ptr::null_mut());
-            let status = cublasLtMatmulAlgoGetHeuristic(
-                none,
-                none,
-                Some(&mut matrix),
-                none,
-                none,
-                None,
-                Some(&mut preference),
-                8,
-                Some(&mut result),
-                Some(&mut found),
-            );
+            // SAFETY: descriptors that live, and places for results that do.
+            let status = unsafe {
+                cublasLtMatmulAlgoGetHeuristic(
+                    none,
+                    none,
+                    Some(&mut matrix),
+                    none,
+                    none,
+                    None,
+                    Some(&mut preference),
+                    8,
+                    Some(&mut result),
+                    Some(&mut found),
+                )
+            };
             assert_eq!(status, SUCCESS);
             // SAFETY: the call succeeded.
             unsafe { (result.assume_init().workspace_bytes, found.assume_init()) }

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::ffi::{c_int, c_longlong, c_void};
 use std::slice;
 
+use crate::estimate::{self, Estimate};
 use crate::installed::Library;
 use crate::lock::Guarded;
 use crate::object::{Out, put};
@@ -58,16 +59,18 @@ fn is_smooth(mut length: u64) -> bool {
 }
 
 fn work_bytes(lengths: &[u64], batch: u64, element_bytes: u64) -> u64 {
-    let bytes = lengths.iter().product::<u64>() * batch * element_bytes;
+    let bytes = lengths.iter().fold(batch * element_bytes, |bytes, length| bytes.saturating_mul(*length));
     match lengths.iter().copied().filter(|length| !is_smooth(*length)).max() {
-        Some(length) => bytes / length.max(1) * (2 * length).next_power_of_two(),
         None if lengths.iter().all(|length| *length <= LONGEST_IN_A_BLOCK) => 0,
-        None => bytes,
+        awkward => {
+            estimate::note(Estimate::FourierTransform, (lengths, batch, element_bytes));
+            awkward.map_or(bytes, |length| (bytes / length.max(1)).saturating_mul((2 * length).next_power_of_two()))
+        }
     }
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cufftCreate(plan: Out<'_, c_int>) -> c_int {
+unsafe extern "C" fn cufftCreate(plan: Out<'_, c_int>) -> c_int {
     let number = {
         let mut plans = PLANS.lock();
         plans.made += 1;
@@ -122,13 +125,13 @@ unsafe extern "C" fn cufftXtMakePlanMany(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cufftGetSize(plan: c_int, size: Out<'_, usize>) -> c_int {
+unsafe extern "C" fn cufftGetSize(plan: c_int, size: Out<'_, usize>) -> c_int {
     let bytes = PLANS.lock().work_bytes.get(&plan).copied();
     bytes.map_or(INVALID_PLAN, |bytes| done(put(size, bytes as usize)))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cufftGetVersion(version: Out<'_, c_int>) -> c_int {
+unsafe extern "C" fn cufftGetVersion(version: Out<'_, c_int>) -> c_int {
     let number = Library::loaded("libcufft.so").and_then(|library| library.number_by_pointer(c"cufftGetVersion"));
     done(put(version, number.unwrap_or(12_000)))
 }

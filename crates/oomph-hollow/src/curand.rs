@@ -18,22 +18,22 @@ fn done(written: bool) -> c_int {
 
 /// `curandCreateGeneratorHost` is another name for this in the list.
 #[unsafe(no_mangle)]
-extern "C" fn curandCreateGenerator(generator: Out<'_, *mut Generator>, _kind: c_int) -> c_int {
+unsafe extern "C" fn curandCreateGenerator(generator: Out<'_, *mut Generator>, _kind: c_int) -> c_int {
     done(create(generator, Generator))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn curandDestroyGenerator(generator: Option<Box<Generator>>) -> c_int {
+unsafe extern "C" fn curandDestroyGenerator(generator: Option<Box<Generator>>) -> c_int {
     if generator.is_some() { SUCCESS } else { NOT_INITIALIZED }
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn curandGetVersion(version: Out<'_, c_int>) -> c_int {
+unsafe extern "C" fn curandGetVersion(version: Out<'_, c_int>) -> c_int {
     let number = Library::loaded("libcurand.so").and_then(|library| library.number_by_pointer(c"curandGetVersion"));
     done(put(version, number.unwrap_or(10_400)))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn curandSetStream(generator: Option<&mut Generator>, _stream: *mut c_void) -> c_int {
+unsafe extern "C" fn curandSetStream(generator: Option<&mut Generator>, _stream: *mut c_void) -> c_int {
     if generator.is_some() { SUCCESS } else { NOT_INITIALIZED }
 }

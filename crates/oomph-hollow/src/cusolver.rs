@@ -8,6 +8,7 @@
 use std::ffi::{c_int, c_longlong, c_void};
 use std::ptr;
 
+use crate::estimate::{self, Estimate};
 use crate::object::{Out, create, put};
 
 const SUCCESS: c_int = 0;
@@ -31,13 +32,15 @@ fn done(written: bool) -> c_int {
 
 /// Work areas of the older functions are counted in elements, by `int`.
 fn elements(out: Out<'_, c_int>, elements: u64) -> c_int {
+    estimate::note(Estimate::Factorization, elements);
     done(put(out, c_int::try_from(elements).unwrap_or(c_int::MAX)))
 }
 
 /// Those of the newer ones in bytes, on the device and on the host.
 fn bytes(device: Out<'_, usize>, host: Out<'_, usize>, data_type: c_int, elements: u64) -> c_int {
+    estimate::note(Estimate::Factorization, (data_type, elements));
     put(host, 0);
-    done(put(device, (elements * element_bytes(data_type)) as usize))
+    done(put(device, elements.saturating_mul(element_bytes(data_type)) as usize))
 }
 
 /// Bytes of an element, by `cudaDataType`.
@@ -54,48 +57,48 @@ fn size(size: c_int) -> u64 {
 }
 
 fn panel(m: u64, n: u64) -> u64 {
-    PANEL * m.max(n).max(1)
+    PANEL.saturating_mul(m.max(n).max(1))
 }
 
 fn copies(number: u64, m: u64, n: u64) -> u64 {
-    number * m * n + panel(m, n)
+    number.saturating_mul(m).saturating_mul(n).saturating_add(panel(m, n))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cusolverDnCreate(handle: Out<'_, *mut Handle>) -> c_int {
+unsafe extern "C" fn cusolverDnCreate(handle: Out<'_, *mut Handle>) -> c_int {
     done(create(handle, Handle { stream: ptr::null_mut() }))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cusolverDnDestroy(handle: Option<Box<Handle>>) -> c_int {
+unsafe extern "C" fn cusolverDnDestroy(handle: Option<Box<Handle>>) -> c_int {
     if handle.is_some() { SUCCESS } else { NOT_INITIALIZED }
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cusolverDnSetStream(handle: Option<&mut Handle>, stream: *mut c_void) -> c_int {
+unsafe extern "C" fn cusolverDnSetStream(handle: Option<&mut Handle>, stream: *mut c_void) -> c_int {
     let Some(handle) = handle else { return NOT_INITIALIZED };
     handle.stream = stream;
     SUCCESS
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cusolverDnGetStream(handle: Option<&mut Handle>, stream: Out<'_, *mut c_void>) -> c_int {
+unsafe extern "C" fn cusolverDnGetStream(handle: Option<&mut Handle>, stream: Out<'_, *mut c_void>) -> c_int {
     handle.map_or(NOT_INITIALIZED, |handle| done(put(stream, handle.stream)))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cusolverDnCreateParams(parameters: Out<'_, *mut Parameters>) -> c_int {
+unsafe extern "C" fn cusolverDnCreateParams(parameters: Out<'_, *mut Parameters>) -> c_int {
     done(create(parameters, Parameters))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cusolverDnDestroyParams(parameters: Option<Box<Parameters>>) -> c_int {
+unsafe extern "C" fn cusolverDnDestroyParams(parameters: Option<Box<Parameters>>) -> c_int {
     done(parameters.is_some())
 }
 
 /// LU, and QR by another name.
 #[unsafe(no_mangle)]
-extern "C" fn cusolverDnSgetrf_bufferSize(
+unsafe extern "C" fn cusolverDnSgetrf_bufferSize(
     _handle: *mut c_void,
     m: c_int,
     n: c_int,
@@ -107,7 +110,7 @@ extern "C" fn cusolverDnSgetrf_bufferSize(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cusolverDnSpotrf_bufferSize(
+unsafe extern "C" fn cusolverDnSpotrf_bufferSize(
     _handle: *mut c_void,
     _half: c_int,
     n: c_int,
@@ -119,7 +122,7 @@ extern "C" fn cusolverDnSpotrf_bufferSize(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cusolverDnSsytrf_bufferSize(
+unsafe extern "C" fn cusolverDnSsytrf_bufferSize(
     _handle: *mut c_void,
     n: c_int,
     _a: *const c_void,
@@ -130,7 +133,7 @@ extern "C" fn cusolverDnSsytrf_bufferSize(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cusolverDnSorgqr_bufferSize(
+unsafe extern "C" fn cusolverDnSorgqr_bufferSize(
     _handle: *mut c_void,
     m: c_int,
     n: c_int,
@@ -144,7 +147,7 @@ extern "C" fn cusolverDnSorgqr_bufferSize(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cusolverDnSormqr_bufferSize(
+unsafe extern "C" fn cusolverDnSormqr_bufferSize(
     _handle: *mut c_void,
     _side: c_int,
     _transpose: c_int,
@@ -162,12 +165,17 @@ extern "C" fn cusolverDnSormqr_bufferSize(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cusolverDnSgesvd_bufferSize(_handle: *mut c_void, m: c_int, n: c_int, work: Out<'_, c_int>) -> c_int {
+unsafe extern "C" fn cusolverDnSgesvd_bufferSize(
+    _handle: *mut c_void,
+    m: c_int,
+    n: c_int,
+    work: Out<'_, c_int>,
+) -> c_int {
     elements(work, copies(1, size(m), size(n)))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cusolverDnSgesvdj_bufferSize(
+unsafe extern "C" fn cusolverDnSgesvdj_bufferSize(
     _handle: *mut c_void,
     _job: c_int,
     _economic: c_int,
@@ -187,7 +195,7 @@ extern "C" fn cusolverDnSgesvdj_bufferSize(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cusolverDnSgesvdjBatched_bufferSize(
+unsafe extern "C" fn cusolverDnSgesvdjBatched_bufferSize(
     _handle: *mut c_void,
     _job: c_int,
     m: c_int,
@@ -203,11 +211,11 @@ extern "C" fn cusolverDnSgesvdjBatched_bufferSize(
     _parameters: *mut c_void,
     batch: c_int,
 ) -> c_int {
-    elements(work, size(batch) * copies(2, size(m), size(n)))
+    elements(work, size(batch).saturating_mul(copies(2, size(m), size(n))))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cusolverDnSgesvdaStridedBatched_bufferSize(
+unsafe extern "C" fn cusolverDnSgesvdaStridedBatched_bufferSize(
     _handle: *mut c_void,
     _job: c_int,
     _rank: c_int,
@@ -227,12 +235,12 @@ extern "C" fn cusolverDnSgesvdaStridedBatched_bufferSize(
     work: Out<'_, c_int>,
     batch: c_int,
 ) -> c_int {
-    elements(work, size(batch) * copies(1, size(m), size(n)))
+    elements(work, size(batch).saturating_mul(copies(1, size(m), size(n))))
 }
 
 /// Eigenvalues, by Jacobi's way too.
 #[unsafe(no_mangle)]
-extern "C" fn cusolverDnSsyevd_bufferSize(
+unsafe extern "C" fn cusolverDnSsyevd_bufferSize(
     _handle: *mut c_void,
     _job: c_int,
     _half: c_int,
@@ -246,7 +254,7 @@ extern "C" fn cusolverDnSsyevd_bufferSize(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cusolverDnSsyevjBatched_bufferSize(
+unsafe extern "C" fn cusolverDnSsyevjBatched_bufferSize(
     _handle: *mut c_void,
     _job: c_int,
     _half: c_int,
@@ -258,11 +266,11 @@ extern "C" fn cusolverDnSsyevjBatched_bufferSize(
     _parameters: *mut c_void,
     batch: c_int,
 ) -> c_int {
-    elements(work, size(batch) * copies(2, size(n), size(n)))
+    elements(work, size(batch).saturating_mul(copies(2, size(n), size(n))))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cusolverDnXpotrf_bufferSize(
+unsafe extern "C" fn cusolverDnXpotrf_bufferSize(
     _handle: *mut c_void,
     _parameters: *mut c_void,
     _half: c_int,
@@ -278,7 +286,7 @@ extern "C" fn cusolverDnXpotrf_bufferSize(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cusolverDnXgetrf_bufferSize(
+unsafe extern "C" fn cusolverDnXgetrf_bufferSize(
     _handle: *mut c_void,
     _parameters: *mut c_void,
     m: u64,
@@ -294,7 +302,7 @@ extern "C" fn cusolverDnXgetrf_bufferSize(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cusolverDnXgeqrf_bufferSize(
+unsafe extern "C" fn cusolverDnXgeqrf_bufferSize(
     _handle: *mut c_void,
     _parameters: *mut c_void,
     m: u64,
@@ -312,7 +320,7 @@ extern "C" fn cusolverDnXgeqrf_bufferSize(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cusolverDnXsyevd_bufferSize(
+unsafe extern "C" fn cusolverDnXsyevd_bufferSize(
     _handle: *mut c_void,
     _parameters: *mut c_void,
     _job: c_int,
@@ -331,7 +339,7 @@ extern "C" fn cusolverDnXsyevd_bufferSize(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cusolverDnXsyevBatched_bufferSize(
+unsafe extern "C" fn cusolverDnXsyevBatched_bufferSize(
     _handle: *mut c_void,
     _parameters: *mut c_void,
     _job: c_int,
@@ -347,11 +355,11 @@ extern "C" fn cusolverDnXsyevBatched_bufferSize(
     host: Out<'_, usize>,
     batch: u64,
 ) -> c_int {
-    bytes(device, host, data_type, batch * copies(2, n, n))
+    bytes(device, host, data_type, batch.saturating_mul(copies(2, n, n)))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cusolverDnXgeev_bufferSize(
+unsafe extern "C" fn cusolverDnXgeev_bufferSize(
     _handle: *mut c_void,
     _parameters: *mut c_void,
     _left: c_int,
@@ -376,7 +384,7 @@ extern "C" fn cusolverDnXgeev_bufferSize(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cusolverDnXsytrs_bufferSize(
+unsafe extern "C" fn cusolverDnXsytrs_bufferSize(
     _handle: *mut c_void,
     _half: c_int,
     n: u64,
@@ -391,7 +399,7 @@ extern "C" fn cusolverDnXsytrs_bufferSize(
     device: Out<'_, usize>,
     host: Out<'_, usize>,
 ) -> c_int {
-    bytes(device, host, data_type, n * columns)
+    bytes(device, host, data_type, n.saturating_mul(columns))
 }
 
 #[cfg(test)]
@@ -404,23 +412,17 @@ mod tests {
     fn work_areas_are_counted_in_elements_or_in_bytes() {
         let none = ptr::null_mut();
         let mut work = MaybeUninit::uninit();
-        assert_eq!(cusolverDnSgetrf_bufferSize(none, 100, 50, none, 100, Some(&mut work)), SUCCESS);
+        // SAFETY: a place for the result.
+        let status = unsafe { cusolverDnSgetrf_bufferSize(none, 100, 50, none, 100, Some(&mut work)) };
+        assert_eq!(status, SUCCESS);
         // SAFETY: the call succeeded.
         assert_eq!(unsafe { work.assume_init() }, 6400);
         let (mut device, mut host) = (MaybeUninit::uninit(), MaybeUninit::uninit());
-        let double = 1;
-        let status = cusolverDnXpotrf_bufferSize(
-            none,
-            none,
-            0,
-            100,
-            double,
-            none,
-            100,
-            double,
-            Some(&mut device),
-            Some(&mut host),
-        );
+        let (double, n) = (1, 100);
+        let places = (Some(&mut device), Some(&mut host));
+        // SAFETY: places for the results.
+        let status =
+            unsafe { cusolverDnXpotrf_bufferSize(none, none, 0, n, double, none, 100, double, places.0, places.1) };
         assert_eq!(status, SUCCESS);
         // SAFETY: the call succeeded.
         assert_eq!(unsafe { (device.assume_init(), host.assume_init()) }, (51_200, 0));

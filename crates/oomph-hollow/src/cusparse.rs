@@ -8,6 +8,7 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr;
 
 use crate::count;
+use crate::estimate::{self, Estimate};
 use crate::object::{Out, create, put};
 
 const SUCCESS: c_int = 0;
@@ -36,28 +37,31 @@ fn done(written: bool) -> c_int {
 
 /// The buffer of a product with a sparse matrix.
 fn buffer_bytes(matrix: Option<&mut Matrix>) -> usize {
-    matrix.map_or(0, |matrix| 4 * (matrix.rows.unsigned_abs() + 1 + matrix.entries.unsigned_abs()) as usize)
+    let Some(matrix) = matrix else { return 0 };
+    estimate::note(Estimate::SparseBuffer, (matrix.rows, matrix.entries));
+    let numbers = matrix.rows.unsigned_abs().saturating_add(1).saturating_add(matrix.entries.unsigned_abs());
+    numbers.saturating_mul(4) as usize
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cusparseCreate(handle: Out<'_, *mut Handle>) -> c_int {
+unsafe extern "C" fn cusparseCreate(handle: Out<'_, *mut Handle>) -> c_int {
     done(create(handle, Handle { stream: ptr::null_mut() }))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cusparseDestroy(handle: Option<Box<Handle>>) -> c_int {
+unsafe extern "C" fn cusparseDestroy(handle: Option<Box<Handle>>) -> c_int {
     if handle.is_some() { SUCCESS } else { NOT_INITIALIZED }
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cusparseSetStream(handle: Option<&mut Handle>, stream: *mut c_void) -> c_int {
+unsafe extern "C" fn cusparseSetStream(handle: Option<&mut Handle>, stream: *mut c_void) -> c_int {
     let Some(handle) = handle else { return NOT_INITIALIZED };
     handle.stream = stream;
     SUCCESS
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cusparseGetStream(handle: Option<&mut Handle>, stream: Out<'_, *mut c_void>) -> c_int {
+unsafe extern "C" fn cusparseGetStream(handle: Option<&mut Handle>, stream: Out<'_, *mut c_void>) -> c_int {
     handle.map_or(NOT_INITIALIZED, |handle| done(put(stream, handle.stream)))
 }
 
@@ -73,18 +77,18 @@ extern "C" fn cusparseGetErrorString(status: c_int) -> *const c_char {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cusparseCreateMatDescr(descriptor: Out<'_, *mut Opaque>) -> c_int {
+unsafe extern "C" fn cusparseCreateMatDescr(descriptor: Out<'_, *mut Opaque>) -> c_int {
     done(create(descriptor, Opaque))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cusparseDestroyMatDescr(descriptor: Option<Box<Opaque>>) -> c_int {
+unsafe extern "C" fn cusparseDestroyMatDescr(descriptor: Option<Box<Opaque>>) -> c_int {
     done(descriptor.is_some())
 }
 
 /// In compressed rows; columns by another name.
 #[unsafe(no_mangle)]
-extern "C" fn cusparseCreateCsr(
+unsafe extern "C" fn cusparseCreateCsr(
     matrix: Out<'_, *mut Matrix>,
     rows: i64,
     columns: i64,
@@ -102,7 +106,7 @@ extern "C" fn cusparseCreateCsr(
 
 /// By coordinates.
 #[unsafe(no_mangle)]
-extern "C" fn cusparseCreateCoo(
+unsafe extern "C" fn cusparseCreateCoo(
     matrix: Out<'_, *mut Matrix>,
     rows: i64,
     columns: i64,
@@ -118,7 +122,7 @@ extern "C" fn cusparseCreateCoo(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cusparseCreateDnMat(
+unsafe extern "C" fn cusparseCreateDnMat(
     matrix: Out<'_, *mut Matrix>,
     rows: i64,
     columns: i64,
@@ -127,11 +131,11 @@ extern "C" fn cusparseCreateDnMat(
     _value_type: c_int,
     _order: c_int,
 ) -> c_int {
-    done(create(matrix, Matrix { rows, columns, entries: rows * columns }))
+    done(create(matrix, Matrix { rows, columns, entries: rows.saturating_mul(columns) }))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cusparseCreateDnVec(
+unsafe extern "C" fn cusparseCreateDnVec(
     vector: Out<'_, *mut Matrix>,
     size: i64,
     _values: *mut c_void,
@@ -142,12 +146,12 @@ extern "C" fn cusparseCreateDnVec(
 
 /// Matrices and vectors are given back alike, by several names in the list.
 #[unsafe(no_mangle)]
-extern "C" fn cusparseDestroySpMat(matrix: Option<Box<Matrix>>) -> c_int {
+unsafe extern "C" fn cusparseDestroySpMat(matrix: Option<Box<Matrix>>) -> c_int {
     done(matrix.is_some())
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cusparseSpMatGetSize(
+unsafe extern "C" fn cusparseSpMatGetSize(
     matrix: Option<&mut Matrix>,
     rows: Out<'_, i64>,
     columns: Out<'_, i64>,
@@ -159,7 +163,7 @@ extern "C" fn cusparseSpMatGetSize(
 
 /// A sparse matrix by a dense one.
 #[unsafe(no_mangle)]
-extern "C" fn cusparseSpMM_bufferSize(
+unsafe extern "C" fn cusparseSpMM_bufferSize(
     _handle: *mut c_void,
     _operation_a: c_int,
     _operation_b: c_int,
@@ -177,7 +181,7 @@ extern "C" fn cusparseSpMM_bufferSize(
 
 /// Two dense matrices where a sparse one has entries.
 #[unsafe(no_mangle)]
-extern "C" fn cusparseSDDMM_bufferSize(
+unsafe extern "C" fn cusparseSDDMM_bufferSize(
     _handle: *mut c_void,
     _operation_a: c_int,
     _operation_b: c_int,
@@ -194,7 +198,7 @@ extern "C" fn cusparseSDDMM_bufferSize(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cusparseSpMV_bufferSize(
+unsafe extern "C" fn cusparseSpMV_bufferSize(
     _handle: *mut c_void,
     _operation: c_int,
     _alpha: *const c_void,
@@ -211,7 +215,7 @@ extern "C" fn cusparseSpMV_bufferSize(
 
 /// Triangular systems with several right hand sides.
 #[unsafe(no_mangle)]
-extern "C" fn cusparseSpSM_bufferSize(
+unsafe extern "C" fn cusparseSpSM_bufferSize(
     _handle: *mut c_void,
     _operation_a: c_int,
     _operation_b: c_int,
@@ -229,7 +233,7 @@ extern "C" fn cusparseSpSM_bufferSize(
 
 /// With one.
 #[unsafe(no_mangle)]
-extern "C" fn cusparseSpSV_bufferSize(
+unsafe extern "C" fn cusparseSpSV_bufferSize(
     _handle: *mut c_void,
     _operation: c_int,
     _alpha: *const c_void,
@@ -246,7 +250,7 @@ extern "C" fn cusparseSpSV_bufferSize(
 
 /// Two sparse matrices; `cusparseSpGEMM_compute` is another name for this in the list.
 #[unsafe(no_mangle)]
-extern "C" fn cusparseSpGEMM_workEstimation(
+unsafe extern "C" fn cusparseSpGEMM_workEstimation(
     _handle: *mut c_void,
     _operation_a: c_int,
     _operation_b: c_int,
@@ -262,12 +266,15 @@ extern "C" fn cusparseSpGEMM_workEstimation(
     _buffer: *mut c_void,
 ) -> c_int {
     count::read();
+    if let Some(a) = &a {
+        estimate::note(Estimate::SparseProduct, (a.rows, a.columns, a.entries));
+    }
     done(put(size, buffer_bytes(a)))
 }
 
 /// Sorting by rows or columns.
 #[unsafe(no_mangle)]
-extern "C" fn cusparseXcsrsort_bufferSizeExt(
+unsafe extern "C" fn cusparseXcsrsort_bufferSizeExt(
     _handle: *mut c_void,
     _rows: c_int,
     _columns: c_int,
@@ -276,6 +283,7 @@ extern "C" fn cusparseXcsrsort_bufferSizeExt(
     _column_indices: *const c_int,
     size: Out<'_, usize>,
 ) -> c_int {
+    estimate::note(Estimate::SparseBuffer, entries);
     done(put(size, 4 * entries.unsigned_abs() as usize))
 }
 
@@ -290,7 +298,9 @@ mod tests {
         let mut matrix = Matrix { rows: 3, columns: 4, entries: 5 };
         let mut out = [MaybeUninit::uninit(); 3];
         let [rows, columns, entries] = &mut out;
-        assert_eq!(cusparseSpMatGetSize(Some(&mut matrix), Some(rows), Some(columns), Some(entries)), SUCCESS);
+        // SAFETY: a matrix that lives, and places for the results.
+        let status = unsafe { cusparseSpMatGetSize(Some(&mut matrix), Some(rows), Some(columns), Some(entries)) };
+        assert_eq!(status, SUCCESS);
         // SAFETY: the call succeeded.
         assert_eq!(out.map(|number| unsafe { number.assume_init() }), [3, 4, 5]);
         assert_eq!(buffer_bytes(Some(&mut matrix)), 36);

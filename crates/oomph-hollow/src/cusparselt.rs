@@ -3,6 +3,7 @@
 
 use std::ffi::{c_int, c_void};
 
+use crate::estimate::{self, Estimate};
 use crate::object::{Out, put};
 
 const SUCCESS: c_int = 0;
@@ -27,7 +28,7 @@ fn done(written: bool) -> c_int {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cusparseLtStructuredDescriptorInit(
+unsafe extern "C" fn cusparseLtStructuredDescriptorInit(
     _handle: *mut c_void,
     descriptor: Out<'_, Structured>,
     rows: i64,
@@ -52,26 +53,32 @@ extern "C" fn cusparseLtStructuredDescriptorInit(
 ///
 /// `matrix` was initialised by [`cusparseLtStructuredDescriptorInit`].
 #[unsafe(no_mangle)]
-extern "C" fn cusparseLtSpMMACompressedSize2(
+unsafe extern "C" fn cusparseLtSpMMACompressedSize2(
     _handle: *mut c_void,
     matrix: Option<&mut Structured>,
     size: Out<'_, usize>,
     buffer_size: Out<'_, usize>,
 ) -> c_int {
     let Some(matrix) = matrix else { return INVALID_VALUE };
-    let values = (matrix.rows * matrix.columns / 2).unsigned_abs() as usize;
+    let values = (matrix.rows.saturating_mul(matrix.columns) / 2).unsigned_abs() as usize;
+    let bytes = values.saturating_mul(matrix.element_bytes.unsigned_abs() as usize).saturating_add(values.div_ceil(4));
+    estimate::note(Estimate::StructuredSparsity, (matrix.rows, matrix.columns, matrix.element_bytes));
     put(buffer_size, 0);
-    done(put(size, values * matrix.element_bytes.unsigned_abs() as usize + values.div_ceil(4)))
+    done(put(size, bytes))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cusparseLtMatmulGetWorkspace(_handle: *mut c_void, _plan: *const Chosen, size: Out<'_, usize>) -> c_int {
+unsafe extern "C" fn cusparseLtMatmulGetWorkspace(
+    _handle: *mut c_void,
+    _plan: *const Chosen,
+    size: Out<'_, usize>,
+) -> c_int {
     done(put(size, 0))
 }
 
 /// One algorithm, number 0, which cannot be split.
 #[unsafe(no_mangle)]
-extern "C" fn cusparseLtMatmulAlgGetAttribute(
+unsafe extern "C" fn cusparseLtMatmulAlgGetAttribute(
     _handle: *mut c_void,
     _choice: *const Chosen,
     attribute: c_int,
@@ -92,7 +99,9 @@ mod tests {
     fn a_compressed_matrix_has_half_the_values_and_where_they_came_from() {
         let mut matrix = Structured { rows: 128, columns: 64, element_bytes: 2 };
         let mut size = MaybeUninit::uninit();
-        let status = cusparseLtSpMMACompressedSize2(std::ptr::null_mut(), Some(&mut matrix), Some(&mut size), None);
+        let none = std::ptr::null_mut();
+        // SAFETY: a matrix that lives, and a place for the result.
+        let status = unsafe { cusparseLtSpMMACompressedSize2(none, Some(&mut matrix), Some(&mut size), None) };
         assert_eq!(status, SUCCESS);
         // SAFETY: the call succeeded.
         assert_eq!(unsafe { size.assume_init() }, 8192 + 1024);

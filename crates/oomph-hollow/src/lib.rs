@@ -29,9 +29,10 @@
 //!
 //! # Rules
 //!
-//! - No panic crosses into C: no `unwrap`, no indexing with what a caller gave.
+//! - No panic crosses into C: no `unwrap`, no indexing; clippy denies them, `tests/c_abi.rs` tries.
+//! - A function that trusts a pointer of its caller's is `unsafe`; null is always checked for.
 //! - State lives in `lock::Guarded`, which survives `fork`; whoever holds one takes no other.
-//! - What is called and not modelled is counted by name, never silently zero.
+//! - What is called and not modelled is counted by name, never silently zero; what is estimated is noted.
 
 // Unused parameters document a C signature; raw pointers arrive as the ABI has them; the safety contract of every
 // exported function is the vendor's manual.
@@ -55,6 +56,7 @@ mod cusparse;
 mod cusparselt;
 mod device;
 mod driver;
+mod estimate;
 mod exchanged;
 mod fat_binary;
 mod fault;

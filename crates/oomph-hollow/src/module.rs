@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::estimate::{self, Estimate};
 use crate::fault::{Fault, Outcome};
 use crate::lock::Guarded;
 use crate::{handle, memory};
@@ -23,6 +24,7 @@ pub(crate) const GLOBAL_BYTES: u64 = 4096;
 /// Loads a module.
 pub(crate) fn load() -> usize {
     let module = handle::fresh();
+    estimate::note(Estimate::Module, module);
     MODULES.lock().insert(module, Module::default());
     module
 }

@@ -15,6 +15,7 @@ use std::ptr;
 use std::slice;
 use std::sync::OnceLock;
 
+use crate::estimate::{self, Estimate};
 use crate::installed::Library;
 use crate::object::{Out, create, put};
 use crate::{count, exchanged};
@@ -59,6 +60,7 @@ impl Communicator {
         if self.ranks < 2 || !self.buffers.is_null() {
             return SUCCESS;
         }
+        estimate::note(Estimate::Communicator, ptr::from_ref(self).addr());
         // SAFETY: the variable takes an address.
         match unsafe { cudaMalloc(&raw mut self.buffers, buffer_bytes()) } {
             0 => SUCCESS,
@@ -106,7 +108,7 @@ fn element_bytes(data_type: c_int) -> usize {
 
 /// The first that PyTorch calls when a program makes a group of ranks; its communicator comes with the first collective.
 #[unsafe(no_mangle)]
-extern "C" fn ncclGetVersion(version: Out<'_, c_int>) -> c_int {
+unsafe extern "C" fn ncclGetVersion(version: Out<'_, c_int>) -> c_int {
     static VERSION: OnceLock<c_int> = OnceLock::new();
     exchanged::begin();
     let version_number = *VERSION.get_or_init(|| {
@@ -116,12 +118,12 @@ extern "C" fn ncclGetVersion(version: Out<'_, c_int>) -> c_int {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn ncclGetUniqueId(id: Out<'_, UniqueId>) -> c_int {
+unsafe extern "C" fn ncclGetUniqueId(id: Out<'_, UniqueId>) -> c_int {
     done(put(id, UniqueId([1; 128])))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn ncclCommInitRank(
+unsafe extern "C" fn ncclCommInitRank(
     communicator: Out<'_, *mut Communicator>,
     ranks: c_int,
     _id: UniqueId,
@@ -131,7 +133,7 @@ extern "C" fn ncclCommInitRank(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn ncclCommInitRankConfig(
+unsafe extern "C" fn ncclCommInitRankConfig(
     communicator: Out<'_, *mut Communicator>,
     ranks: c_int,
     _id: UniqueId,
@@ -142,7 +144,7 @@ extern "C" fn ncclCommInitRankConfig(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn ncclCommInitRankScalable(
+unsafe extern "C" fn ncclCommInitRankScalable(
     communicator: Out<'_, *mut Communicator>,
     ranks: c_int,
     rank: c_int,
@@ -177,7 +179,7 @@ unsafe extern "C" fn ncclCommInitAll(
 
 /// Which colors the other ranks have is not known here, so everyone is taken to come along.
 #[unsafe(no_mangle)]
-extern "C" fn ncclCommSplit(
+unsafe extern "C" fn ncclCommSplit(
     communicator: Option<&mut Communicator>,
     color: c_int,
     _key: c_int,
@@ -192,7 +194,7 @@ extern "C" fn ncclCommSplit(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn ncclCommShrink(
+unsafe extern "C" fn ncclCommShrink(
     communicator: Option<&mut Communicator>,
     _excluded: *const c_int,
     excluded_count: c_int,
@@ -207,28 +209,28 @@ extern "C" fn ncclCommShrink(
 
 /// `ncclCommAbort` is another name for this in the list.
 #[unsafe(no_mangle)]
-extern "C" fn ncclCommDestroy(communicator: Option<Box<Communicator>>) -> c_int {
+unsafe extern "C" fn ncclCommDestroy(communicator: Option<Box<Communicator>>) -> c_int {
     drop(communicator);
     SUCCESS
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn ncclCommGetAsyncError(_communicator: Option<&mut Communicator>, error: Out<'_, c_int>) -> c_int {
+unsafe extern "C" fn ncclCommGetAsyncError(_communicator: Option<&mut Communicator>, error: Out<'_, c_int>) -> c_int {
     done(put(error, SUCCESS))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn ncclCommCount(communicator: Option<&mut Communicator>, ranks: Out<'_, c_int>) -> c_int {
+unsafe extern "C" fn ncclCommCount(communicator: Option<&mut Communicator>, ranks: Out<'_, c_int>) -> c_int {
     communicator.map_or(INVALID_ARGUMENT, |communicator| done(put(ranks, communicator.ranks)))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn ncclCommUserRank(communicator: Option<&mut Communicator>, rank: Out<'_, c_int>) -> c_int {
+unsafe extern "C" fn ncclCommUserRank(communicator: Option<&mut Communicator>, rank: Out<'_, c_int>) -> c_int {
     communicator.map_or(INVALID_ARGUMENT, |communicator| done(put(rank, communicator.rank)))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn ncclCommCuDevice(communicator: Option<&mut Communicator>, device: Out<'_, c_int>) -> c_int {
+unsafe extern "C" fn ncclCommCuDevice(communicator: Option<&mut Communicator>, device: Out<'_, c_int>) -> c_int {
     communicator.map_or(INVALID_ARGUMENT, |communicator| done(put(device, communicator.device)))
 }
 
@@ -272,7 +274,7 @@ unsafe extern "C" fn ncclMemFree(pointer: *mut c_void) -> c_int {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn ncclCommRegister(
+unsafe extern "C" fn ncclCommRegister(
     _communicator: *mut c_void,
     buffer: *mut c_void,
     _size: usize,
@@ -282,7 +284,7 @@ extern "C" fn ncclCommRegister(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn ncclCommWindowRegister(
+unsafe extern "C" fn ncclCommWindowRegister(
     _communicator: *mut c_void,
     buffer: *mut c_void,
     _size: usize,
@@ -293,7 +295,7 @@ extern "C" fn ncclCommWindowRegister(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn ncclRedOpCreatePreMulSum(
+unsafe extern "C" fn ncclRedOpCreatePreMulSum(
     operation: Out<'_, c_int>,
     _scalar: *mut c_void,
     _data_type: c_int,
@@ -305,7 +307,7 @@ extern "C" fn ncclRedOpCreatePreMulSum(
 
 /// `ncclReduceScatter`, `ncclGather` and `ncclScatter` are other names for this in the list: the communicator is sixth.
 #[unsafe(no_mangle)]
-extern "C" fn ncclAllReduce(
+unsafe extern "C" fn ncclAllReduce(
     _send: *const c_void,
     _receive: *mut c_void,
     _elements: usize,
@@ -319,7 +321,7 @@ extern "C" fn ncclAllReduce(
 
 /// Every rank is taken to have what this one has.
 #[unsafe(no_mangle)]
-extern "C" fn ncclAllGather(
+unsafe extern "C" fn ncclAllGather(
     send: *const c_void,
     receive: *mut c_void,
     elements: usize,
@@ -334,7 +336,7 @@ extern "C" fn ncclAllGather(
 
 /// The root is taken to have what this rank has.
 #[unsafe(no_mangle)]
-extern "C" fn ncclBroadcast(
+unsafe extern "C" fn ncclBroadcast(
     send: *const c_void,
     receive: *mut c_void,
     elements: usize,
@@ -348,7 +350,7 @@ extern "C" fn ncclBroadcast(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn ncclReduce(
+unsafe extern "C" fn ncclReduce(
     _send: *const c_void,
     _receive: *mut c_void,
     _elements: usize,
@@ -363,7 +365,7 @@ extern "C" fn ncclReduce(
 
 /// In place.
 #[unsafe(no_mangle)]
-extern "C" fn ncclBcast(
+unsafe extern "C" fn ncclBcast(
     buffer: *mut c_void,
     elements: usize,
     data_type: c_int,
@@ -377,7 +379,7 @@ extern "C" fn ncclBcast(
 
 /// `ncclRecv` and `ncclAlltoAll` are other names for this in the list: the communicator is fifth.
 #[unsafe(no_mangle)]
-extern "C" fn ncclSend(
+unsafe extern "C" fn ncclSend(
     _buffer: *const c_void,
     _elements: usize,
     _data_type: c_int,
@@ -398,7 +400,7 @@ pub(crate) struct SimulationInfo {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn ncclGroupSimulateEnd(info: Option<&mut SimulationInfo>) -> c_int {
+unsafe extern "C" fn ncclGroupSimulateEnd(info: Option<&mut SimulationInfo>) -> c_int {
     if let Some(info) = info {
         info.estimated_time = 0.0;
     }
@@ -413,11 +415,14 @@ mod tests {
     fn a_communicator_knows_its_size_and_its_rank() {
         let mut communicator = Communicator::new(8, 3);
         let (mut ranks, mut rank) = (MaybeUninit::uninit(), MaybeUninit::uninit());
-        assert_eq!(ncclCommCount(Some(&mut communicator), Some(&mut ranks)), SUCCESS);
-        assert_eq!(ncclCommUserRank(Some(&mut communicator), Some(&mut rank)), SUCCESS);
+        // SAFETY: a communicator that lives, places for results, and nothing.
+        unsafe {
+            assert_eq!(ncclCommCount(Some(&mut communicator), Some(&mut ranks)), SUCCESS);
+            assert_eq!(ncclCommUserRank(Some(&mut communicator), Some(&mut rank)), SUCCESS);
+            assert_eq!(ncclCommCount(None, None), INVALID_ARGUMENT);
+        }
         // SAFETY: both calls succeeded.
         assert_eq!(unsafe { (ranks.assume_init(), rank.assume_init()) }, (8, 3));
-        assert_eq!(ncclCommCount(None, None), INVALID_ARGUMENT);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use serde::Serialize;
 
-use crate::{count, device, kernel, memory};
+use crate::{count, device, estimate, kernel, memory};
 
 /// Whether the program has called CUDA at all. `LD_PRELOAD` puts the library into every child, most of which never do.
 static USED: AtomicBool = AtomicBool::new(false);
@@ -26,6 +26,7 @@ struct Report {
     pid: u32,
     peak_device_bytes: Vec<u64>,
     unmodelled: BTreeMap<&'static str, u64>,
+    estimates: Vec<estimate::Line>,
     kernel_launches: u64,
     reads: u64,
 }
@@ -57,6 +58,7 @@ pub(crate) fn forked() {
         FORKED_AFTER_USE.store(true, Ordering::Relaxed);
     }
     count::reset();
+    estimate::forked();
     memory::forked();
     device::forked();
     kernel::forked();
@@ -74,6 +76,7 @@ pub(crate) fn report() {
         pid: std::process::id(),
         peak_device_bytes: memory::peak_device_bytes(),
         unmodelled: count::unmodelled_calls(),
+        estimates: estimate::noted(),
         kernel_launches: count::LAUNCHES.get(),
         reads: count::READS.get(),
     };

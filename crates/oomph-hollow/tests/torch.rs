@@ -3,6 +3,8 @@
 //! Needs a Python with a CUDA build of torch: `OOMPH_TEST_PYTHON`, or the repository's `.venv`. Without one the tests
 //! say so and pass.
 
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
@@ -220,6 +222,24 @@ fn tensors_are_shared_between_processes() {
 #[test]
 fn profilers_and_other_runtimes_live() {
     passes("profiler.py");
+}
+
+#[test]
+fn retries_of_convolutions_are_no_errors() {
+    passes("retries.py");
+}
+
+#[test]
+fn estimates_are_listed() {
+    let Some(mut run) = Run::new(&script("estimates.py")) else { return };
+    run.output();
+    let report = run.report();
+    let said = report[0]["estimates"].as_array().unwrap();
+    assert!(said.iter().any(|line| line["what"].as_str().unwrap().contains("CTC loss")), "{said:?}");
+
+    let unmeasured = Card { measured: false, ..card("Other", H200_BYTES) };
+    let Some(run) = Run::new(&script("estimates.py")) else { return };
+    run.with("OOMPH_HOLLOW_CARDS", json!([unmeasured]).to_string()).arguments(&["unmeasured"]).output();
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::fmt::Write as _;
 
 use crate::call::{put, put_if_wanted, runtime};
+use crate::estimate::{self, Estimate};
 use crate::fault::{Fault, Outcome};
 use crate::{count, handle, stream, version};
 
@@ -279,8 +280,12 @@ unsafe extern "C" fn cudaGraphConditionalHandleCreate(
 }
 
 unsafe fn instantiate(out: *mut usize, graph: usize) -> c_int {
-    // SAFETY: the caller's pointer.
-    runtime(|| unsafe { put(out, stream::create_exec(graph)?) })
+    runtime(|| {
+        let exec = stream::create_exec(graph)?;
+        estimate::note(Estimate::Graph, exec);
+        // SAFETY: the caller's pointer.
+        unsafe { put(out, exec) }
+    })
 }
 
 #[unsafe(no_mangle)]

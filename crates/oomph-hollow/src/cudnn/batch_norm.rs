@@ -8,6 +8,7 @@ use std::ffi::{c_int, c_void};
 
 use super::descriptor::Shape;
 use super::done;
+use crate::estimate::{self, Estimate};
 use crate::object::{Out, put};
 
 /// `CUDNN_BATCHNORM_SPATIAL_PERSISTENT`.
@@ -17,18 +18,16 @@ const PERSISTENT: c_int = 2;
 fn workspace_bytes(mode: c_int, x: Option<&mut Shape>, few: usize, many: usize) -> usize {
     match x {
         Some(x) if mode == PERSISTENT && x.is_channels_last() => {
-            if x.channels() <= 64 {
-                few
-            } else {
-                many
-            }
+            let bytes = if x.channels() <= 64 { few } else { many };
+            estimate::note(Estimate::BatchNormalization, (&x.dimensions, bytes));
+            bytes
         }
         _ => 0,
     }
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cudnnGetBatchNormalizationForwardTrainingExWorkspaceSize(
+unsafe extern "C" fn cudnnGetBatchNormalizationForwardTrainingExWorkspaceSize(
     _handle: *mut c_void,
     mode: c_int,
     _operations: c_int,
@@ -45,7 +44,7 @@ extern "C" fn cudnnGetBatchNormalizationForwardTrainingExWorkspaceSize(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cudnnGetBatchNormalizationTrainingExReserveSpaceSize(
+unsafe extern "C" fn cudnnGetBatchNormalizationTrainingExReserveSpaceSize(
     _handle: *mut c_void,
     _mode: c_int,
     _operations: c_int,
@@ -57,7 +56,7 @@ extern "C" fn cudnnGetBatchNormalizationTrainingExReserveSpaceSize(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cudnnGetBatchNormalizationBackwardExWorkspaceSize(
+unsafe extern "C" fn cudnnGetBatchNormalizationBackwardExWorkspaceSize(
     _handle: *mut c_void,
     mode: c_int,
     _operations: c_int,

@@ -4,6 +4,8 @@ use std::ffi::{c_int, c_void};
 use std::slice;
 
 use super::{BAD_PARAM, SUCCESS, done};
+use crate::device;
+use crate::estimate::{self, Estimate};
 use crate::object::{Out, create, put};
 
 /// The most dimensions a tensor of cuDNN's can have.
@@ -43,22 +45,22 @@ pub(super) fn element_bytes(data_type: c_int) -> u64 {
 pub(super) struct Opaque;
 
 #[unsafe(no_mangle)]
-extern "C" fn cudnnCreateActivationDescriptor(descriptor: Out<'_, *mut Opaque>) -> c_int {
+unsafe extern "C" fn cudnnCreateActivationDescriptor(descriptor: Out<'_, *mut Opaque>) -> c_int {
     done(create(descriptor, Opaque))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cudnnDestroyActivationDescriptor(descriptor: Option<Box<Opaque>>) -> c_int {
+unsafe extern "C" fn cudnnDestroyActivationDescriptor(descriptor: Option<Box<Opaque>>) -> c_int {
     done(descriptor.is_some())
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cudnnCreateTensorDescriptor(descriptor: Out<'_, *mut Shape>) -> c_int {
+unsafe extern "C" fn cudnnCreateTensorDescriptor(descriptor: Out<'_, *mut Shape>) -> c_int {
     done(create(descriptor, Shape::default()))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cudnnDestroyTensorDescriptor(descriptor: Option<Box<Shape>>) -> c_int {
+unsafe extern "C" fn cudnnDestroyTensorDescriptor(descriptor: Option<Box<Shape>>) -> c_int {
     done(descriptor.is_some())
 }
 
@@ -168,18 +170,18 @@ pub(super) struct Dropout {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cudnnCreateDropoutDescriptor(descriptor: Out<'_, *mut Dropout>) -> c_int {
+unsafe extern "C" fn cudnnCreateDropoutDescriptor(descriptor: Out<'_, *mut Dropout>) -> c_int {
     done(create(descriptor, Dropout::default()))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cudnnDestroyDropoutDescriptor(descriptor: Option<Box<Dropout>>) -> c_int {
+unsafe extern "C" fn cudnnDestroyDropoutDescriptor(descriptor: Option<Box<Dropout>>) -> c_int {
     done(descriptor.is_some())
 }
 
 /// `cudnnRestoreDropoutDescriptor` is another name for this in the list.
 #[unsafe(no_mangle)]
-extern "C" fn cudnnSetDropoutDescriptor(
+unsafe extern "C" fn cudnnSetDropoutDescriptor(
     descriptor: Option<&mut Dropout>,
     _handle: *mut c_void,
     probability: f32,
@@ -195,8 +197,10 @@ extern "C" fn cudnnSetDropoutDescriptor(
 /// The states of the generator that dropout draws from: 24 bytes for every thread that the card holds at a time, which
 /// is what cuDNN says on an H200.
 #[unsafe(no_mangle)]
-extern "C" fn cudnnDropoutGetStatesSize(_handle: *mut c_void, size: Out<'_, usize>) -> c_int {
-    let threads =
-        crate::device::current_card().map_or(0, |card| u64::from(card.sms) * u64::from(card.max_threads_per_sm));
-    done(put(size, (24 * threads) as usize))
+unsafe extern "C" fn cudnnDropoutGetStatesSize(_handle: *mut c_void, size: Out<'_, usize>) -> c_int {
+    let Some(card) = device::current_card() else { return done(put(size, 0)) };
+    if !card.measured {
+        estimate::note(Estimate::DropoutStates, &card.name);
+    }
+    done(put(size, (24 * u64::from(card.sms) * u64::from(card.max_threads_per_sm)) as usize))
 }

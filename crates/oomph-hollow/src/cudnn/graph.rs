@@ -16,9 +16,10 @@ use std::slice;
 use super::problem::{Convolution, Operation, Tensor};
 use super::real::{self, Api};
 use super::{BAD_PARAM, NOT_INITIALIZED, SUCCESS, model, split_k};
+use crate::estimate::{self, Estimate};
 use crate::lock::Guarded;
 use crate::object::{Out, put};
-use crate::{count, device};
+use crate::{count, cublaslt, device};
 
 const CONVOLUTION: c_int = 1;
 const ENGINE: c_int = 2;
@@ -65,6 +66,11 @@ enum Known {
     Operation(Operation),
     /// A graph, a list of engines, an engine or one with its knobs: for which single convolution, if for one.
     For(Option<Convolution>),
+    /// An engine with its knobs, from a list for which cuBLASLt was asked: the least of what it said that was only a fit.
+    Listed {
+        problem: Option<Convolution>,
+        fitted_bytes: Option<u64>,
+    },
     /// A plan is no descriptor of cuDNN's at all.
     Plan {
         workspace_bytes: u64,
@@ -93,14 +99,14 @@ fn remember(descriptor: *mut c_void, known: Known) {
 /// The convolution that a descriptor belongs to.
 fn problem(descriptor: *mut c_void) -> Option<Convolution> {
     match note(descriptor)?.known {
-        Known::For(problem) => problem,
+        Known::For(problem) | Known::Listed { problem, .. } => problem,
         Known::Operation(operation) => operation.convolution(),
         _ => None,
     }
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cudnnBackendCreateDescriptor(kind: c_int, descriptor: Out<'_, *mut c_void>) -> c_int {
+unsafe extern "C" fn cudnnBackendCreateDescriptor(kind: c_int, descriptor: Out<'_, *mut c_void>) -> c_int {
     let mut made = ptr::null_mut();
     match real::api() {
         Some(api) if kind != PLAN => {
@@ -118,7 +124,7 @@ extern "C" fn cudnnBackendCreateDescriptor(kind: c_int, descriptor: Out<'_, *mut
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cudnnBackendDestroyDescriptor(descriptor: *mut c_void) -> c_int {
+unsafe extern "C" fn cudnnBackendDestroyDescriptor(descriptor: *mut c_void) -> c_int {
     let Some(note) = NOTES.lock().remove(&descriptor.addr()) else { return BAD_PARAM };
     match real::api() {
         // SAFETY: a descriptor of cuDNN's.
@@ -218,7 +224,7 @@ unsafe fn learn(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cudnnBackendFinalize(descriptor: *mut c_void) -> c_int {
+unsafe extern "C" fn cudnnBackendFinalize(descriptor: *mut c_void) -> c_int {
     let Some(note) = note(descriptor) else { return BAD_PARAM };
     let Some(api) = real::api() else { return SUCCESS };
     let for_the_card = match note.kind {
@@ -261,19 +267,20 @@ unsafe extern "C" fn cudnnBackendGetAttribute(
         // SAFETY: the caller's variables.
         return unsafe { answer(workspace, wanted, count, values) };
     }
-    let status = match real::api() {
+    let (status, fitted) = cublaslt::noting_fits(|| match real::api() {
         // SAFETY: a descriptor of cuDNN's, and the caller's variables.
         Some(api) => unsafe { (api.get)(descriptor, name, value_type, wanted, count, values) },
         // SAFETY: the caller's variables.
         None => unsafe { get_of_model(note.kind, name, wanted, count, values) },
-    };
+    });
     if status == SUCCESS && note.kind == HEURISTIC && name == HEURISTIC_RESULTS && !values.is_null() {
         let Known::For(problem) = note.known else { return status };
+        let fitted_bytes = fitted.into_iter().min().map(|bytes| bytes as u64);
         // SAFETY: cuDNN filled the caller's descriptors, as many as were wanted and there.
         let found = unsafe { count.as_ref() }.map_or(0, |count| usize::try_from(wanted.min(*count)).unwrap_or(0));
         // SAFETY: as above.
         for config in unsafe { slice::from_raw_parts(values.cast::<*mut c_void>(), found) } {
-            remember(*config, Known::For(problem.clone()));
+            remember(*config, Known::Listed { problem: problem.clone(), fitted_bytes });
         }
     }
     status
@@ -342,6 +349,14 @@ unsafe fn get_of_model(kind: c_int, name: c_int, wanted: i64, count: *mut i64, v
     unsafe { answer(value, wanted, count, values) }
 }
 
+/// What cuBLASLt may have added to the workspace of an engine by a fit.
+fn fitted_bytes(config: *mut c_void) -> Option<u64> {
+    match note(config)?.known {
+        Known::Listed { fitted_bytes, .. } => fitted_bytes,
+        _ => None,
+    }
+}
+
 /// Notes the workspace of a plan, once it is known for which engine it is.
 fn plan(plan: *mut c_void, config: *mut c_void) -> c_int {
     let problem = problem(config);
@@ -361,10 +376,14 @@ fn asked(api: &Api, config: *mut c_void, problem: Option<&Convolution>) -> Resul
     let mut bytes = [0_i64];
     get(api, config, CONFIG_WORKSPACE, TYPE_INT64, &mut bytes)?;
     let bytes = u64::try_from(bytes[0]).unwrap_or(0);
-    match (problem.and_then(Convolution::product), device::current_card()) {
-        (Some(product), Some(card)) => Ok(split_k::on_card(bytes, product, &knobs(api, config), card)),
-        _ => Ok(bytes),
+    let (Some(problem), Some(card)) = (problem, device::current_card()) else { return Ok(bytes) };
+    let workspace = split_k::on_card(bytes, problem.product(), &knobs(api, config), card);
+    if !workspace.is_exact {
+        estimate::note(Estimate::ConvolutionInParts, problem);
+    } else if fitted_bytes(config).is_some_and(|fitted| fitted <= bytes) {
+        estimate::note(Estimate::ConvolutionAsProduct, problem);
     }
+    Ok(workspace.bytes)
 }
 
 /// Reads values of a descriptor of cuDNN's; says how many there were.
@@ -384,7 +403,7 @@ fn knobs(api: &Api, config: *mut c_void) -> split_k::Knobs {
     }
     let mut knobs = split_k::Knobs::new();
     if let Ok(found) = get(api, config, CONFIG_KNOBS, TYPE_DESCRIPTOR, &mut choices) {
-        for choice in &choices[..found] {
+        for choice in choices.iter().take(found) {
             let (mut kind, mut value) = ([0 as c_int], [0_i64]);
             if get(api, *choice, KNOB_KIND, TYPE_KNOB, &mut kind).is_ok()
                 && get(api, *choice, KNOB_VALUE, TYPE_INT64, &mut value).is_ok()

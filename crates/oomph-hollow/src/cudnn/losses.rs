@@ -7,6 +7,7 @@ use std::ffi::{c_int, c_void};
 
 use super::descriptor::Shape;
 use super::{BAD_PARAM, done};
+use crate::estimate::{self, Estimate};
 use crate::object::{Out, put};
 
 /// Places in the longest label that cuDNN takes, with a blank around each.
@@ -16,11 +17,13 @@ const MOST_PLACES: u64 = 2 * 256 + 1;
 fn workspace_bytes(probabilities: &Shape) -> u64 {
     let [steps, batch, letters] = [0, 1, 2].map(|at| probabilities.dimensions.get(at).copied().unwrap_or(0));
     let product = |sizes: [c_int; 2]| sizes.iter().map(|size| u64::from(size.unsigned_abs())).product::<u64>();
-    4 * product([steps, batch]) * (u64::from(letters.unsigned_abs()) + 2 * MOST_PLACES)
+    let bytes = 4 * product([steps, batch]) * (u64::from(letters.unsigned_abs()) + 2 * MOST_PLACES);
+    estimate::note(Estimate::CtcLoss, bytes);
+    bytes
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cudnnGetCTCLossWorkspaceSize(
+unsafe extern "C" fn cudnnGetCTCLossWorkspaceSize(
     _handle: *mut c_void,
     probabilities: Option<&mut Shape>,
     _gradients: *const c_void,
@@ -35,7 +38,7 @@ extern "C" fn cudnnGetCTCLossWorkspaceSize(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cudnnGetCTCLossWorkspaceSize_v8(
+unsafe extern "C" fn cudnnGetCTCLossWorkspaceSize_v8(
     _handle: *mut c_void,
     _algorithm: c_int,
     _descriptor: *mut c_void,

@@ -32,24 +32,24 @@ fn done(written: bool) -> c_int {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cudnnCreate(handle: Out<'_, *mut Handle>) -> c_int {
+unsafe extern "C" fn cudnnCreate(handle: Out<'_, *mut Handle>) -> c_int {
     done(create(handle, Handle { stream: ptr::null_mut() }))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cudnnDestroy(handle: Option<Box<Handle>>) -> c_int {
+unsafe extern "C" fn cudnnDestroy(handle: Option<Box<Handle>>) -> c_int {
     if handle.is_some() { SUCCESS } else { NOT_INITIALIZED }
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cudnnSetStream(handle: Option<&mut Handle>, stream: *mut c_void) -> c_int {
+unsafe extern "C" fn cudnnSetStream(handle: Option<&mut Handle>, stream: *mut c_void) -> c_int {
     let Some(handle) = handle else { return NOT_INITIALIZED };
     handle.stream = stream;
     SUCCESS
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cudnnGetStream(handle: Option<&mut Handle>, stream: Out<'_, *mut c_void>) -> c_int {
+unsafe extern "C" fn cudnnGetStream(handle: Option<&mut Handle>, stream: Out<'_, *mut c_void>) -> c_int {
     handle.map_or(NOT_INITIALIZED, |handle| done(put(stream, handle.stream)))
 }
 
@@ -67,7 +67,7 @@ extern "C" fn cudnnGetCudartVersion() -> usize {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cudnnGetProperty(which: c_int, value: Out<'_, c_int>) -> c_int {
+unsafe extern "C" fn cudnnGetProperty(which: c_int, value: Out<'_, c_int>) -> c_int {
     let version = cudnnGetVersion() as c_int;
     match which {
         0 => done(put(value, version / 10_000)),

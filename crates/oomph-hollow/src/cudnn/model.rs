@@ -10,13 +10,16 @@
 //! Attention by such a cuDNN, which PyTorch takes only when told to, finds no engine and raises.
 
 use super::problem::Convolution;
+use crate::count;
+use crate::estimate::{self, Estimate};
 
 /// The workspace of a convolution; nothing is known about other graphs.
 pub(super) fn workspace_bytes(problem: Option<&Convolution>) -> u64 {
     let Some(convolution) = problem else {
-        crate::count::unmodelled!("cuDNN graph: workspace taken as 0, since cuDNN before 9.8 cannot be asked");
+        count::unmodelled!("cuDNN graph: workspace taken as 0, since cuDNN before 9.8 cannot be asked");
         return 0;
     };
+    estimate::note(Estimate::ConvolutionByModel, convolution);
     let Convolution { kind, data, filter, result } = convolution;
     if convolution.product().is_none() || data.is_channels_last() {
         return 0;

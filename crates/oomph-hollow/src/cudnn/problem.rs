@@ -15,7 +15,7 @@ const TYPE_INT64: c_int = 3;
 const STEP_BYTES: u64 = 128;
 
 /// A tensor's shape, and where its channels stand.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Tensor {
     pub(super) data_type: c_int,
     pub(super) dimensions: Vec<i64>,
@@ -92,7 +92,7 @@ pub(super) struct Operation {
 }
 
 /// A convolution by the shapes of its tensors.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Convolution {
     pub(super) kind: c_int,
     pub(super) data: Tensor,

@@ -137,6 +137,5 @@ pub(super) fn last_error(api: &Api) -> String {
     let mut text = [0_u8; 512];
     // SAFETY: cuDNN writes a text with its closing zero, no longer than the buffer.
     unsafe { (api.last_error)(text.as_mut_ptr().cast(), text.len()) };
-    let end = text.iter().position(|byte| *byte == 0).unwrap_or(text.len());
-    String::from_utf8_lossy(&text[..end]).into_owned()
+    CStr::from_bytes_until_nul(&text).map(|text| text.to_string_lossy().into_owned()).unwrap_or_default()
 }

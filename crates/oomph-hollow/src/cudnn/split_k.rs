@@ -49,16 +49,34 @@ pub(super) struct Product {
 /// The kernel that cuDNN chose, by its knobs.
 pub(super) type Knobs = BTreeMap<c_int, i64>;
 
+/// A workspace, and whether a card would have said the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Workspace {
+    pub(super) bytes: u64,
+    pub(super) is_exact: bool,
+}
+
 /// The workspace on the card, from the one that cuDNN names without it.
-pub(super) fn on_card(bytes: u64, product: Product, knobs: &Knobs, card: &Card) -> u64 {
-    let Some(grid) = Grid::of(product, knobs) else { return bytes };
-    let cluster = grid.cluster_m * grid.cluster_n;
-    let Some(rest) = bytes.checked_sub(grid.scratch_bytes(whole(SMS_WITHOUT_CARD, cluster))) else { return bytes };
-    // Copies of tensors come first, if there are any, in multiples of 16 bytes. Anything else was not taken apart rightly.
-    if rest % 16 != 0 {
-        return bytes;
+pub(super) fn on_card(bytes: u64, product: Option<Product>, knobs: &Knobs, card: &Card) -> Workspace {
+    let may_cut = may_cut(knobs);
+    match product.and_then(|product| put_together_again(bytes, product, knobs, card)) {
+        Some(bytes) => Workspace { bytes, is_exact: !may_cut || has_measured_clusters(card) },
+        None => Workspace { bytes, is_exact: !may_cut },
     }
-    rest + grid.scratch_bytes(resident_blocks(card, cluster))
+}
+
+/// Whether a kernel is of this family and may cut tiles. What others say does not depend on how many blocks run at a
+/// time, but for a few bytes of counters.
+fn may_cut(knobs: &Knobs) -> bool {
+    knobs.contains_key(&KNOB_CLUSTER_M) && knobs.get(&KNOB_WORKSPACE) == Some(&0)
+}
+
+fn put_together_again(bytes: u64, product: Product, knobs: &Knobs, card: &Card) -> Option<u64> {
+    let grid = Grid::of(product, knobs)?;
+    let cluster = grid.cluster_m * grid.cluster_n;
+    let rest = bytes.checked_sub(grid.scratch_bytes(whole(SMS_WITHOUT_CARD, cluster)))?;
+    // Copies of tensors come first, if there are any, in multiples of 16 bytes. Anything else was not taken apart rightly.
+    (rest % 16 == 0).then(|| rest + grid.scratch_bytes(resident_blocks(card, cluster)))
 }
 
 /// How a product is dealt out.
@@ -171,6 +189,11 @@ fn whole(sms: u64, cluster: u64) -> u64 {
     (sms / cluster * cluster).max(1)
 }
 
+/// Whether the clusters that a card runs at a time are known, and not scaled from an H200's.
+fn has_measured_clusters(card: &Card) -> bool {
+    card.measured && u64::from(card.sms) == CLUSTERS_OF_AN_H200[0]
+}
+
 /// Blocks that a card runs at a time when they come in clusters, one a multiprocessor. Other cards are taken to lose as
 /// many to the borders of their GPCs, in proportion, as an H200 does.
 fn resident_blocks(card: &Card, cluster: u64) -> u64 {
@@ -186,6 +209,10 @@ mod tests {
 
     fn knobs(tile: i64, m: i64, n: i64) -> Knobs {
         BTreeMap::from([(KNOB_TILE_SIZE, tile), (KNOB_WORKSPACE, 0), (KNOB_CLUSTER_M, m), (KNOB_CLUSTER_N, n)])
+    }
+
+    fn exactly(bytes: u64) -> Workspace {
+        Workspace { bytes, is_exact: true }
     }
 
     fn h200() -> &'static Card {
@@ -230,7 +257,7 @@ mod tests {
             let grid = Grid::of(product, &knobs).unwrap();
             let cluster = grid.cluster_m * grid.cluster_n;
             assert_eq!(copies + grid.scratch_bytes(whole(SMS_WITHOUT_CARD, cluster)), without, "{product:?}");
-            assert_eq!(on_card(without, product, &knobs, h200()), with, "{product:?}");
+            assert_eq!(on_card(without, Some(product), &knobs, h200()), exactly(with), "{product:?}");
         }
     }
 
@@ -249,7 +276,7 @@ mod tests {
             (product(256, 256, 9, 3136), knobs(1, 1, 3), 131, 0),
             (product(1024, 512, 1, 3136), knobs(7, 1, 4), 131, 0),
         ] {
-            assert_eq!(on_card(without, product, &knobs, h200()), with, "{product:?}");
+            assert_eq!(on_card(without, Some(product), &knobs, h200()), exactly(with), "{product:?}");
         }
     }
 
@@ -274,9 +301,19 @@ mod tests {
 
     #[test]
     fn what_cannot_be_taken_apart_stays() {
-        let product = Product { rows: 128, columns: 128, taps: 1, steps: 100, element_bytes: 4 };
-        assert_eq!(on_card(1001, product, &knobs(0, 1, 1), h200()), 1001);
-        assert_eq!(on_card(1001, product, &Knobs::new(), h200()), 1001);
-        assert_eq!(on_card(1001, product, &knobs(99, 1, 1), h200()), 1001);
+        let product = Some(Product { rows: 128, columns: 128, taps: 1, steps: 100, element_bytes: 4 });
+        let roughly = Workspace { bytes: 1001, is_exact: false };
+        assert_eq!(on_card(1001, product, &knobs(0, 1, 1), h200()), roughly);
+        assert_eq!(on_card(1001, product, &knobs(99, 1, 1), h200()), roughly);
+        assert_eq!(on_card(1001, None, &knobs(0, 1, 1), h200()), roughly, "a convolution in groups");
+        assert_eq!(on_card(1001, product, &Knobs::new(), h200()), exactly(1001), "another kind of kernel");
+    }
+
+    #[test]
+    fn other_cards_are_estimated() {
+        let product = Product { rows: 512, columns: 512, taps: 9, steps: 49, element_bytes: 4 };
+        let other = Card { measured: false, ..h200().clone() };
+        let on_other = on_card(15_859_859, Some(product), &knobs(0, 1, 1), &other);
+        assert_eq!(on_other, Workspace { bytes: 21_365_247, is_exact: false });
     }
 }

@@ -29,10 +29,9 @@ unsafe extern "C" fn cuDeviceGetName(out: *mut c_char, length: c_int, of: c_int)
     driver(|| {
         let card = device::card(device::checked(of)?)?;
         let room = usize::try_from(length).unwrap_or(0).saturating_sub(1);
-        let end =
-            card.title.char_indices().map(|(at, _)| at).chain([card.title.len()]).take_while(|&at| at <= room).last();
+        let title = card.title.get(..card.title.floor_char_boundary(room)).unwrap_or_default();
         // SAFETY: the caller's buffer of `length` bytes.
-        unsafe { put_text(out, length, &card.title[..end.unwrap_or(0)]) }
+        unsafe { put_text(out, length, title) }
     })
 }
 

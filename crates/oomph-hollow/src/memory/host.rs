@@ -170,7 +170,7 @@ unsafe fn zero_pages(to: *mut u8, pages: usize) {
         let start = unsafe { to.add(done * page) };
         // SAFETY: the range is mapped, since it can be written, and `resident` has a byte for each page.
         let known = unsafe { libc::mincore(start.cast(), count * page, resident.as_mut_ptr()) } == 0;
-        for (index, flags) in resident[..count].iter().enumerate() {
+        for (index, flags) in resident.iter().take(count).enumerate() {
             if !known || flags & 1 != 0 {
                 // SAFETY: the page at `index` lies in the range.
                 unsafe { ptr::write_bytes(start.add(index * page), 0, page) };

@@ -206,7 +206,7 @@ pub(crate) fn pool_attribute(pool: usize, attribute: PoolAttribute) -> Outcome<u
     let mut ledger = ledger();
     let pool = ledger.pools.get(pool)?;
     Ok(match attribute {
-        PoolAttribute::Reuse(which) => pool.reuse[which],
+        PoolAttribute::Reuse(which) => *pool.reuse.get(which).ok_or(Fault::INVALID_VALUE)?,
         PoolAttribute::ReleaseThreshold => pool.release_threshold_bytes,
         PoolAttribute::ReservedCurrent => pool.reserved_bytes,
         PoolAttribute::ReservedHigh => pool.reserved_peak_bytes,
@@ -220,7 +220,7 @@ pub(crate) fn set_pool_attribute(pool: usize, attribute: PoolAttribute, value: u
     let mut ledger = ledger();
     let pool = ledger.pools.get(pool)?;
     match attribute {
-        PoolAttribute::Reuse(which) => pool.reuse[which] = value,
+        PoolAttribute::Reuse(which) => *pool.reuse.get_mut(which).ok_or(Fault::INVALID_VALUE)? = value,
         PoolAttribute::ReleaseThreshold => pool.release_threshold_bytes = value,
         PoolAttribute::ReservedHigh if value == 0 => pool.reserved_peak_bytes = pool.reserved_bytes,
         PoolAttribute::UsedHigh if value == 0 => pool.used_peak_bytes = pool.used_bytes,

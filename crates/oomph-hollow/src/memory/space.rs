@@ -118,8 +118,8 @@ impl<S: Source> Space<S> {
     }
 
     pub(crate) fn give_back(&mut self, address: u64, bytes: u64) {
-        let Some(index) = self.arenas.iter().position(|arena| arena.holds(address)) else { return };
-        let arena = &mut self.arenas[index];
+        let mut arenas = self.arenas.iter_mut().enumerate();
+        let Some((index, arena)) = arenas.find(|(_, arena)| arena.holds(address)) else { return };
         arena.gaps.add(address, bytes);
         if arena.gaps.is_all(arena.start, arena.bytes) {
             let empty = self.arenas.remove(index);

@@ -7,6 +7,7 @@ use std::{ptr, slice};
 
 use super::descriptor::{Dropout, Shape, element_bytes};
 use super::{BAD_PARAM, SUCCESS, done};
+use crate::estimate::{self, Estimate};
 use crate::object::{Out, create, put};
 use sizes::Sequences;
 
@@ -20,7 +21,7 @@ const HALF: c_int = 2;
 const PADDED_INPUT_AND_OUTPUT: u32 = 1;
 
 /// A recurrent network, as described.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub(super) struct Network {
     algorithm: c_int,
     cell: c_int,
@@ -115,17 +116,17 @@ impl Network {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cudnnCreateRNNDescriptor(descriptor: Out<'_, *mut Network>) -> c_int {
+unsafe extern "C" fn cudnnCreateRNNDescriptor(descriptor: Out<'_, *mut Network>) -> c_int {
     done(create(descriptor, Network::default()))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cudnnDestroyRNNDescriptor(descriptor: Option<Box<Network>>) -> c_int {
+unsafe extern "C" fn cudnnDestroyRNNDescriptor(descriptor: Option<Box<Network>>) -> c_int {
     done(descriptor.is_some())
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cudnnSetRNNDescriptor_v8(
+unsafe extern "C" fn cudnnSetRNNDescriptor_v8(
     descriptor: Option<&mut Network>,
     algorithm: c_int,
     cell: c_int,
@@ -161,17 +162,17 @@ extern "C" fn cudnnSetRNNDescriptor_v8(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cudnnCreateRNNDataDescriptor(descriptor: Out<'_, *mut Sequences>) -> c_int {
+unsafe extern "C" fn cudnnCreateRNNDataDescriptor(descriptor: Out<'_, *mut Sequences>) -> c_int {
     done(create(descriptor, Sequences::default()))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cudnnDestroyRNNDataDescriptor(descriptor: Option<Box<Sequences>>) -> c_int {
+unsafe extern "C" fn cudnnDestroyRNNDataDescriptor(descriptor: Option<Box<Sequences>>) -> c_int {
     done(descriptor.is_some())
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cudnnSetRNNDataDescriptor(
+unsafe extern "C" fn cudnnSetRNNDataDescriptor(
     descriptor: Option<&mut Sequences>,
     _data_type: c_int,
     _layout: c_int,
@@ -196,7 +197,7 @@ extern "C" fn cudnnSetRNNDataDescriptor(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cudnnGetRNNWeightSpaceSize(
+unsafe extern "C" fn cudnnGetRNNWeightSpaceSize(
     _handle: *mut c_void,
     network: Option<&mut Network>,
     size: Out<'_, usize>,
@@ -205,7 +206,7 @@ extern "C" fn cudnnGetRNNWeightSpaceSize(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cudnnGetRNNTempSpaceSizes(
+unsafe extern "C" fn cudnnGetRNNTempSpaceSizes(
     _handle: *mut c_void,
     network: Option<&mut Network>,
     mode: c_int,
@@ -215,13 +216,16 @@ extern "C" fn cudnnGetRNNTempSpaceSizes(
 ) -> c_int {
     let (Some(network), Some(sequences)) = (network, sequences) else { return BAD_PARAM };
     let is_training = mode == TRAINING;
+    if !network.is_as_measured(sequences) {
+        estimate::note(Estimate::RecurrentNetwork, (&*network, &*sequences, is_training));
+    }
     put(reserve, if is_training { network.reserve_bytes(sequences) as usize } else { 0 });
     done(put(workspace, network.workspace_bytes(sequences, is_training) as usize))
 }
 
 /// Where a matrix and its bias lie inside the weights, and their shapes.
 #[unsafe(no_mangle)]
-extern "C" fn cudnnGetRNNWeightParams(
+unsafe extern "C" fn cudnnGetRNNWeightParams(
     _handle: *mut c_void,
     network: Option<&mut Network>,
     pseudo_layer: i32,
@@ -283,7 +287,9 @@ mod tests {
     fn lengths_of_a_ragged_batch_are_added_up() {
         let all_steps = |lengths: *const c_int| {
             let mut sequences = Sequences::default();
-            let status = cudnnSetRNNDataDescriptor(Some(&mut sequences), 0, 1, 7, 3, 16, lengths, ptr::null_mut());
+            let into = Some(&mut sequences);
+            // SAFETY: a descriptor that lives, and no lengths or three.
+            let status = unsafe { cudnnSetRNNDataDescriptor(into, 0, 1, 7, 3, 16, lengths, ptr::null_mut()) };
             assert_eq!(status, SUCCESS);
             sequences.all_steps
         };

@@ -12,6 +12,8 @@
 
 use super::{GRU, LSTM, Network};
 use crate::cudnn::descriptor::element_bytes;
+use crate::cudnn::real;
+use crate::device;
 
 /// What cuBLAS gets for each layer and direction.
 const PRODUCTS_BYTES: u64 = 8 << 20;
@@ -21,7 +23,7 @@ const HEADER_BYTES: u64 = 256;
 const PERSISTENT_ROWS: u64 = 2432;
 
 /// A batch of sequences.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub(in crate::cudnn) struct Sequences {
     /// Steps of the longest sequence.
     pub(super) steps: u64,
@@ -70,7 +72,29 @@ struct Sizes {
     output_steps: u64,
 }
 
+/// The release of cuDNN that was asked, by `cudnnGetVersion() / 100`.
+const MEASURED_RELEASE: usize = 919;
+/// The most layers, sequences and steps that it was asked for.
+const MEASURED_LAYERS: u64 = 4;
+const MEASURED_BATCH: u64 = 512;
+const MEASURED_STEPS: u64 = 1000;
+
 impl Network {
+    /// Whether a card gave these sizes to networks like this one: the same cuDNN, a measured card, padded sequences, no
+    /// deeper, no longer and no larger a batch.
+    pub(super) fn is_as_measured(&self, sequences: &Sequences) -> bool {
+        self.is_in_measured_range(sequences)
+            && real::version() / 100 == MEASURED_RELEASE
+            && device::current_card().is_some_and(|card| card.measured)
+    }
+
+    fn is_in_measured_range(&self, sequences: &Sequences) -> bool {
+        self.has_padding
+            && self.layers <= MEASURED_LAYERS
+            && sequences.batch <= MEASURED_BATCH
+            && sequences.steps <= MEASURED_STEPS
+    }
+
     fn sizes(&self, sequences: &Sequences) -> Sizes {
         let row = |width: u64| width * element_bytes(self.data_type);
         let step = sequences.batch * row(self.hidden_size);
@@ -197,6 +221,18 @@ mod tests {
 
     fn dense(steps: u64, batch: u64) -> Sequences {
         Sequences { steps, batch, all_steps: steps * batch }
+    }
+
+    #[test]
+    fn what_was_not_asked_of_a_card_is_an_estimate() {
+        let network = network(LSTM, 16, 32, 2);
+        assert!(network.is_in_measured_range(&dense(100, 512)));
+        assert!(!network.is_in_measured_range(&dense(100, 513)));
+        assert!(!network.is_in_measured_range(&dense(1001, 8)));
+        let packed = Network { has_padding: false, ..network.clone() };
+        assert!(!packed.is_in_measured_range(&dense(100, 8)));
+        let deep = Network { layers: 5, ..network };
+        assert!(!deep.is_in_measured_range(&dense(100, 8)));
     }
 
     #[test]
