@@ -51,7 +51,7 @@ export function renderPlanOverview(plan: Plan): HTMLElement {
   return element(
     "div",
     { class: "overview-grid" },
-    element("div", {}, renderCategories(plan), renderModules("Memory by module at the peak", plan.modules, allocatedBytes(plan)), renderUnknown(plan)),
+    element("div", {}, renderCategories(plan), renderModules("Allocated by module of the model", plan.modules, allocatedBytes(plan)), renderUnknown(plan)),
     element("div", {}, renderCards(plan.cards)),
   );
 }
@@ -71,7 +71,7 @@ function renderCategories(plan: Plan): HTMLElement | null {
     formatBytes(bytes),
     formatShare(bytes, totalBytes),
   ]);
-  const made = section(`Allocated at the peak${peak_moment === "" ? "" : ` (${peak_moment})`}`, ["category", "allocated", "share"], rows);
+  const made = section(`Allocated ${peak_moment}`, ["category", "allocated", "share"], rows);
   made.querySelector("h2")!.after(renderBar(shown, totalBytes, capacity_bytes, card_title));
   return made;
 }
@@ -97,6 +97,11 @@ function renderBar(categories: Plan["categories"], totalBytes: number, capacityB
   );
 }
 
+/** A sentence may begin with a plain word, or with a name, which stays as it is. */
+function capitalized(sentence: string): string {
+  return /^[a-z]+ /.test(sentence) ? `${sentence[0].toUpperCase()}${sentence.slice(1)}` : sentence;
+}
+
 /** Said also when there is nothing of it: silence would not tell a reader that it was looked for. */
 function renderUnknown({ unknown }: Plan): HTMLElement {
   const sentences = unknown.length === 0 ? ["Nothing: no value was read back, and every call was modelled."] : unknown;
@@ -104,13 +109,14 @@ function renderUnknown({ unknown }: Plan): HTMLElement {
     "section",
     { class: "card unknown" },
     element("h2", {}, "What a plan cannot know"),
-    element("ul", {}, ...sentences.map((sentence) => element("li", {}, sentence))),
+    element("ul", {}, ...sentences.map((sentence) => element("li", {}, capitalized(sentence)))),
   );
 }
 
 function renderCards(cards: CardRow[]): HTMLElement | null {
   if (cards.length === 0) return null;
-  const rows = cards.map(({ name, capacity_bytes, fit, planned }) => [
+  const smallestFirst = [...cards].sort((a, b) => a.capacity_bytes - b.capacity_bytes);
+  const rows = smallestFirst.map(({ name, capacity_bytes, fit, planned }) => [
     element("span", {}, element("bdi", { class: "line" }, name), planned ? element("span", { class: "faint" }, " planned") : null),
     formatBytes(capacity_bytes),
     element("span", { class: `fit ${fit.replaceAll(" ", "-")}` }, fit),

@@ -42,7 +42,7 @@ export function renderBlame(verdict: Verdict, sources: Sources): (HTMLElement | 
     // Bytes that no line is to blame for stand in the sentence already.
     place === null ? null : element("p", { class: "blame" }, element("bdi", { class: "line" }, place), bytes),
     snippet ? renderSnippet(snippet) : null,
-    verdict.proof === "" ? null : element("p", { class: "proof" }, element("b", {}, "Proof: "), verdict.proof),
+    verdict.proof === "" ? null : element("p", { class: "proof" }, verdict.proof),
   ];
 }
 

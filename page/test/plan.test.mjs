@@ -41,12 +41,13 @@ test("cards, categories, modules and what is not known each have a table or a li
   const { plan } = await factsOf(page);
   const cards = await texts(page, ".cards tbody tr");
   assert.equal(cards.length, plan.cards.length);
-  assert.match(cards[0], /^t4.*15\.00GiB.*does not fit$/);
+  assert.match(cards[0], /^t4.*15\.00GiB.*does not fit$/, "the smallest stands first");
   assert.match(cards.join("\n"), /rtx_4090 planned.*\n.*invented_36gb.*35\.29GiBclose/s);
   assert.match(await page.locator(".cards .hint").textContent(), /oomph plan --gpu invented_36gb/);
-  assert.deepEqual(await texts(page, ".unknown li"), plan.unknown);
+  const [read, estimate] = plan.unknown;
+  assert.deepEqual(await texts(page, ".unknown li"), [read, estimate.replace("the", "The")], "a file name keeps its case");
   const tables = (await texts(page, "section.table")).join("\n");
-  assert.match(tables, /Memory by module.*layers\.\*\.mlp × 12/s);
+  assert.match(tables, /Allocated by module.*layers\.\*\.mlp × 12/s);
   assert.doesNotMatch(tables, /workspace/, "what holds nothing is left out");
 
   const bar = await page.locator(".memory-bar").boundingBox();

@@ -172,7 +172,7 @@ pub(crate) fn answer(capacity_bytes: u64, fits: bool) -> PlanPage {
                 .to_owned()
         }),
         cards: cards(),
-        peak_moment: "in step 2, backward".to_owned(),
+        peak_moment: "at the peak, in the backward pass of step 2".to_owned(),
         categories: [
             ("parameters", LAYERS * LAYER_BYTES),
             ("gradients", LAYER_BYTES),
@@ -193,7 +193,7 @@ pub(crate) fn answer(capacity_bytes: u64, fits: bool) -> PlanPage {
         .to_vec(),
         unknown: vec![
             "train.py:12 reads values from the card (2 times); it got zeros.".to_owned(),
-            "The workspace of cuDNN's attention is an estimate fitted to measurements.".to_owned(),
+            "the workspace of cuDNN's attention is an estimate fitted to measurements.".to_owned(),
         ],
         advice: if fits { Vec::new() } else { vec!["Halve the batch and accumulate twice as often.".to_owned()] },
         command_line: "oomph plan --gpu rtx_4090 train.py --batch 8".to_owned(),
@@ -209,13 +209,13 @@ fn cards() -> Vec<CardRow> {
         planned: matches!(name, "rtx_4090" | "h100_sxm"),
     };
     [
+        ("h100_sxm", 79 * GIB, CardFit::Fits),
         ("t4", 15 * GIB, CardFit::DoesNotFit),
         ("l4", 22 * GIB, CardFit::DoesNotFit),
         ("rtx_4090", 23 * GIB + 655 * MIB, CardFit::DoesNotFit),
         ("rtx_5090", 31 * GIB, CardFit::DoesNotFit),
         ("invented_36gb", 35 * GIB + 300 * MIB, CardFit::Close),
         ("a100_40gb", 39 * GIB, CardFit::Fits),
-        ("h100_sxm", 79 * GIB, CardFit::Fits),
     ]
     .map(card)
     .to_vec()

@@ -1,42 +1,59 @@
 //! Steps and phases as the job marked them.
 
 use oomph_trace::{DeviceTrace, EventIndex, Mark, MarkStage, Trace};
+use rustc_hash::FxHashMap;
 
 use super::input::{PhaseMark, StepMark};
 
-/// Steps of a device as its marks name them (`step 3`, `epoch 2`, `ProfilerStep#7`), oldest first.
+/// Steps of a device as its marks name them (`step 3`, `ProfilerStep#3`), oldest first; where it has none, whatever else
+/// its marks count, such as the iterations of a loop.
 pub(crate) fn steps(trace: &Trace, device: &DeviceTrace) -> Vec<StepMark> {
-    let mut found: Vec<StepMark> = Vec::new();
+    let mut steps = Vec::new();
+    let mut others = Vec::new();
     for mark in of_device(trace, device).filter(|mark| mark.stage != MarkStage::End) {
-        let name = trace.stacks.string(mark.name);
-        if is_numbered(name) {
-            found
-                .push(StepMark { name: name.replace("ProfilerStep#", "step "), event: event_at(device, mark.time_us) });
+        let Some((counted, number)) = numbered(trace.stacks.string(mark.name)) else { continue };
+        let event = event_at(device, mark.time_us);
+        match counted {
+            "step" | "ProfilerStep" => steps.push(StepMark { name: format!("step {number}"), event }),
+            _ => others.push(StepMark { name: name_of(counted, number), event }),
         }
     }
-    found
+    if steps.is_empty() { others } else { steps }
 }
 
-/// Phases of a device, such as the backward pass: each mark that begins and has no number, until it ends.
+/// A loop's mark names its line too: `iteration train.py:12 3`.
+fn name_of(counted: &str, number: &str) -> String {
+    match counted.split_once(' ') {
+        Some((what, place)) => format!("{what} {number} ({place})"),
+        None => format!("{counted} {number}"),
+    }
+}
+
+/// Phases of a device, such as the backward pass: each mark that begins and has no number, until it ends. Of phases of
+/// one name inside one another, as oomph and PyTorch both mark an optimizer, only the outermost counts.
 pub(crate) fn phases(trace: &Trace, device: &DeviceTrace) -> Vec<PhaseMark> {
     let mut found: Vec<PhaseMark> = Vec::new();
-    let mut open: Vec<(usize, &str)> = Vec::new();
+    let mut open: FxHashMap<&str, (usize, usize)> = FxHashMap::default();
     let end = device.events.len() as EventIndex;
     for mark in of_device(trace, device) {
         let Some(name) = phase_name(trace.stacks.string(mark.name)) else { continue };
-        let event = event_at(device, mark.time_us);
+        let (at, depth) = open.entry(name).or_default();
         match mark.stage {
             MarkStage::Start => {
-                open.push((found.len(), name));
-                // Until its end is seen it lasts to the end: the job may have died inside.
-                found.push(PhaseMark { name: name.to_owned(), start: event, end });
-            }
-            MarkStage::End => {
-                if let Some(at) = open.iter().rposition(|&(_, opened)| opened == name) {
-                    found[open.remove(at).0].end = event;
+                *depth += 1;
+                if *depth == 1 {
+                    *at = found.len();
+                    // Until its end is seen it lasts to the end: the job may have died inside.
+                    found.push(PhaseMark { name: name.to_owned(), start: event_at(device, mark.time_us), end });
                 }
             }
-            MarkStage::Instant | MarkStage::Other(_) => {}
+            MarkStage::End if *depth > 0 => {
+                *depth -= 1;
+                if *depth == 0 {
+                    found[*at].end = event_at(device, mark.time_us);
+                }
+            }
+            MarkStage::End | MarkStage::Instant | MarkStage::Other(_) => {}
         }
     }
     found.retain(|phase| phase.start < phase.end);
@@ -54,12 +71,14 @@ fn phase_name(name: &str) -> Option<&str> {
     if name.starts_with("Optimizer.step#") {
         return Some("optimizer");
     }
-    (!name.contains('#') && !is_numbered(name)).then_some(name)
+    (!name.contains('#') && numbered(name).is_none()).then_some(name)
 }
 
-/// `step 3` is one of many, `backward` is not.
-fn is_numbered(name: &str) -> bool {
-    name.ends_with(|last: char| last.is_ascii_digit()) && !name.starts_with("Optimizer.")
+/// What a mark counts and its number: `step 3` is one of many, `backward` is not.
+fn numbered(name: &str) -> Option<(&str, &str)> {
+    let (counted, number) = name.rsplit_once([' ', '#'])?;
+    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then_some((counted, number))
 }
 
 /// The first event at or after a time.
@@ -90,9 +109,10 @@ mod tests {
     }
 
     #[test]
-    fn steps_are_the_marks_with_numbers() {
+    fn steps_are_the_marks_that_count_them() {
         use MarkStage::{End, Start};
         let trace = job(&[
+            (4, "iteration train.py:3 1", Start),
             (5, "step 1", Start),
             (25, "backward", Start),
             (35, "backward", End),
@@ -100,8 +120,32 @@ mod tests {
             (45, "ProfilerStep#2", Start),
             (46, "Optimizer.step#Adam2", Start),
         ]);
-        let found: Vec<_> = steps(&trace, &trace.devices[0]).into_iter().map(|step| (step.name, step.event)).collect();
-        assert_eq!(found, [("step 1".to_owned(), 0), ("step 2".to_owned(), 4)]);
+        assert_eq!(named(&steps(&trace, &trace.devices[0])), [("step 1", 0), ("step 2", 4)]);
+    }
+
+    fn named(steps: &[StepMark]) -> Vec<(&str, EventIndex)> {
+        steps.iter().map(|step| (step.name.as_str(), step.event)).collect()
+    }
+
+    #[test]
+    fn a_job_without_steps_shows_the_iterations_of_its_loops() {
+        let trace = job(&[(5, "iteration infer.py:12 1", MarkStage::Start), (25, "batch 2", MarkStage::Start)]);
+        assert_eq!(named(&steps(&trace, &trace.devices[0])), [("iteration 1 (infer.py:12)", 0), ("batch 2", 2)]);
+    }
+
+    #[test]
+    fn a_phase_that_two_mark_is_one() {
+        use MarkStage::{End, Start};
+        let trace = job(&[
+            (5, "optimizer", Start),
+            (15, "Optimizer.step#AdamW.step", Start),
+            (35, "Optimizer.step#AdamW.step", End),
+            (45, "optimizer", End),
+            (46, "optimizer", End),
+            (55, "optimizer", Start),
+        ]);
+        let found = phases(&trace, &trace.devices[0]);
+        assert_eq!(found.iter().map(|phase| (phase.start, phase.end)).collect::<Vec<_>>(), [(0, 4), (5, 8)]);
     }
 
     #[test]

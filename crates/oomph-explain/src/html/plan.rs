@@ -26,15 +26,15 @@ pub struct PlanPage {
     pub seen: String,
     /// What grows although it fits, in one sentence.
     pub growth: Option<String>,
-    /// Other cards, in the order they are shown.
+    /// Cards and whether the job fits them; the page shows the smallest first.
     pub cards: Vec<CardRow>,
-    /// Where in the job the peak lies, e.g. `in step 2, backward`.
+    /// When `categories` and `modules` were measured, e.g. `at the peak, in the backward pass of step 2`.
     pub peak_moment: String,
-    /// What the peak is made of, by category, in the order they are shown.
+    /// What was allocated then, by category, in the order they are shown.
     pub categories: Vec<BytesOf>,
-    /// What the peak is made of, by module of the model, largest first.
+    /// What was allocated then, by module of the model, largest first.
     pub modules: Vec<ModuleRow>,
-    /// What a plan cannot know, one sentence each; empty where everything was known.
+    /// What a plan cannot know, one sentence each; empty where everything is known.
     pub unknown: Vec<String>,
     /// What the reader can do, most useful first.
     pub advice: Vec<String>,
