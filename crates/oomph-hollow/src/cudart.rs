@@ -19,3 +19,4 @@ pub(crate) use device::{disable_peer, enable_peer, limit, put_text, set_limit};
 pub(crate) use graph::{NodeParameters, add_node, put_edges, put_list};
 pub(crate) use library::name;
 pub(crate) use memory::{allocate, allocate_pitch};
+pub(crate) use stream::update_dependencies;

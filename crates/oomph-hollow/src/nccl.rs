@@ -330,7 +330,12 @@ unsafe extern "C" fn ncclAllGather(
     _stream: *mut c_void,
 ) -> c_int {
     let ranks = communicator.as_ref().map_or(1, |communicator| communicator.ranks.unsigned_abs() as usize);
-    exchanged::exchanged(receive.addr() as u64, send.addr() as u64, elements * element_bytes(data_type), ranks);
+    exchanged::exchanged(
+        receive.addr() as u64,
+        send.addr() as u64,
+        elements.saturating_mul(element_bytes(data_type)),
+        ranks,
+    );
     collective(communicator)
 }
 
@@ -345,7 +350,12 @@ unsafe extern "C" fn ncclBroadcast(
     communicator: Option<&mut Communicator>,
     _stream: *mut c_void,
 ) -> c_int {
-    exchanged::exchanged(receive.addr() as u64, send.addr() as u64, elements * element_bytes(data_type), 1);
+    exchanged::exchanged(
+        receive.addr() as u64,
+        send.addr() as u64,
+        elements.saturating_mul(element_bytes(data_type)),
+        1,
+    );
     collective(communicator)
 }
 
@@ -373,7 +383,12 @@ unsafe extern "C" fn ncclBcast(
     communicator: Option<&mut Communicator>,
     _stream: *mut c_void,
 ) -> c_int {
-    exchanged::exchanged(buffer.addr() as u64, buffer.addr() as u64, elements * element_bytes(data_type), 1);
+    exchanged::exchanged(
+        buffer.addr() as u64,
+        buffer.addr() as u64,
+        elements.saturating_mul(element_bytes(data_type)),
+        1,
+    );
     collective(communicator)
 }
 

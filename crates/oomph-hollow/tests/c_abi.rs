@@ -18,7 +18,10 @@ const LONGEST_CALL_SECONDS: u32 = 20;
 /// What the library returns where a panic was caught at its edge.
 const AFTER_A_PANIC: c_int = 999;
 
-/// Zeros in every register that arguments come in, and in the first words of the stack: more than any function takes.
+/// More than any function takes, structures by value in words.
+const ARGUMENTS: usize = 24;
+
+/// Something in every register that arguments come in, and in the first words of the stack.
 #[rustfmt::skip]
 type Anything = unsafe extern "C" fn(
     usize, usize, usize, usize, usize, usize, usize, usize, usize, usize, usize, usize, usize, usize, usize, usize,
@@ -90,6 +93,50 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
     entries.flat_map(|path| if path.is_dir() { sources(&path) } else { vec![path] }).collect()
 }
 
+/// Numbers that no program means: a count for an array that is not there, sizes that overflow, handles of nothing.
+const ODD_NUMBERS: [usize; 3] = [1, usize::MAX, i32::MAX as usize];
+
+#[test]
+fn no_function_dies_of_odd_numbers_beside_null_pointers() {
+    let library = open(&library());
+    let initialize = function(library, "cudaFree").expect("the runtime is there");
+    let mut dead = Vec::new();
+    for path in sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src")) {
+        let text = fs::read_to_string(&path).unwrap();
+        for (before, definition) in functions(&text) {
+            let (name, rest) = definition.split_once('(').unwrap();
+            let attributes = before.trim_end_matches("unsafe ").trim_end_matches("pub(crate) ");
+            let comes_back = !definition.contains(") -> ! {");
+            if !attributes.ends_with("#[unsafe(no_mangle)]\n") || !comes_back {
+                continue;
+            }
+            let function = function(library, name).unwrap_or_else(|| panic!("{name} is not exported"));
+            for number in ODD_NUMBERS {
+                let arguments = arguments(rest, number);
+                let end = end_of_child(|| {
+                    call(initialize, [0; ARGUMENTS]);
+                    call(function, arguments) == AFTER_A_PANIC
+                });
+                dead.extend(end.map(|end| format!("{name} with {number}: {end}")));
+            }
+        }
+    }
+    assert!(dead.is_empty(), "{} calls:\n{}", dead.len(), dead.join("\n"));
+}
+
+/// Arguments for parameters as a source lists them: the number where one is wanted, null for any pointer.
+fn arguments(parameters: &str, number: usize) -> [usize; ARGUMENTS] {
+    let types = parameters.split(") ").next().unwrap().split(',').filter_map(|parameter| parameter.split_once(": "));
+    let mut arguments = [0; ARGUMENTS];
+    let is_number = |kind: &str| ["c_int", "c_uint", "c_longlong", "usize", "u64", "i64", "u32", "i32"].contains(&kind);
+    for (place, (name, kind)) in arguments.iter_mut().zip(types) {
+        // Addresses of either side are numbers to a copy.
+        let is_address = ["to", "from"].contains(&name.trim());
+        *place = if is_number(kind.trim().trim_end_matches(')')) && !is_address { number } else { 0 };
+    }
+    arguments
+}
+
 /// The names in `symbols/`, and what oomph's own Python calls.
 fn exported() -> BTreeSet<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -105,14 +152,19 @@ fn exported() -> BTreeSet<String> {
     listed.chain(own.collect::<Vec<_>>()).collect()
 }
 
-/// The status of the call, if that is what the function returns.
-#[rustfmt::skip]
+/// The status of a call with nothing but zeros, if that is what the function returns.
 fn call_with_nothing(function: Anything) -> c_int {
-    // SAFETY: in C's calling convention a function ignores arguments that it does not take, and the caller cleans up. That it
-    // does not trust those it takes is what is tried here, in a process that may die of it.
+    call(function, [0; ARGUMENTS])
+}
+
+#[rustfmt::skip]
+fn call(function: Anything, of: [usize; ARGUMENTS]) -> c_int {
+    // SAFETY: in C's calling convention a function ignores arguments that it does not take, and the caller cleans up.
+    // That it does not trust those it takes is what is tried here, in a process that may die of it.
     let result = unsafe {
         function(
-            0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+            of[0], of[1], of[2], of[3], of[4], of[5], of[6], of[7], of[8], of[9], of[10], of[11],
+            of[12], of[13], of[14], of[15], of[16], of[17], of[18], of[19], of[20], of[21], of[22], of[23],
             0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0,
         )
     };

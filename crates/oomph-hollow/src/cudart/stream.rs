@@ -249,9 +249,17 @@ unsafe extern "C" fn cudaStreamGetCaptureInfo_v3(
 }
 
 /// Adds to (0) or replaces (1) what the next node comes after.
-unsafe fn update_dependencies(on: usize, nodes: *const usize, count: usize, flags: c_uint) -> Outcome {
-    // SAFETY: the caller's array of `count` nodes.
-    let nodes = if count == 0 { &[] } else { unsafe { std::slice::from_raw_parts(nodes, count) } };
+///
+/// # Safety
+///
+/// `nodes` is null or points to `count` nodes.
+pub(crate) unsafe fn update_dependencies(on: usize, nodes: *const usize, count: usize, flags: c_uint) -> Outcome {
+    let nodes = match (count, nodes.is_null()) {
+        (0, _) => &[],
+        (_, true) => return Err(Fault::INVALID_VALUE),
+        // SAFETY: not null, so the caller vouches for it.
+        _ => unsafe { std::slice::from_raw_parts(nodes, count) },
+    };
     stream::set_dependencies(on, nodes, flags == 1)
 }
 

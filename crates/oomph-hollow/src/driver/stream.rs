@@ -5,6 +5,7 @@
 use std::ffi::{c_int, c_uint, c_void};
 
 use crate::call::{driver, put, put_if_wanted};
+use crate::cudart::update_dependencies;
 use crate::stream;
 
 #[unsafe(no_mangle)]
@@ -25,11 +26,8 @@ unsafe extern "C" fn cuStreamUpdateCaptureDependencies(
     count: usize,
     flags: c_uint,
 ) -> c_int {
-    driver(|| {
-        // SAFETY: the caller's array of `count` nodes.
-        let nodes = if count == 0 { &[] } else { unsafe { std::slice::from_raw_parts(nodes, count) } };
-        stream::set_dependencies(on, nodes, flags == 1)
-    })
+    // SAFETY: the caller's array of `count` nodes.
+    driver(|| unsafe { update_dependencies(on, nodes, count, flags) })
 }
 
 #[unsafe(no_mangle)]
