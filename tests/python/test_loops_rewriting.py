@@ -200,9 +200,9 @@ def test_syntax_errors_are_pythons_own():
 
 
 def test_positions_are_complete():
-    text = (ROOT / "python/oomph/watching/loops/visits.py").read_text()
+    text = (ROOT / "python/oomph/watching/loops/leading.py").read_text()
     tree = ast.parse(text)
-    rewriter = rewriting._Rewriter("visits.py", Numbers(), lambda site: None)
+    rewriter = rewriting._Rewriter("leading.py", Numbers(), lambda site: None)
     for node in ast.walk(rewriter.visit(tree)):
         if isinstance(node, (ast.stmt, ast.expr)):
             assert node.lineno and node.end_lineno

@@ -17,7 +17,7 @@ sys.path.insert(0, str(ROOT / "python"))
 from oomph.watching.activity import Activity  # noqa: E402
 from oomph.watching.loops import rewriting, running  # noqa: E402
 from oomph.watching.loops.memory import Numbers  # noqa: E402
-from oomph.watching.loops.visits import Walk  # noqa: E402
+from oomph.watching.loops.walk import Walk  # noqa: E402
 
 
 class Job:
@@ -25,6 +25,7 @@ class Job:
 
     def __init__(self):
         self.activity = Activity()
+        self.activity.optimizers = 1
         self.recording = True
         self.marks, self.reports, self.log = [], [], []
         self.live = self.allocated = self.blocks = self.refused = 0
@@ -81,7 +82,7 @@ def run(job, tmp_path, monkeypatch):
         job.scope, job.walk = scope, walk
         exec(rewriting.compiled(path.read_bytes(), str(path), walk), scope)
         gc.collect()
-        return {record.site.line: record.facts() for record in walk.records if record.drives}
+        return {record.site.line: record.facts() for record in walk.records if record.is_on_card}
 
     yield start
     running.use(None)
@@ -268,6 +269,8 @@ def test_the_length_of_a_loop_that_counts_by_itself(run, job):
     """)
     assert (loops[2]["seen"], loops[2]["total"], loops[2]["ended"]) == (6, 6, "own_end"), "short ones are run"
     assert (loops[6]["seen"], loops[6]["total"]) == (3, 777)
+    assert run("for i in range(5000):\n    job.step()\n    if i == 99:\n        break")[1]["total"] == 100
+    assert run("i = 0\nwhile i < 10 ** 9:\n    job.step()\n    i += 1")[2]["total"] == 10**9
 
 
 def test_accumulated_gradients_are_stepped(run, job):
@@ -344,6 +347,14 @@ def test_the_end_of_a_loop_is_told_apart(run, job):
 def test_loops_that_do_nothing_on_the_card_are_not_touched(run, job):
     assert run("seen = 0\nfor i in range(5000):\n    seen += 1\nn = 0\nwhile n < 5000:\n    n += 1") == {}
     assert (job.scope["seen"], job.scope["n"]) == (5000, 5000)
+
+
+def test_data_that_modules_prepare_is_all_prepared(run, job):
+    def transform():
+        job.activity.calls += 1
+
+    assert run("data = []\nfor i in range(5000):\n    data.append(transform())", transform=transform) == {}
+    assert len(job.scope["data"]) == 5000
 
 
 def test_loops_over_parameters_are_run_to_their_end(run, job):

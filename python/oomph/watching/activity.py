@@ -6,9 +6,11 @@ from __future__ import annotations
 class Activity:
     """Counters of the main thread of one process."""
 
-    __slots__ = ("backwards", "calls", "depth", "steps")
+    __slots__ = ("backwards", "calls", "depth", "optimizers", "steps")
 
     def __init__(self) -> None:
+        #: Optimizers created.
+        self.optimizers = 0
         #: Optimizer steps done, of all optimizers together.
         self.steps = 0
         #: Backward passes begun.

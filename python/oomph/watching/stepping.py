@@ -60,6 +60,7 @@ class Steps:
         def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
             original(self, *args, **kwargs)
             steps.optimizers += 1
+            steps.activity.optimizers += 1
             if not steps.done:
                 steps.recorder.mark("step 1", "START")
 

@@ -17,7 +17,7 @@ from typing import Any
 from .. import imports
 from . import libraries, memory, places, rewriting, running
 from .sites import Site
-from .visits import Walk
+from .walk import Walk
 
 
 class Loops:
@@ -48,7 +48,7 @@ class Loops:
 
     def listing(self) -> list[dict[str, Any]]:
         """What is known of each loop that drove the job, in the order of the source."""
-        return [record.facts() for record in self._walk.records if record.drives]
+        return [record.facts() for record in self._walk.records if record.is_on_card]
 
     def ended_early(self) -> dict[str, Any] | None:
         """The loop that was ended last before its own end: what the script raises now may come from that."""

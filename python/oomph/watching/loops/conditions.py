@@ -18,6 +18,7 @@ from typing import Any
 _FUNCTIONS = {function.__name__: function for function in (abs, bool, float, int, max, min, round)}
 #: Iterations from which on a counter that has to get somewhere is there.
 _FAR = 10_000
+_FARTHEST = 1 << 40
 _PLAIN = (bool, int, float, str, type(None))
 _ARITHMETIC = (ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Constant, ast.Tuple, ast.List, ast.Set)
 
@@ -264,6 +265,25 @@ class Counters:
             if holds or holds is None or (iterations % 1024 == 0 and is_out_of_time()):
                 return iterations if holds else None
         return None
+
+    def limit(self, condition: Condition) -> int | None:
+        """In how many iterations the condition begins to hold, if it then holds for good: `step >= steps`."""
+        moving = self.moving(condition.leaves)
+        if not moving or not all(self.counters[leaf].is_regular for leaf in moving):
+            return None
+        low, high = 0, 1
+        while high < _FARTHEST and not self._holds_after(condition, high):
+            low, high = high, 2 * high
+        if high >= _FARTHEST:
+            return None
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if self._holds_after(condition, middle) else (middle, high)
+        return high
+
+    def _holds_after(self, condition: Condition, iterations: int) -> bool:
+        moved = {leaf: self.counters[leaf].after(iterations) for leaf in self.moving(condition.leaves)}
+        return condition.holds({**self.values, **moved}) is True
 
     def longest_period(self, condition: Condition) -> int:
         """Iterations that it takes until every counter of the condition has moved once."""

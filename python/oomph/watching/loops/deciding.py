@@ -109,6 +109,8 @@ class Visit:
     only_allocates: bool = False
     #: Whether the body puts results aside.
     collects: bool = False
+    #: Whether there is an optimizer that could step.
+    has_optimizer: bool = True
     samples: list[Sample] = field(default_factory=list)
 
     def add(self, sample: Sample) -> bool:
@@ -132,6 +134,11 @@ class Visit:
             return False
         has_own = any(sample.own_steps or sample.own_backwards for sample in self.samples)
         return not has_own and not all(sample.steps == 1 for sample in self.samples)
+
+    @property
+    def is_on_card(self) -> bool:
+        """Whether its iterations allocate on a card, or train. Transforms of data may be modules, too."""
+        return any(sample.allocations or sample.steps or sample.backwards for sample in self.samples)
 
     @property
     def lives(self) -> list[int]:
@@ -182,7 +189,8 @@ class Visit:
 
     def _verdict_alone(self) -> str | None:
         count = len(self.samples)
-        if self.only_allocates and self._goes_on_cheaply(1.0):
+        if self.only_allocates and (self._is_bearable(0.25) or self._goes_on_cheaply(1.0)):
+            # A loop over parameters: every one of them counts.
             return None
         if self.total is not None and self.total <= SHORT and self._is_bearable():
             return None
@@ -237,7 +245,7 @@ class Visit:
         stepping = [number for number, sample in enumerate(self.samples, 1) if sample.steps]
         if not stepping:
             gave_up = self.history.visits > 0 and not self.history.has_steps
-            return not gave_up and count < MOST_MICRO_BATCHES
+            return self.has_optimizer and not gave_up and count < MOST_MICRO_BATCHES
         return len(stepping) == 1 and count <= 2 * stepping[0]
 
     def _searches(self) -> bool:
@@ -274,8 +282,8 @@ class Visit:
         self.budget.spent += self.samples[-1].seconds
         return True
 
-    def _is_bearable(self) -> bool:
-        return self.remaining_seconds() <= self.budget.PATIENCE_SECONDS
+    def _is_bearable(self, share: float = 1.0) -> bool:
+        return self.remaining_seconds() <= share * self.budget.PATIENCE_SECONDS
 
     def _goes_on_cheaply(self, share: float) -> bool:
         """Like `_is_cheap`, also for loops whose length nobody knows."""

@@ -82,7 +82,7 @@ class _Rewriter(ast.NodeTransformer):
         first = node.target.elts[0] if isinstance(node.target, (ast.Tuple, ast.List)) and node.target.elts else None
         index = first or node.target
         site = self._site(node, "for")
-        site.index = index.id if isinstance(index, ast.Name) else None
+        site.index = ast.unparse(index) if isinstance(index, (ast.Name, ast.Attribute)) else None
         site.is_index_first = first is not None
         number = self._known(site, node)
         self._visit_inside(site, node)

@@ -13,8 +13,9 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from types import CodeType, FrameType
 from typing import Any
 
-from . import conditions, deciding, frames, memory, sites, totals, visits
-from .visits import Record, Run, Start, Walk
+from . import conditions, deciding, frames, leading, memory, sites, totals, visits, walk
+from .visits import Run
+from .walk import Record, Start, Walk
 
 _COUNTED_BY_NOBODY = (type(iter([])), type(iter(())))
 
@@ -187,7 +188,7 @@ def use_compiler(test: Callable[[], bool]) -> None:
 
 def leave_alone(skip: Callable[[CodeType], None]) -> None:
     """Called from a function that `torch.compile` gave up on, our own functions would be compiled: they are skipped."""
-    for module in (conditions, deciding, frames, memory, sites, totals, visits, sys.modules[__name__]):
+    for module in (conditions, deciding, frames, leading, memory, sites, totals, visits, walk, sys.modules[__name__]):
         for thing in vars(module).values():
             if getattr(thing, "__module__", None) == module.__name__:
                 for function in (thing, *getattr(thing, "__dict__", {}).values()):

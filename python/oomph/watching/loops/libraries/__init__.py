@@ -25,8 +25,14 @@ def _as_written(_site: Site) -> None:
 
 #: Modules that loop over data and take nothing but their arguments to decide when to do what.
 _PLAIN = (
+    "composer.trainer.trainer",
+    "detectron2.engine.train_loop",
     "fastai.learner",
+    "flair.trainers.trainer",
     "ignite.engine.engine",
+    "mmengine.runner.loops",
+    "optuna.study._optimize",
+    "pytorch_metric_learning.trainers.base_trainer",
     "sentence_transformers.SentenceTransformer",
     "sentence_transformers.sentence_transformer.model",
     "sentence_transformers.fit_mixin",

@@ -1,0 +1,151 @@
+"""Leads a loop that would end to what it has not done yet: the branch that only the 500th iteration takes."""
+
+from __future__ import annotations
+
+from types import FrameType
+from typing import Any, Protocol
+
+from . import frames
+from .conditions import Condition, Counters
+from .deciding import Visit
+from .sites import Branch
+from .walk import Record, Walk
+
+#: Later iterations that are searched for one that takes a branch; and seconds for that.
+HORIZON = 200_000
+SEARCH_SECONDS = 0.2
+#: Iterations after which nobody waits any longer for what an inner loop may do.
+MOST_WAITING = 256
+
+
+class Watched(Protocol):
+    """What is asked of a loop."""
+
+    count: int
+    offset: int
+
+    def remaining(self) -> int | None:
+        """Iterations that are left, if anybody knows."""
+
+    def may_skip(self) -> bool:
+        """Whether the index may run ahead of its iterator."""
+
+
+class Leader:
+    """Follows the counters of one visit, and moves them on."""
+
+    def __init__(self, walk: Walk, record: Record, visit: Visit) -> None:
+        self.walk = walk
+        self.record = record
+        self.site = record.site
+        self.visit = visit
+        self.counters = Counters()
+        #: Leaves that go on counting from visit to visit.
+        self.carried: set[str] = set()
+        #: Iterations that were skipped, and those of them that belong to this visit.
+        self.skipped = self.skipped_within = 0
+        #: The branch that the loop is on its way to, and iterations that it may take to get there.
+        self.aim: Branch | None = None
+        self.patience = 0
+
+    def follow(self, frame: FrameType) -> None:
+        """Notes the values of the leaves, and which of them were not set back when the loop began again."""
+        leaves = self.site.leaves()
+        if not leaves:
+            return
+        values = frames.read(frame, leaves)
+        for leaf in values.keys() - self.counters.values.keys():
+            last = self.record.last_values.get(leaf)
+            if type(last) is int and type(values[leaf]) is int and values[leaf] > last:
+                self.carried.add(leaf)
+        self.counters.observe(values)
+        self.record.last_values = self.counters.values
+
+    def length(self, loop: Watched) -> int | None:
+        """The length of a loop that counts by itself: `while step < steps`, `if step == steps: break`."""
+        ways_out = [branch.condition for branch in self.site.branches if branch.effect != "stays"]
+        if self.site.condition is not None:
+            ways_out.append(self.site.condition)
+        found = [self._first_time(way, HORIZON, is_limit=True) for way in ways_out if self.counters.certain(way)]
+        return min((self.done(loop) + at for at in found if at is not None), default=None)
+
+    def done(self, loop: Watched) -> int:
+        """Iterations of this visit that are over or were skipped."""
+        return loop.count - 1 + self.skipped_within
+
+    def is_on_its_way(self) -> bool:
+        """Whether the loop has been led to a branch and may still get there."""
+        if self.aim is not None and not self.aim.is_taken and self.patience > 0:
+            self.patience -= 1
+            return True
+        self.aim = None
+        return False
+
+    def lead(self, loop: Watched, frame: FrameType) -> bool:
+        """Before the loop ends: leads it to the next branch that no iteration has taken, if there is one."""
+        found: list[tuple[int, Branch]] = []
+        for branch in (*self.site.branches, *self.site.inner_branches):
+            if not (branch.is_taken or branch.is_tried or branch.effect == "breaks"):
+                at = self._first_time(branch.condition, self._reach(branch, loop))
+                if at is not None:
+                    found.append((at, branch))
+        for at, branch in sorted(found, key=lambda pair: pair[0]):
+            branch.is_tried = True
+            if self._skip_to(at, branch, loop, frame):
+                self.aim = branch
+                return True
+        return self._waits_for_inner()
+
+    def _first_time(self, condition: Condition, before: int, *, is_limit: bool = False) -> int | None:
+        clock, start = self.walk.clock, self.walk.clock()
+        if is_limit and (at := self.counters.limit(condition)) is not None:
+            return at
+        return self.counters.first_time(condition, before, lambda: clock() - start > SEARCH_SECONDS)
+
+    def _reach(self, branch: Branch, loop: Watched) -> int:
+        """Iterations within which a branch can be taken: what is counted from visit to visit goes on for long."""
+        moving = self.counters.moving(branch.condition.leaves)
+        if self.visit.total is None or (moving and all(leaf in self.carried for leaf in moving)):
+            return HORIZON
+        return min(HORIZON, self.visit.total - self.done(loop) + 1)
+
+    def _skip_to(self, at: int, branch: Branch, loop: Watched, frame: FrameType) -> bool:
+        """Makes the next iteration the one that takes the branch, or waits for it where that is cheap."""
+        self.patience = self.counters.longest_period(branch.condition)
+        skipped = at - 1
+        if not skipped:
+            return True
+        # Behind the end of this visit, what it counts by itself has begun again.
+        is_within = self.visit.total is None or self.done(loop) + skipped < self.visit.total
+        moving = [leaf for leaf in self.counters.moving(self.site.leaves()) if is_within or leaf in self.carried]
+        if not self._move(moving, skipped, loop, frame):
+            self.patience = at
+            return self.walk.budget.allows(at * self.visit.samples[-1].seconds)
+        self.skipped += skipped
+        self.skipped_within += skipped if is_within else 0
+        self.counters.skip(skipped, moving)
+        return True
+
+    def _move(self, moving: list[str], skipped: int, loop: Watched, frame: FrameType) -> bool:
+        """Gives counters the values that they would have by then; whether all could be given theirs."""
+        counters = self.counters.counters
+        values: dict[str, Any] = {leaf: counters[leaf].after(skipped) for leaf in moving}
+        ahead = 0
+        if self.site.index is not None and self.site.index in values:
+            # The iterator of the loop gives it its value.
+            ahead = values.pop(self.site.index) - counters[self.site.index].value
+        if (ahead and not loop.may_skip()) or not frames.assign(frame, values):
+            return False
+        loop.offset += ahead
+        return True
+
+    def _waits_for_inner(self) -> bool:
+        """Whether an inner loop will get to one of its branches by and by (`if len(buffer) > n`), and that is cheap."""
+        seconds = self.visit.samples[-1].seconds
+        if len(self.visit.samples) >= MOST_WAITING or not self.walk.budget.allows(seconds, 0.5):
+            return False
+        pending = (branch for branch in self.site.inner_branches if not branch.is_taken and branch.effect == "stays")
+        if not any(self.counters.comes_true(branch.condition) for branch in pending):
+            return False
+        self.walk.budget.spent += seconds
+        return True
