@@ -5,12 +5,19 @@
 mod attributes;
 mod extended;
 mod folders;
+mod libraries;
 mod names;
 mod open;
+mod other;
 mod paths;
 mod processes;
+mod search;
 mod shared;
+mod signals;
+mod sockets;
 mod stats;
+mod temporary;
+mod variadic;
 
 use std::ffi::{CStr, c_char, c_int};
 

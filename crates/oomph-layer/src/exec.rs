@@ -132,6 +132,23 @@ fn with_list<T>(items: impl Iterator<Item = *const c_char>, run: impl FnOnce(Lis
     run(long.as_ptr())
 }
 
+/// Puts back what the program has taken out of its own environment, before libc starts a shell with it.
+pub(crate) fn restore_environment() {
+    let Some(layer) = layer() else { return };
+    for kept in &layer.kept {
+        let name = kept.to_bytes().split(|byte| *byte == b'=').next().unwrap_or_default();
+        if crate::layer::entry(name).is_none() {
+            // SAFETY: the text lives as long as the process.
+            unsafe { libc::putenv(kept.as_ptr().cast_mut()) };
+        }
+    }
+    let merged = layer.preload.as_deref().map(|ours| merged_preload(ours, crate::layer::entry(b"LD_PRELOAD")));
+    if let Some(Ok(merged)) = merged {
+        // SAFETY: two C strings, which libc copies.
+        unsafe { libc::setenv(c"LD_PRELOAD".as_ptr(), merged.c_from(c"LD_PRELOAD=".count_bytes()).as_ptr(), 1) };
+    }
+}
+
 /// `execveat`.
 pub(crate) fn execute(at: c_int, path: &CStr, argv: List, envp: List, flags: c_int) -> Answer<()> {
     if path.is_empty() {

@@ -53,7 +53,9 @@ pub(crate) fn changed_layer() -> Option<&'static Layer> {
 #[unsafe(link_section = ".init_array")]
 static AT_LOAD: extern "C" fn() = {
     extern "C" fn at_load() {
-        layer();
+        if layer().is_some() {
+            crate::trap::install();
+        }
     }
     at_load
 };

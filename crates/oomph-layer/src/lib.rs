@@ -20,6 +20,7 @@
 //! | `root/` | the upper tree: `root/home/me/x` stands for `/home/me/x` and hides it; a folder shows both |
 //! | `removed/` | marks: where `removed/home/me/x` is a folder with the sticky bit, the real `/home/me/x` is not seen |
 //! | `work/` | copies before they are whole |
+//! | `s/` | short links to folders of `root/`, for paths that do not fit into a socket's address |
 //! | `state` | mapped into every process: which paths may be in the layer ([`state`]) |
 //! | `shm` | names of shared memory that nobody removed yet, one a line; lines may be empty |
 //! | `stopped` | one line of JSON, where a copy would have broken the limit |
@@ -30,8 +31,9 @@
 //!
 //! # What is not covered
 //!
-//! Programs that make system calls without libc, and those that ignore `LD_PRELOAD`, write as they always did; the
-//! guard that the job runs under refuses them. A file that was opened for reading before somebody copied it to the
+//! Programs that ignore `LD_PRELOAD` cannot make, remove or rename; whatever else they try to write the guard that the
+//! job runs under refuses. Code that makes system calls without libc is caught where it changes names ([`trap`]), but
+//! where it only reads it sees the real tree. A file that was opened for reading before somebody copied it to the
 //! layer still reads the real one.
 //!
 //! # Rules
@@ -42,6 +44,7 @@
 
 #![allow(clippy::missing_safety_doc, clippy::not_unsafe_ptr_arg_deref, clippy::similar_names)]
 
+mod calls;
 mod doors;
 mod exec;
 mod layer;
@@ -49,8 +52,10 @@ mod limit;
 mod listing;
 mod ops;
 mod shared_memory;
+mod sockets;
 mod state;
 mod sys;
 mod text;
+mod trap;
 mod upper;
 mod walk;

@@ -35,9 +35,9 @@ pub(crate) unsafe fn raw(number: Sysno, args: [usize; 6]) -> Answer<usize> {
         .map_err(|errno| Errno(errno.into_raw()))
 }
 
-/// The kernel takes six arguments; what a call does not have is zero.
+/// The kernel takes six arguments; the last of a call that has fewer says that it is ours.
 fn padded<const N: usize>(given: [usize; N]) -> [usize; 6] {
-    let mut all = [0; 6];
+    let mut all = [0, 0, 0, 0, 0, crate::trap::PASS];
     for (slot, value) in all.iter_mut().zip(given) {
         *slot = value;
     }
@@ -361,6 +361,49 @@ pub(crate) fn set_fd_attribute(fd: c_int, name: &CStr, value: *mut c_void, bytes
 /// `fremovexattr`.
 pub(crate) fn remove_fd_attribute(fd: c_int, name: &CStr) -> Answer<()> {
     call!(fremovexattr, fd, name.as_ptr()).map(drop)
+}
+
+/// `bind`.
+pub(crate) fn bind(fd: c_int, address: *const libc::sockaddr, bytes: usize) -> Answer<()> {
+    call!(bind, fd, address, bytes).map(drop)
+}
+
+/// `connect`.
+pub(crate) fn connect(fd: c_int, address: *const libc::sockaddr, bytes: usize) -> Answer<()> {
+    call!(connect, fd, address, bytes).map(drop)
+}
+
+/// `getsockname`.
+pub(crate) fn own_address(fd: c_int, address: *mut libc::sockaddr, length: *mut libc::socklen_t) -> Answer<()> {
+    call!(getsockname, fd, address, length).map(drop)
+}
+
+/// `getpeername`.
+pub(crate) fn peer_address(fd: c_int, address: *mut libc::sockaddr, length: *mut libc::socklen_t) -> Answer<()> {
+    call!(getpeername, fd, address, length).map(drop)
+}
+
+/// `statfs`.
+pub(crate) fn statfs(path: &CStr) -> Answer<libc::statfs> {
+    let mut found = MaybeUninit::<libc::statfs>::zeroed();
+    call!(statfs, path.as_ptr(), found.as_mut_ptr())?;
+    // SAFETY: zeroed is a valid `statfs`, and the kernel filled it.
+    Ok(unsafe { found.assume_init() })
+}
+
+/// `inotify_add_watch`.
+pub(crate) fn watch(fd: c_int, path: &CStr, mask: u32) -> Answer<c_int> {
+    call!(inotify_add_watch, fd, path.as_ptr(), mask).map(|watch| watch as c_int)
+}
+
+/// Promises that no child gains rights, which the kernel asks of whoever sets a filter.
+pub(crate) fn forbid_new_privileges() -> Answer<()> {
+    call!(prctl, libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0).map(drop)
+}
+
+/// Sets a filter for system calls, for all threads of this process.
+pub(crate) fn set_filter(flags: usize, filter: &libc::sock_fprog) -> Answer<()> {
+    call!(seccomp, libc::SECCOMP_SET_MODE_FILTER, flags, std::ptr::from_ref(filter)).map(drop)
 }
 
 /// Fills a buffer with random bytes, as far as the kernel gives them.

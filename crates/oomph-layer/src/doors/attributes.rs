@@ -81,6 +81,9 @@ door! {
 
     /// Sets a file's times relative to a folder, in nanoseconds.
     utimensat => (at: c_int, path: CText, times: In<[timespec; 2]>, flags: c_int) -> c_int {
+        if path.0.is_null() {
+            return give_done(attributes::set_fd_times(at, times.get()));
+        }
         give_done(path.get().and_then(|path| attributes::set_times(at, path, times.get(), flags)))
     }
 

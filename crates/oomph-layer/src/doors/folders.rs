@@ -26,7 +26,7 @@ fn list_fd(layer: &Layer, fd: c_int) -> Answer<*mut DIR> {
     Ok(Box::into_raw(Box::new(stream)).cast())
 }
 
-fn list_path(layer: &Layer, at: c_int, path: CText) -> Answer<*mut DIR> {
+pub(super) fn list_path(layer: &Layer, at: c_int, path: CText) -> Answer<*mut DIR> {
     let fd = open(at, path.get()?, OPEN_FLAGS, 0)?;
     list_fd(layer, fd).inspect_err(|_| sys::close(fd))
 }

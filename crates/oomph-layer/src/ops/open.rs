@@ -61,7 +61,7 @@ fn last_of(path: &CStr, flags: c_int, exclusive: bool) -> Last {
 }
 
 /// Could this call change anything?
-fn writes(flags: c_int) -> bool {
+pub(crate) fn writes(flags: c_int) -> bool {
     let reads = flags & libc::O_ACCMODE == libc::O_RDONLY && flags & (libc::O_TRUNC | libc::O_CREAT) == 0;
     flags & libc::O_PATH == 0 && !reads
 }
