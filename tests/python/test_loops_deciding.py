@@ -42,7 +42,7 @@ def run(one, samples, limit=500):
             return number, reason
         if number == limit:
             break
-    return len(one.samples), None
+    return one.count, None
 
 
 def test_what_repeats_ends_after_three():

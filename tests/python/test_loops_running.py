@@ -204,6 +204,30 @@ def test_what_is_counted_from_epoch_to_epoch_goes_on(run, job):
     assert loops[4]["skipped"] > 400
 
 
+def test_nothing_is_led_beyond_the_end_of_the_job(run, job):
+    run("""
+        total = 0
+        for epoch in range(30):
+            for batch in range(100):
+                job.step()
+                total += 1
+                if total == 2_900:
+                    job.log.append("event")
+                if total == 3_100:
+                    job.log.append("never")
+        total = 0
+        for epoch in range(30):
+            for batch in range(100):
+                job.step()
+                total += 1
+                if total == 2_900:
+                    job.log.append("never")
+                if total >= 500:
+                    break
+    """)
+    assert counts(job.log)["event"] == 1 and "never" not in job.log
+
+
 def test_an_index_may_count_down(run, job):
     run("for t in reversed(range(1000)):\n    job.call(t)\n    if t % 100 == 0:\n        job.log.append('event')")
     assert job.log == [999, 998, 997, 900, "event"]

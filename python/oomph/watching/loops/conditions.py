@@ -283,7 +283,7 @@ class Counters:
 
     def _holds_after(self, condition: Condition, iterations: int) -> bool:
         moved = {leaf: self.counters[leaf].after(iterations) for leaf in self.moving(condition.leaves)}
-        return condition.holds({**self.values, **moved}) is True
+        return condition.holds({**self.likely(condition), **moved}) is True
 
     def longest_period(self, condition: Condition) -> int:
         """Iterations that it takes until every counter of the condition has moved once."""

@@ -29,6 +29,8 @@ AT_LONGEST = 24
 MODERATE = 64
 #: Micro-batches that one optimizer step may have.
 MOST_MICRO_BATCHES = 72
+#: Iterations that are remembered one by one.
+REMEMBERED = 2 * MOST_MICRO_BATCHES
 #: Periods of iterations that are recognized.
 MOST_PERIOD = 8
 #: A search (for a batch size) at least changes by this factor each time.
@@ -97,7 +99,7 @@ class Budget:
         return self.spent + seconds <= share * limit
 
 
-@dataclass
+@dataclass(eq=False)
 class Visit:
     """One run of a loop from its first iteration on."""
 
@@ -111,11 +113,40 @@ class Visit:
     collects: bool = False
     #: Whether there is an optimizer that could step.
     has_optimizer: bool = True
+    #: The latest iterations, and how many there were in all.
     samples: list[Sample] = field(default_factory=list)
+    count: int = 0
+    #: What any of them did: run backward passes, steps (and which was the first to), steps or backward passes outside
+    #: inner loops, inner loops, something that concerns a card.
+    has_backwards: bool = False
+    first_step: int | None = None
+    has_own: bool = False
+    has_inner: bool = False
+    #: Whether they allocate on a card, or train. Transforms of data may be modules, too.
+    is_on_card: bool = False
+    #: Whether each of them took one optimizer step.
+    is_step_each: bool = True
+
+    def __post_init__(self) -> None:
+        #: Sizes that were known when this visit began.
+        self.known_sizes = set(self.history.sizes)
+
+    def begin_again(self) -> None:
+        """Other data follows: what was seen does not speak for it."""
+        self.samples, self.count = [], 0
 
     def add(self, sample: Sample) -> bool:
         """Takes the next sample; returns whether it is unlike everything seen so far."""
+        self.count += 1
         self.samples.append(sample)
+        del self.samples[:-REMEMBERED]
+        self.has_backwards |= sample.backwards > 0
+        if sample.steps and self.first_step is None:
+            self.first_step = self.count
+        self.has_own |= bool(sample.own_steps or sample.own_backwards)
+        self.has_inner |= sample.has_inner
+        self.is_on_card |= bool(sample.allocations or sample.steps or sample.backwards)
+        self.is_step_each &= sample.steps == 1
         self.history.has_backwards |= sample.backwards > 0
         self.history.has_steps |= sample.steps > 0
         if sample.allocated_bytes is None:
@@ -130,15 +161,7 @@ class Visit:
 
         Where an iteration takes one optimizer step, inner loops go through its micro-batches, time steps or layers.
         """
-        if not any(sample.has_inner for sample in self.samples):
-            return False
-        has_own = any(sample.own_steps or sample.own_backwards for sample in self.samples)
-        return not has_own and not all(sample.steps == 1 for sample in self.samples)
-
-    @property
-    def is_on_card(self) -> bool:
-        """Whether its iterations allocate on a card, or train. Transforms of data may be modules, too."""
-        return any(sample.allocations or sample.steps or sample.backwards for sample in self.samples)
+        return self.has_inner and not self.has_own and not self.is_step_each
 
     @property
     def lives(self) -> list[int]:
@@ -151,7 +174,7 @@ class Visit:
             return float("inf")
         # Where the beginning of the first iteration was missed, nobody knows what it took.
         recent = [sample.seconds for sample in self.samples[-4:] if sample.seconds]
-        return max(0, self.total - len(self.samples)) * statistics.fmean(recent or [0.0])
+        return max(0, self.total - self.count) * statistics.fmean(recent or [0.0])
 
     def verdict(self) -> str | None:
         """Why the loop may end here (`repeats`, `no_trend`, `growth`), or None to go on."""
@@ -173,7 +196,7 @@ class Visit:
         return max(0, round((lives[-1] - lives[-half]) / (half - 1)))
 
     def _verdict_around(self) -> str | None:
-        count, lives = len(self.samples), self.lives
+        count, lives = self.count, self.lives
         last = self.samples[-1]
         if count < LEAST_AROUND:
             return None
@@ -188,7 +211,7 @@ class Visit:
         return "no_trend"
 
     def _verdict_alone(self) -> str | None:
-        count = len(self.samples)
+        count = self.count
         if self.only_allocates and (self._is_bearable(0.25) or self._goes_on_cheaply(1.0)):
             # A loop over parameters: every one of them counts.
             return None
@@ -202,12 +225,12 @@ class Visit:
             return None
         if self._repeats():
             # What it puts aside may decide how much the code behind it needs.
-            has_results = self.collects and not any(sample.backwards for sample in self.samples)
+            has_results = self.collects and not self.has_backwards
             return None if has_results and self._goes_on_cheaply(0.25) else "repeats"
         return "no_trend" if count >= RAGGED or self.history.is_ragged else None
 
     def _verdict_on_growth(self) -> str | None:
-        count, tail = len(self.samples), self.lives[1:]
+        count, tail = self.count, self.lives[1:]
         self.history.is_growing = True
         if self.total is not None and self.total <= MODERATE and self._is_bearable():
             return None
@@ -229,29 +252,20 @@ class Visit:
         latest = [sample.size for sample in self.samples[-LEAST_AGAIN:]]
         return len(latest) == LEAST_AGAIN and all(size in self.known_sizes for size in latest)
 
-    @property
-    def known_sizes(self) -> set[tuple[int | None, int | None]]:
-        """Sizes that were known when this visit began."""
-        return self._known_sizes
-
-    def __post_init__(self) -> None:
-        self._known_sizes = set(self.history.sizes)
-
     def _awaits_step(self) -> bool:
         """Whether this accumulates gradients and the optimizer has not been seen twice."""
-        if not any(sample.backwards for sample in self.samples):
+        if not self.has_backwards:
             return False
-        count = len(self.samples)
-        stepping = [number for number, sample in enumerate(self.samples, 1) if sample.steps]
-        if not stepping:
+        if self.first_step is None:
             gave_up = self.history.visits > 0 and not self.history.has_steps
-            return self.has_optimizer and not gave_up and count < MOST_MICRO_BATCHES
-        return len(stepping) == 1 and count <= 2 * stepping[0]
+            return self.has_optimizer and not gave_up and self.count < MOST_MICRO_BATCHES
+        has_stepped_again = any(sample.steps for sample in self.samples[self.first_step :])
+        return not has_stepped_again and self.count <= 2 * self.first_step
 
     def _searches(self) -> bool:
         """Whether every iteration tries something much larger or much smaller than the one before."""
         sizes = [sample.allocated_bytes or 0 for sample in self.samples[-LEAST:]]
-        if len(sizes) < LEAST or len(self.samples) > MODERATE:
+        if len(sizes) < LEAST or self.count > MODERATE:
             return False
         pairs = list(zip(sizes, sizes[1:]))
         grows = all(after > SEARCH_FACTOR * before > 0 for before, after in pairs)

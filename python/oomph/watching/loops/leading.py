@@ -11,9 +11,11 @@ from .deciding import Visit
 from .sites import Branch
 from .walk import Record, Walk
 
-#: Later iterations that are searched for one that takes a branch; and seconds for that.
+#: Later iterations that are searched one by one for one that takes a branch; and seconds for that.
 HORIZON = 200_000
 SEARCH_SECONDS = 0.2
+#: More iterations than any loop has.
+UNBOUNDED = 1 << 60
 #: Iterations after which nobody waits any longer for what an inner loop may do.
 MOST_WAITING = 256
 
@@ -63,11 +65,16 @@ class Leader:
 
     def length(self, loop: Watched) -> int | None:
         """The length of a loop that counts by itself: `while step < steps`, `if step == steps: break`."""
+        way_out = self._way_out()
+        return None if way_out is None else self.done(loop) + way_out
+
+    def _way_out(self) -> int | None:
+        """In how many iterations the loop leaves by what it counts."""
         ways_out = [branch.condition for branch in self.site.branches if branch.effect != "stays"]
         if self.site.condition is not None:
             ways_out.append(self.site.condition)
-        found = [self._first_time(way, HORIZON, is_limit=True) for way in ways_out if self.counters.certain(way)]
-        return min((self.done(loop) + at for at in found if at is not None), default=None)
+        found = [self._first_time(way, UNBOUNDED) for way in ways_out if self.counters.certain(way)]
+        return min((at for at in found if at is not None), default=None)
 
     def done(self, loop: Watched) -> int:
         """Iterations of this visit that are over or were skipped."""
@@ -96,18 +103,26 @@ class Leader:
                 return True
         return self._waits_for_inner()
 
-    def _first_time(self, condition: Condition, before: int, *, is_limit: bool = False) -> int | None:
+    def _first_time(self, condition: Condition, before: int) -> int | None:
         clock, start = self.walk.clock, self.walk.clock()
-        if is_limit and (at := self.counters.limit(condition)) is not None:
-            return at
-        return self.counters.first_time(condition, before, lambda: clock() - start > SEARCH_SECONDS)
+        near = min(before, HORIZON)
+        at = self.counters.first_time(condition, near, lambda: clock() - start > SEARCH_SECONDS)
+        if at is None:
+            at = self.counters.limit(condition)
+        return at if at is not None and at < before else None
 
     def _reach(self, branch: Branch, loop: Watched) -> int:
-        """Iterations within which a branch can be taken: what is counted from visit to visit goes on for long."""
+        """Iterations within which a branch can be taken."""
+        total, done = self.visit.total, self.done(loop)
         moving = self.counters.moving(branch.condition.leaves)
-        if self.visit.total is None or (moving and all(leaf in self.carried for leaf in moving)):
-            return HORIZON
-        return min(HORIZON, self.visit.total - self.done(loop) + 1)
+        if total is not None and moving and all(leaf in self.carried for leaf in moving):
+            # What is counted from visit to visit goes on as long as the loops around, or until it leaves them.
+            way_out = self._way_out()
+            if way_out is not None:
+                return way_out + 1
+            total = self.walk.length_around(self.visit)
+            done = self.record.seen + self.record.skipped + loop.count - 1 + self.skipped
+        return UNBOUNDED if total is None else total - done + 1
 
     def _skip_to(self, at: int, branch: Branch, loop: Watched, frame: FrameType) -> bool:
         """Makes the next iteration the one that takes the branch, or waits for it where that is cheap."""
@@ -142,7 +157,7 @@ class Leader:
     def _waits_for_inner(self) -> bool:
         """Whether an inner loop will get to one of its branches by and by (`if len(buffer) > n`), and that is cheap."""
         seconds = self.visit.samples[-1].seconds
-        if len(self.visit.samples) >= MOST_WAITING or not self.walk.budget.allows(seconds, 0.5):
+        if self.visit.count >= MOST_WAITING or not self.walk.budget.allows(seconds, 0.5):
             return False
         pending = (branch for branch in self.site.inner_branches if not branch.is_taken and branch.effect == "stays")
         if not any(self.counters.comes_true(branch.condition) for branch in pending):

@@ -28,6 +28,7 @@ class Run:
         self.record = record
         self.site = record.site
         self.visit = Visit(record.history, walk.budget, collects=record.site.collects)
+        walk.visits.add(self.visit)
         self.leader = Leader(walk, record, self.visit)
         self.before = walk.moment()
         #: Whether the memory at the beginning of the first iteration was missed.
@@ -91,7 +92,7 @@ class Run:
 
     def _classify(self) -> None:
         self.record.is_on_card |= self.visit.is_on_card
-        trains = any(sample.steps or sample.backwards for sample in self.visit.samples)
+        trains = self.visit.has_backwards or self.visit.first_step is not None
         if self.visit.only_allocates:
             self.record.kind = "other"
         elif self.visit.is_around:
@@ -103,7 +104,7 @@ class Run:
         if not self.visit.is_on_card:
             # Somebody waits for all of what is prepared here.
             return True
-        if len(self.visit.samples) in _COUNTED:
+        if self.visit.count in _COUNTED:
             lengths = (self.visit.total, self.leader.length(loop))
             self.visit.total = min((length for length in lengths if length is not None), default=None)
         is_own_end = self.visit.total is not None and self.leader.done(loop) >= self.visit.total
@@ -123,11 +124,13 @@ class Run:
             follows = self.site.on_end(variables)
         if follows == "more":
             # Other data, which may be of another size.
-            self.ending, self.visit.samples = None, []
+            self.ending = None
+            self.visit.begin_again()
         return follows != "nothing"
 
     def close(self, reason: str, seen: int) -> None:
         """The visit is over."""
+        self.walk.visits.discard(self.visit)
         if self.is_closed or not self.visit.samples:
             return
         self.is_closed = True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -128,6 +129,8 @@ class Walk:
         #: By the numbers in compiled code.
         self.records: list[Record] = []
         self.branches: list[Branch] = []
+        #: Visits that have not ended.
+        self.visits: weakref.WeakSet[Visit] = weakref.WeakSet()
         #: Loops that were ended before their own end, the latest last.
         self.ended_early: list[Record] = []
 
@@ -140,6 +143,14 @@ class Walk:
         """The number by which compiled code names a branch."""
         self.branches.append(branch)
         return len(self.branches) - 1
+
+    def length_around(self, inner: Visit) -> int | None:
+        """Iterations of a loop over all visits that the loops around it make; None where nobody knows."""
+        length = inner.total
+        for visit in self.visits:
+            if visit is not inner and visit.has_inner:
+                length = None if length is None or visit.total is None else length * visit.total
+        return length
 
     def activity_total(self) -> int:
         """Changes whenever the job has moved on."""
