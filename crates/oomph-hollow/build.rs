@@ -1,4 +1,5 @@
-//! Generates the long tail: every symbol that a list in `symbols/` names and no source file implements.
+//! Generates the long tail, every symbol that a list in `symbols/` names and no source file implements, and the card
+//! that is there by default.
 //!
 //! A list has one symbol a line, `#` starts a comment, and
 //!
@@ -57,8 +58,16 @@ fn main() {
         }
     }
     code.push_str(&driver_table(&implemented, &listed, &driver));
-    let out = PathBuf::from(env::var("OUT_DIR").expect("cargo sets it")).join("long_tail.rs");
-    fs::write(&out, code).expect("OUT_DIR can be written");
+    let out = PathBuf::from(env::var("OUT_DIR").expect("cargo sets it"));
+    fs::write(out.join("long_tail.rs"), code).expect("OUT_DIR can be written");
+    fs::write(out.join("default_cards.json"), default_cards()).expect("OUT_DIR can be written");
+}
+
+/// The cards that are there when nobody lists any, from the catalogue. The library itself then needs neither the
+/// catalogue nor a parser for its files.
+fn default_cards() -> String {
+    let card = oomph_card::Card::named("h200").expect("it is in the catalogue");
+    serde_json::to_string(&[card]).expect("plain data")
 }
 
 /// Names of the functions that sources export, each with the file it stands in.
