@@ -90,7 +90,7 @@ pub(crate) struct Glob {
 type OnError = Option<unsafe extern "C" fn(*const c_char, c_int) -> c_int>;
 
 fn search(pattern: CText, flags: c_int, on_error: OnError, into: *mut Glob) -> Answer<c_int> {
-    const GLOB_ALTDIRFUNC: c_int = 1 << 6;
+    const GLOB_ALTDIRFUNC: c_int = 1 << 9;
     type RealGlob = unsafe extern "C" fn(CText, c_int, OnError, *mut Glob) -> c_int;
     let real = next!("glob64" as RealGlob).ok_or(Errno(libc::ENOSYS))?;
     let ours = layer().is_some() && flags & GLOB_ALTDIRFUNC == 0 && !into.is_null();
