@@ -78,7 +78,7 @@ body {
   color: var(--text);
   font: 14px/1.45 system-ui, "Segoe UI", "DejaVu Sans", sans-serif;
 }
-#page { max-width: 1500px; margin: 0 auto; padding: 16px; }
+#page { max-width: 1500px; margin: 0 auto; padding: 16px; overflow-wrap: break-word; }
 /* Names from files are left to right whatever they hold, and break anywhere rather than widen the page. */
 bdi { direction: ltr; unicode-bidi: isolate; overflow-wrap: anywhere; }
 p { margin: 0; }
@@ -169,7 +169,7 @@ button:focus-visible, select:focus-visible, input:focus-visible { outline: 2px s
 .scrub { display: block; margin: 2px 0 4px; accent-color: #4e79a7; }
 .marks { position: absolute; inset: 0; pointer-events: none; }
 .phases { position: absolute; left: 0; right: 0; top: -17px; height: 15px; pointer-events: none; }
-.phases span { position: absolute; height: 15px; padding: 0 3px; overflow: hidden; font-size: 11px; line-height: 15px; white-space: nowrap; color: var(--text); background: color-mix(in srgb, var(--colour) 35%, var(--surface)); border-left: 1px solid var(--surface); border-radius: 2px; }
+.phases span { position: absolute; pointer-events: auto; height: 15px; padding: 0 3px; overflow: hidden; font-size: 11px; line-height: 15px; white-space: nowrap; color: var(--text); background: color-mix(in srgb, var(--colour) 35%, var(--surface)); border-left: 1px solid var(--surface); border-radius: 2px; }
 .phases:not(:empty) ~ .marks .mark.step { top: -18px; }
 .mark { position: absolute; top: 0; bottom: 0; left: 0; width: 0; border-left: 1px dashed color-mix(in srgb, var(--faint) 55%, transparent); }
 .mark span { position: absolute; top: 1px; padding: 0 3px; font-size: 11px; line-height: 15px; white-space: nowrap; color: var(--text); background: color-mix(in srgb, var(--surface) 88%, transparent); border-radius: 3px; }
