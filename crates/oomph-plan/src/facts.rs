@@ -22,6 +22,8 @@ pub enum OutcomeKind {
     Oom,
     /// By an exception of its own.
     Error,
+    /// By `sys.exit` with a message.
+    Exit,
     /// Not at all: it waited in a loop for a value that a hollow card never gives.
     Endless,
     /// It never began: torch is missing or of no use.
@@ -119,6 +121,9 @@ pub struct LoopFacts {
     pub kind: LoopKind,
     /// Iterations that were run, over all visits.
     pub seen: u64,
+    /// Iterations that were run in the longest visit.
+    #[serde(default)]
+    pub longest_visit: u64,
     /// Iterations that were passed over to get to one that does something else.
     #[serde(default)]
     pub skipped: u64,

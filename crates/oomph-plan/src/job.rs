@@ -100,8 +100,12 @@ impl Job {
         (self.python.clone(), words)
     }
 
-    /// What the system itself would say of a script it cannot open, before anything is prepared.
+    /// What the system itself would say of an interpreter or a script it cannot open, before anything is prepared.
     pub(crate) fn check(&self) -> Result<(), PlanError> {
+        if self.python.components().count() > 1 {
+            let no_python = |source| PlanError::NoPython { path: self.python.clone(), source };
+            std::fs::metadata(&self.python).map_err(no_python)?;
+        }
         let Target::Script(path) = &self.target else { return Ok(()) };
         if path.is_dir() {
             let has_main = path.join("__main__.py").is_file();

@@ -108,6 +108,7 @@ fn judge(told: &[(PathBuf, Facts)], ended: &Ended, printed: &mut File) -> Result
                 PlanError::Unusable { reason: outcome.reason.clone().unwrap_or_default(), message }
             }
             OutcomeKind::Endless => PlanError::Endless { message },
+            OutcomeKind::Exit => PlanError::Exited { message, printed: String::new() },
             _ => PlanError::Script { message, traceback: outcome.traceback.clone().unwrap_or_default() },
         });
     }
@@ -120,7 +121,7 @@ fn judge(told: &[(PathBuf, Facts)], ended: &Ended, printed: &mut File) -> Result
 }
 
 fn is_failure(kind: OutcomeKind) -> bool {
-    matches!(kind, OutcomeKind::Error | OutcomeKind::Unusable | OutcomeKind::Endless)
+    matches!(kind, OutcomeKind::Error | OutcomeKind::Exit | OutcomeKind::Unusable | OutcomeKind::Endless)
 }
 
 /// Whether a loop of the script was ended before its time, which may be why it failed later.

@@ -25,25 +25,19 @@ pub fn seen(end: &End) -> Vec<Seen> {
         if part.kind == LoopKind::Other && !part.is_ended_early() {
             continue;
         }
-        let seen = per_visit(part);
         match found.iter_mut().find(|known| known.kind == part.kind) {
-            Some(known) if known.total.unwrap_or(known.seen) >= part.total.unwrap_or(seen) => {}
-            Some(known) => *known = of(part, seen),
-            None => found.push(of(part, seen)),
+            Some(known) if known.total.unwrap_or(known.seen) >= part.total.unwrap_or(part.longest_visit) => {}
+            Some(known) => *known = of(part),
+            None => found.push(of(part)),
         }
     }
     found.sort_by_key(|part| part.kind);
     found
 }
 
-fn of(part: &LoopFacts, seen: u64) -> Seen {
+fn of(part: &LoopFacts) -> Seen {
+    let seen = part.longest_visit;
     Seen { kind: part.kind, file: part.file.clone(), line: part.line, seen, total: part.total }
-}
-
-/// Iterations in the longest visit: later ones are shorter, since nothing is new in them.
-fn per_visit(part: &LoopFacts) -> u64 {
-    let seen = if part.visits > 1 && part.is_ended_early() { part.seen.div_ceil(part.visits) } else { part.seen };
-    part.total.map_or(seen, |total| seen.min(total))
 }
 
 #[cfg(test)]
@@ -54,15 +48,15 @@ mod tests {
 
     #[test]
     fn the_longest_loop_of_a_kind_speaks_for_it() {
-        let part = |line: u32, kind: &str, seen: u64, total: u64, visits: u64| {
-            json!({ "file": "train.py", "line": line, "kind": kind, "seen": seen, "total": total, "visits": visits,
-                    "ended": "repeats" })
+        let part = |line: u32, kind: &str, longest: u64, total: u64| {
+            json!({ "file": "train.py", "line": line, "kind": kind, "seen": 2 * longest, "longest_visit": longest,
+                    "total": total, "visits": 2, "ended": "repeats" })
         };
         let loops = [
-            part(5, "epochs", 2, 10, 1),
-            part(6, "training", 6, 1250, 2),
-            part(9, "evaluation", 5, 40, 2),
-            part(20, "evaluation", 3, 4, 1),
+            part(5, "epochs", 2, 10),
+            part(6, "training", 3, 1250),
+            part(9, "evaluation", 3, 40),
+            part(20, "evaluation", 3, 4),
         ];
         let end = serde_json::from_value(json!({ "outcome": { "kind": "end" }, "loops": loops })).expect("facts");
         let told: Vec<(LoopKind, u64, Option<u64>)> =

@@ -1,5 +1,7 @@
 //! The answer as the page shows it.
 
+use std::ffi::OsString;
+
 use oomph_explain::html::{BytesOf, CardFit, CardRow, ModuleRow, PlanPage};
 use oomph_plan::fit::Verdict;
 
@@ -31,7 +33,7 @@ pub(super) fn page(answer: &Answer, top: usize) -> PlanPage {
         modules: answer.report.modules.iter().take(top).map(module).collect(),
         unknown: unknown::sentences(answer, top),
         advice: answer.advice().to_vec(),
-        command_line: std::env::args().collect::<Vec<_>>().join(" "),
+        command_line: command_line(std::env::args_os().skip(1)),
         environment: format!(
             "torch {}, CUDA {}, Python {}",
             end.torch.as_deref().unwrap_or("?"),
@@ -39,6 +41,16 @@ pub(super) fn page(answer: &Answer, top: usize) -> PlanPage {
             end.python
         ),
     }
+}
+
+/// The command as a shell takes it, by its name alone: where oomph lies is nobody's concern.
+fn command_line(arguments: impl Iterator<Item = OsString>) -> String {
+    let quoted = |argument: OsString| {
+        let text = argument.to_string_lossy().into_owned();
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_=+./:,@%".contains(&byte);
+        if !text.is_empty() && text.bytes().all(is_plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
+    };
+    std::iter::once("oomph".to_owned()).chain(arguments.map(quoted)).collect::<Vec<_>>().join(" ")
 }
 
 fn card(answer: &Answer, fit: &oomph_plan::fit::Fit) -> CardRow {
@@ -56,4 +68,16 @@ fn card(answer: &Answer, fit: &oomph_plan::fit::Fit) -> CardRow {
 
 fn module(held: &oomph_explain::analyses::modules::ModuleHeld) -> ModuleRow {
     ModuleRow { path: held.module.clone(), count: held.count, bytes: held.bytes }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::command_line;
+
+    #[test]
+    fn a_shell_reads_the_command_back() {
+        let arguments = ["plan", "--gpu", "rtx_4090", "my train.py", "it's", ""];
+        let line = command_line(arguments.into_iter().map(Into::into));
+        assert_eq!(line, r"oomph plan --gpu rtx_4090 'my train.py' 'it'\''s' ''");
+    }
 }

@@ -55,7 +55,9 @@ pub(super) fn growth(kept: &Kept) -> String {
 /// How much of the job was run.
 pub(super) fn seen_text(answer: &Answer) -> String {
     let end = &answer.process.facts.end;
-    let mut parts: Vec<String> = seen(end).iter().map(seen_part).collect();
+    let found = seen(end);
+    let is_training = found.iter().any(|part| part.kind == LoopKind::Training);
+    let mut parts: Vec<String> = found.iter().map(|part| seen_part(part, is_training)).collect();
     if parts.is_empty() {
         let steps = count(u64::from(end.steps), "optimizer step");
         parts.push(if end.steps > 0 { steps } else { count(u64::from(end.batches), "batch") });
@@ -70,10 +72,12 @@ pub(super) fn seen_text(answer: &Answer) -> String {
     format!("{}; {how}", parts.join(", "))
 }
 
-fn seen_part(part: &Seen) -> String {
+/// What was seen of one kind of loop. Batches of a job that trains are its validation's.
+fn seen_part(part: &Seen, is_training: bool) -> String {
     let (one, many) = match part.kind {
         LoopKind::Training => ("training step", "training steps"),
-        LoopKind::Evaluation => ("evaluation batch", "evaluation batches"),
+        LoopKind::Evaluation if is_training => ("validation batch", "validation batches"),
+        LoopKind::Evaluation => ("batch", "batches"),
         LoopKind::Epochs => ("epoch", "epochs"),
         LoopKind::Other => ("iteration", "iterations"),
     };
