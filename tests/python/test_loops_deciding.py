@@ -136,6 +136,12 @@ def test_epochs_end_when_one_repeats_the_last():
     assert growing.growth_bytes_per_iteration() == 7 * MIB
 
 
+def test_collections_of_things_are_gone_through():
+    epoch = {"steps": 3, "own_steps": 0, "own_backwards": 0, "has_inner": True}
+    assert run(visit(3, is_over_collection=True), [train(**epoch)] * 3) == (3, None)
+    assert run(visit(30, is_over_collection=True), [train(**epoch)] * 3) == (2, "repeats")
+
+
 def test_configurations_that_differ_are_all_run_if_they_are_cheap():
     epoch = {"steps": 3, "own_steps": 0, "own_backwards": 0, "has_inner": True, "is_new_inside": True}
     quick = [train(live=100 + n * (-1) ** n, seconds=0.01, **epoch) for n in range(12)]

@@ -37,9 +37,8 @@ def compiled():
     def run(text, path="job.py"):
         found = Numbers()
         code = rewriting.compiled(textwrap.dedent(text), path, found)
-        entered = [found.sites[0:0], 0]
-        names = {"__oomph_loop__": lambda iterable, _number: iterable, "__oomph_enter__": lambda _number: None}
-        names["__oomph_taken__"] = lambda number: entered.__setitem__(1, number + 1)
+        names = dict.fromkeys(("__oomph_enter__", "__oomph_asked__", "__oomph_taken__"), lambda _number: None)
+        names["__oomph_loop__"] = lambda iterable, _number: iterable
         exec(code, names)
         return names, found
 
@@ -164,6 +163,30 @@ def test_branches_that_count_are_found():
     """) == {("i & args.every", "stays"), ("self.step", "stays"), ("i", "stays"), ("len(queue)", "stays")}
 
 
+def test_functions_that_are_formulas_are_written_out():
+    text = """
+        def divisible_by(number, by):
+            \"\"\"Without a rest.\"\"\"
+            return number % by == 0
+
+        def unknown(number):
+            print(number)
+            return number % 5 == 0
+
+        def itself(number):
+            return itself(number - 1)
+
+        for step in data:
+            if divisible_by(step, args.every):
+                save()
+            if unknown(step):
+                save()
+            if itself(step):
+                save()
+    """
+    assert branches(text) == {("step & args.every", "stays")}
+
+
 def test_ways_out_are_told_apart():
     assert branches("""
         def train():
@@ -202,7 +225,7 @@ def test_syntax_errors_are_pythons_own():
 def test_positions_are_complete():
     text = (ROOT / "python/oomph/watching/loops/leading.py").read_text()
     tree = ast.parse(text)
-    rewriter = rewriting._Rewriter("leading.py", Numbers(), lambda site: None)
+    rewriter = rewriting._Rewriter("leading.py", Numbers(), lambda site: None, {})
     for node in ast.walk(rewriter.visit(tree)):
         if isinstance(node, (ast.stmt, ast.expr)):
             assert node.lineno and node.end_lineno

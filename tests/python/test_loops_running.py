@@ -78,6 +78,7 @@ def run(job, tmp_path, monkeypatch):
         path = tmp_path / "train.py"
         path.write_text(textwrap.dedent(text).strip() + "\n")
         functions = {"__oomph_loop__": running.loop, "__oomph_enter__": running.enter, "__oomph_taken__": running.taken}
+        functions["__oomph_asked__"] = running.asked
         scope = {"job": job, "__name__": "__main__", **functions, **names}
         job.scope, job.walk = scope, walk
         exec(rewriting.compiled(path.read_bytes(), str(path), walk), scope)
@@ -226,6 +227,46 @@ def test_nothing_is_led_beyond_the_end_of_the_job(run, job):
                     break
     """)
     assert counts(job.log)["event"] == 1 and "never" not in job.log
+
+
+TRAINER = """
+    class Trainer:
+        def __init__(self):
+            self.step, self.every = 0, 300
+
+        def train_step(self):
+            job.step(self.step)
+            self.step += 1
+
+        def after_step(self):
+            if self.step and self.step % self.every == 0:
+                job.log.append("event")
+
+    trainer = Trainer()
+"""
+
+
+def test_branches_in_functions_that_a_loop_calls_are_led_to(run, job):
+    run(TRAINER + """
+    for batch in range(1000):
+        trainer.train_step()
+        trainer.after_step()
+    """)
+    assert job.log == [0, 1, 2, 299, "event"]
+
+
+def test_branches_in_functions_are_led_to_over_epochs_but_not_beyond_the_end(run, job):
+    epochs = """
+    for epoch in range({}):
+        for batch in range(100):
+            trainer.train_step()
+            trainer.after_step()
+    """
+    run(TRAINER + epochs.format(20))
+    assert counts(job.log)["event"] == 1 and len(job.log) < 12
+    job.log.clear()
+    run(TRAINER + epochs.format(2))
+    assert "event" not in job.log
 
 
 def test_an_index_may_count_down(run, job):

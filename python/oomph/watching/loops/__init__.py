@@ -35,6 +35,7 @@ class Loops:
             (rewriting.LOOP, running.loop),
             (rewriting.ENTER, running.enter),
             (rewriting.TAKEN, running.taken),
+            (rewriting.ASKED, running.asked),
         ):
             setattr(builtins, name, function)
         self._watch_imports()

@@ -7,6 +7,7 @@ program, and of arithmetic, which is repeated here for values that `step` has no
 from __future__ import annotations
 
 import ast
+import copy
 import enum
 import functools
 import types
@@ -72,9 +73,26 @@ class Condition:
             return None
 
 
-def condition_of(tests: Iterable[tuple[ast.expr, bool]]) -> Condition | None:
+#: Functions that only return an expression, by name: their parameters, and the expression.
+Formulas = Mapping[str, tuple[list[str], ast.expr]]
+
+
+def formulas_of(tree: ast.AST) -> Formulas:
+    """The functions of a file that a condition may call as if they were written out: `divisible_by(step, 500)`."""
+    found = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and not node.decorator_list:
+            *before, last = node.body
+            is_documented = len(before) == 1 and isinstance(before[0], ast.Expr) and _is_constant(before[0].value)
+            names = [argument.arg for argument in (*node.args.posonlyargs, *node.args.args)]
+            if isinstance(last, ast.Return) and last.value is not None and (not before or is_documented):
+                found[node.name] = names, last.value
+    return found
+
+
+def condition_of(tests: Iterable[tuple[ast.expr, bool]], formulas: Formulas | None = None) -> Condition | None:
     """All of these tests together, each with whether it has to be false. None where nothing about them is known."""
-    taken = _Leaves()
+    taken = _Leaves(formulas or {})
     parts = []
     for test, is_negated in tests:
         part = taken.strict(test) if is_negated else taken.loose(test)
@@ -98,8 +116,9 @@ def condition_from(text: str) -> Condition:
 class _Leaves:
     """Takes expressions apart."""
 
-    def __init__(self) -> None:
+    def __init__(self, formulas: Formulas) -> None:
         self.texts: list[str] = []
+        self.formulas = formulas
 
     def loose(self, node: ast.expr) -> ast.expr | None:
         """Parts of `and` and `or` that cannot be worked out are left out: the rest decides."""
@@ -126,13 +145,26 @@ class _Leaves:
                 self.texts.append(text)
             return ast.Name(f"v{self.texts.index(text)}", ast.Load())
         if isinstance(node, ast.Call):
-            if not isinstance(node.func, ast.Name) or node.func.id not in _FUNCTIONS or node.keywords:
-                raise ValueError
-            return ast.Call(node.func, [self._taken(argument) for argument in node.args], [])
+            return self._called(node)
         if not isinstance(node, _ARITHMETIC):
             raise ValueError
         fields = {name: self._field(value) for name, value in ast.iter_fields(node)}
         return type(node)(**fields)
+
+    def _called(self, node: ast.Call) -> ast.expr:
+        name = node.func.id if isinstance(node.func, ast.Name) else ""
+        if name in _FUNCTIONS and not node.keywords:
+            return ast.Call(node.func, [self._taken(argument) for argument in node.args], [])
+        names, formula = self.formulas.get(name, ([], None))
+        if formula is None or node.keywords or len(node.args) != len(names):
+            raise ValueError
+        # A formula inside a formula is not looked into: it might be itself.
+        written_out = _Arguments(dict(zip(names, node.args))).visit(copy.deepcopy(formula))
+        inner, self.formulas = self.formulas, {}
+        try:
+            return self._taken(written_out)
+        finally:
+            self.formulas = inner
 
     def _field(self, value: Any) -> Any:
         if isinstance(value, ast.expr):
@@ -140,6 +172,20 @@ class _Leaves:
         if isinstance(value, list):
             return [self._field(part) for part in value]
         return value
+
+
+class _Arguments(ast.NodeTransformer):
+    """Puts arguments in the place of parameters."""
+
+    def __init__(self, arguments: Mapping[str, ast.expr]) -> None:
+        self.arguments = arguments
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return self.arguments.get(node.id, node)
+
+
+def _is_constant(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant)
 
 
 def _is_leaf(node: ast.expr) -> bool:

@@ -111,6 +111,8 @@ class Visit:
     only_allocates: bool = False
     #: Whether the body puts results aside.
     collects: bool = False
+    #: Whether it goes through a collection (models, folds, names), every item of which somebody chose.
+    is_over_collection: bool = False
     #: Whether there is an optimizer that could step.
     has_optimizer: bool = True
     #: The latest iterations, and how many there were in all.
@@ -199,6 +201,8 @@ class Visit:
         count, lives = self.count, self.lives
         last = self.samples[-1]
         if count < LEAST_AROUND:
+            return None
+        if self.is_over_collection and self.total is not None and self.total <= SHORT and self._is_bearable(0.5):
             return None
         if last.live_bytes == lives[-2] and not last.is_new_inside:
             return "repeats"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import inspect
 import sys
+import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from types import FrameType
@@ -41,6 +42,18 @@ def read(frame: FrameType, leaves: list[str]) -> dict[str, Any]:
             except Exception:  # noqa: BLE001 - not bound yet, or a property that raises
                 continue
     return found
+
+
+def owner(frame: FrameType, leaf: str) -> weakref.ref[Any] | None:
+    """The object whose attribute a leaf is, without keeping it alive."""
+    kind, owner_code, _name = place(leaf)
+    if kind != "attribute" or owner_code is None:
+        return None
+    with variables(frame) as local:
+        try:
+            return weakref.ref(eval(owner_code, frame.f_globals, local))  # noqa: S307 - names and attributes only
+        except Exception:  # noqa: BLE001 - not bound any more, or nothing that can be referred to
+            return None
 
 
 def assign(frame: FrameType, values: Mapping[str, Any]) -> bool:

@@ -29,8 +29,8 @@ class Watched(Protocol):
     def remaining(self) -> int | None:
         """Iterations that are left, if anybody knows."""
 
-    def may_skip(self) -> bool:
-        """Whether the index may run ahead of its iterator."""
+    def is_over_collection(self) -> bool:
+        """Whether its items were put together by somebody, so that none can be made up."""
 
 
 class Leader:
@@ -49,6 +49,8 @@ class Leader:
         #: The branch that the loop is on its way to, and iterations that it may take to get there.
         self.aim: Branch | None = None
         self.patience = 0
+        #: `Walk.activity_total` at the beginning of the iteration that is over.
+        self.iteration_began_at = 0
 
     def follow(self, frame: FrameType) -> None:
         """Notes the values of the leaves, and which of them were not set back when the loop began again."""
@@ -101,15 +103,40 @@ class Leader:
             if self._skip_to(at, branch, loop, frame):
                 self.aim = branch
                 return True
-        return self._waits_for_inner()
+        return self._lead_to_distant(loop) or self._waits_for_inner()
 
-    def _first_time(self, condition: Condition, before: int) -> int | None:
+    def _lead_to_distant(self, loop: Watched) -> bool:
+        """The same for branches of functions that the last iteration called."""
+        for branch in self.walk.distant:
+            if branch.is_taken or branch.is_tried or branch.asked_at <= self.iteration_began_at:
+                continue
+            total, done = self.visit.total, self.done(loop)
+            if self.record.history.visits:
+                # The object that counts has outlived the visit before.
+                total, done = self.walk.length_around(self.visit), self._done_ever(loop)
+            at = self._first_time(branch.condition, UNBOUNDED if total is None else total - done + 1, branch.counters)
+            if at is not None:
+                branch.is_tried = True
+                if at == 1 or branch.skip(at - 1):
+                    self.aim, self.patience = branch, branch.counters.longest_period(branch.condition)
+                    self.skipped += at - 1
+                    # They have moved by what no iteration moves them.
+                    self.counters = Counters()
+                    return True
+        return False
+
+    def _first_time(self, condition: Condition, before: int, counters: Counters | None = None) -> int | None:
+        counters = counters or self.counters
         clock, start = self.walk.clock, self.walk.clock()
         near = min(before, HORIZON)
-        at = self.counters.first_time(condition, near, lambda: clock() - start > SEARCH_SECONDS)
+        at = counters.first_time(condition, near, lambda: clock() - start > SEARCH_SECONDS)
         if at is None:
-            at = self.counters.limit(condition)
+            at = counters.limit(condition)
         return at if at is not None and at < before else None
+
+    def _done_ever(self, loop: Watched) -> int:
+        """Iterations of all visits that are over or were skipped."""
+        return self.record.seen + self.record.skipped + loop.count - 1 + self.skipped
 
     def _reach(self, branch: Branch, loop: Watched) -> int:
         """Iterations within which a branch can be taken."""
@@ -121,7 +148,7 @@ class Leader:
             if way_out is not None:
                 return way_out + 1
             total = self.walk.length_around(self.visit)
-            done = self.record.seen + self.record.skipped + loop.count - 1 + self.skipped
+            done = self._done_ever(loop)
         return UNBOUNDED if total is None else total - done + 1
 
     def _skip_to(self, at: int, branch: Branch, loop: Watched, frame: FrameType) -> bool:
@@ -149,7 +176,7 @@ class Leader:
         if self.site.index is not None and self.site.index in values:
             # The iterator of the loop gives it its value.
             ahead = values.pop(self.site.index) - counters[self.site.index].value
-        if (ahead and not loop.may_skip()) or not frames.assign(frame, values):
+        if (ahead and loop.is_over_collection()) or not frames.assign(frame, values):
             return False
         loop.offset += ahead
         return True

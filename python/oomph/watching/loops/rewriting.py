@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 from types import CodeType
 from typing import Protocol, TypeVar
 
-from .conditions import condition_of
+from .conditions import Formulas, condition_of, formulas_of
+from .distant import Distant
 from .sites import Branch, Site
 
 _Node = TypeVar("_Node", bound=ast.AST)
@@ -20,6 +21,7 @@ _Node = TypeVar("_Node", bound=ast.AST)
 LOOP = "__oomph_loop__"
 ENTER = "__oomph_enter__"
 TAKEN = "__oomph_taken__"
+ASKED = "__oomph_asked__"
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _SCOPES = (*_FUNCTIONS, ast.ClassDef)
@@ -45,15 +47,18 @@ def compiled(
 ) -> CodeType:
     """The code of a file. `complete` may add to what is known of each loop. Raises what `compile` raises."""
     tree = compile(source, path, "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
-    rewriter = _Rewriter(path, numbering, complete)
+    rewriter = _Rewriter(path, numbering, complete, formulas_of(tree))
     return compile(rewriter.visit(tree), path, "exec", dont_inherit=True)
 
 
 class _Rewriter(ast.NodeTransformer):
     """Goes through one file."""
 
-    def __init__(self, path: str, numbering: Numbering, complete: Callable[[Site], None]) -> None:
+    def __init__(
+        self, path: str, numbering: Numbering, complete: Callable[[Site], None], formulas: Formulas
+    ) -> None:
         self.path = path
+        self.formulas = formulas
         self.numbering = numbering
         self.complete = complete
         self.function = "<module>"
@@ -68,6 +73,7 @@ class _Rewriter(ast.NodeTransformer):
             return node
         outer = self.function, self.inner_branches, self.changing
         self.function, self.inner_branches, self.changing = node.name, [], frozenset()
+        _Distant(self.numbering, self.formulas).look(node.body, [])
         self.generic_visit(node)
         self.function, self.inner_branches, self.changing = outer
         return node
@@ -93,7 +99,7 @@ class _Rewriter(ast.NodeTransformer):
         if _suspends(node.body) or _suspends([node.test]):
             return self.generic_visit(node)
         site = self._site(node, "while")
-        site.condition = condition_of([(node.test, True)])
+        site.condition = condition_of([(node.test, True)], self.formulas)
         number = self._known(site, node)
         self._visit_inside(site, node)
         name = f"__oomph_while_{number}__"
@@ -143,7 +149,7 @@ class _Rewriter(ast.NodeTransformer):
     def _known(self, site: Site, node: ast.For | ast.While) -> int:
         """Looks at the body while it is still as it was written."""
         site.collects = any(_collects(part) for part in _within(node.body))
-        finder = _Branches(self.changing | _changing(node), self.numbering)
+        finder = _Branches(self.changing | _changing(node), self.numbering, self.formulas)
         finder.look(node.body, [])
         site.branches = finder.found
         self.complete(site)
@@ -153,8 +159,9 @@ class _Rewriter(ast.NodeTransformer):
 class _Branches:
     """Finds the branches of a loop's body that depend on something that counts, and makes them say when they are taken."""
 
-    def __init__(self, changing: frozenset[str], numbering: Numbering) -> None:
+    def __init__(self, changing: frozenset[str], numbering: Numbering, formulas: Formulas) -> None:
         self.changing = changing
+        self.formulas = formulas
         self.numbering = numbering
         self.found: list[Branch] = []
 
@@ -190,7 +197,7 @@ class _Branches:
         before: ast.stmt | None = None,
     ) -> None:
         effect = _effect(does)
-        condition = condition_of(path) if effect else None
+        condition = condition_of(path, self.formulas) if effect else None
         if condition is None or effect is None:
             return
         branch = Branch(condition, effect)
@@ -200,7 +207,7 @@ class _Branches:
 
     def _counts(self, test: ast.expr) -> bool:
         """Whether the test computes with something that iterations may change."""
-        computes = any(_computes(part) for part in ast.walk(test))
+        computes = any(self._computes(part) for part in ast.walk(test))
         return computes and any(
             isinstance(part, (ast.Attribute, ast.Subscript))
             or (isinstance(part, ast.Name) and part.id in self.changing)
@@ -208,12 +215,42 @@ class _Branches:
             for part in ast.walk(test)
         )
 
+    def _computes(self, node: ast.AST) -> bool:
+        """Whether this asks for a number; `is None` does not."""
+        if isinstance(node, ast.Compare):
+            return not all(isinstance(operator, (ast.Is, ast.IsNot)) for operator in node.ops)
+        is_formula = isinstance(node, ast.Name) and node.id in self.formulas
+        return is_formula or isinstance(node, ast.Mod)
 
-def _computes(node: ast.AST) -> bool:
-    """Whether this asks for a number; `is None` does not."""
-    if isinstance(node, ast.Compare):
-        return not all(isinstance(operator, (ast.Is, ast.IsNot)) for operator in node.ops)
-    return isinstance(node, ast.Mod)
+
+class _Distant:
+    """Finds the branches of a function outside its loops that come every so often, for loops that call it."""
+
+    def __init__(self, numbering: Numbering, formulas: Formulas) -> None:
+        self.numbering = numbering
+        self.formulas = formulas
+
+    def look(self, body: list[ast.stmt], path: list[tuple[ast.expr, bool]]) -> None:
+        """Goes through statements that are reached when everything on the path holds."""
+        for statement in list(body):
+            if isinstance(statement, ast.If):
+                self.look(statement.body, [*path, (statement.test, False)])
+                self.look(statement.orelse, [*path, (statement.test, True)])
+                self._look_at_if(statement, body, [*path, (statement.test, False)])
+            elif not isinstance(statement, (ast.For, ast.AsyncFor, ast.While, *_SCOPES)):
+                for part in _bodies(statement):
+                    self.look(part, path)
+
+    def _look_at_if(self, node: ast.If, body: list[ast.stmt], path: list[tuple[ast.expr, bool]]) -> None:
+        parts = list(ast.walk(node.test))
+        is_periodic = any(isinstance(part, ast.Mod) or getattr(part, "id", None) in self.formulas for part in parts)
+        is_kept = any(isinstance(part, ast.Attribute) for part in parts)
+        condition = condition_of(path, self.formulas) if is_periodic and is_kept and _effect(node.body) else None
+        if condition is None:
+            return
+        number = ast.Constant(self.numbering.add_branch(Distant(condition, "stays")))
+        body.insert(body.index(node), _located(ast.Expr(_call(ASKED, [number], node.test)), node))
+        node.body.insert(0, _located(ast.Expr(_call(TAKEN, [number], node.test)), node.body[0]))
 
 
 def _effect(does: Sequence[ast.stmt]) -> str | None:

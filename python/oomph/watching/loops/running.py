@@ -13,11 +13,11 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from types import CodeType, FrameType
 from typing import Any
 
-from . import conditions, deciding, frames, leading, memory, sites, totals, visits, walk
+from . import conditions, deciding, distant, frames, leading, memory, sites, totals, visits, walk
 from .visits import Run
 from .walk import Record, Start, Walk
 
-_COUNTED_BY_NOBODY = (type(iter([])), type(iter(())))
+_COLLECTIONS = tuple(type(iter(thing)) for thing in ([], (), {}, {}.values(), {}.items(), set(), ""))
 
 
 class Loop:
@@ -58,9 +58,9 @@ class Loop:
         """Iterations that are left, as far as the iterator knows."""
         return None if self.source is None else totals.remaining_of(self.source, self.count - 1)
 
-    def may_skip(self) -> bool:
-        """Whether the index may run ahead: what comes out of a list is no count."""
-        return type(self.source) not in _COUNTED_BY_NOBODY
+    def is_over_collection(self) -> bool:
+        """Whether its items were put together by somebody, so that none can be made up."""
+        return type(self.source) in _COLLECTIONS
 
     def close(self) -> None:
         """The iterator has nothing left."""
@@ -174,6 +174,15 @@ def taken(number: int) -> None:
         _walk.branches[number].is_taken = True
 
 
+def asked(number: int) -> None:
+    """A function is about to ask a condition that counts."""
+    if is_compiling():
+        return
+    walk = _walk
+    if walk is not None and walk.is_on and not walk.activity.depth and threading.get_ident() == walk.thread:
+        walk.branches[number].ask(sys._getframe(1), walk.activity_total())  # type: ignore[attr-defined]
+
+
 def use(walk: Walk | None) -> None:
     """Makes loops watched by this walk, or by none."""
     global _walk
@@ -188,7 +197,7 @@ def use_compiler(test: Callable[[], bool]) -> None:
 
 def leave_alone(skip: Callable[[CodeType], None]) -> None:
     """Called from a function that `torch.compile` gave up on, our own functions would be compiled: they are skipped."""
-    for module in (conditions, deciding, frames, leading, memory, sites, totals, visits, walk, sys.modules[__name__]):
+    for module in (conditions, deciding, distant, frames, leading, memory, sites, totals, visits, walk, sys.modules[__name__]):
         for thing in vars(module).values():
             if getattr(thing, "__module__", None) == module.__name__:
                 for function in (thing, *getattr(thing, "__dict__", {}).values()):

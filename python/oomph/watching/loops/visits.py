@@ -50,6 +50,7 @@ class Run:
         if is_moved:
             self.walk.cover(self.before, now)
         self._classify()
+        self.leader.iteration_began_at = self.before.total
         self.leader.follow(frame)
         goes_on = not self.walk.is_walking or self._goes_on(loop, frame)
         if not goes_on:
@@ -66,6 +67,7 @@ class Run:
         if not self.visit.samples:
             self.record.drives = True
             self.visit.only_allocates = not is_moved
+            self.visit.is_over_collection = loop.is_over_collection()
             left = loop.remaining()
             self.visit.total = None if left is None else left + loop.count - 1
         elif is_moved:
@@ -104,7 +106,8 @@ class Run:
         if not self.visit.is_on_card:
             # Somebody waits for all of what is prepared here.
             return True
-        if self.visit.count in _COUNTED:
+        if self.visit.count in _COUNTED and not (self.visit.has_inner and self.walk.ended_early):
+            # Inner loops that are cut move the counters of outer ones by less than they would.
             lengths = (self.visit.total, self.leader.length(loop))
             self.visit.total = min((length for length in lengths if length is not None), default=None)
         is_own_end = self.visit.total is not None and self.leader.done(loop) >= self.visit.total

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from .deciding import Budget, History, Visit
+from .distant import Distant
 from .memory import Numbers
 from .sites import Branch, Site
 
@@ -129,6 +130,7 @@ class Walk:
         #: By the numbers in compiled code.
         self.records: list[Record] = []
         self.branches: list[Branch] = []
+        self.distant: list[Distant] = []
         #: Visits that have not ended.
         self.visits: weakref.WeakSet[Visit] = weakref.WeakSet()
         #: Loops that were ended before their own end, the latest last.
@@ -142,6 +144,8 @@ class Walk:
     def add_branch(self, branch: Branch) -> int:
         """The number by which compiled code names a branch."""
         self.branches.append(branch)
+        if isinstance(branch, Distant):
+            self.distant.append(branch)
         return len(self.branches) - 1
 
     def length_around(self, inner: Visit) -> int | None:
