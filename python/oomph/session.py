@@ -200,6 +200,9 @@ class Session:
             self.steps.tag_everything(torch)
             self.modules.flush()
             facts.update(self.recorder.totals(torch))
+            caught = self.recorder.raised - (how.kind == "oom")
+            if caught > 0:
+                self.note(f"the script caught {caught} out-of-memory errors and went on")
             self.stream.write("stacks", list(self.recorder.stacks))
             self.recorder.dump(torch, os.path.join(self.stream.folder, "snapshot.pickle"))
         facts["notes"] = self.notes

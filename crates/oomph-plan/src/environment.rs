@@ -52,7 +52,6 @@ impl Environment {
         let mut variables = Variables::default();
         variables.set("OOMPH_JOB", serde_json::to_string(&settings(job, &results))?);
         variables.set("OOMPH_HOLLOW_CARDS", serde_json::to_string(cards)?);
-        variables.set("OOMPH_HOLLOW_REPORT", results.join("hollow.jsonl"));
         variables.put_before("LD_LIBRARY_PATH", &links);
         variables.put_before("PYTHONPATH", &package);
         // What an installation has no bytecode of is kept in a cache of ours, and nothing else.

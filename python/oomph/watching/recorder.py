@@ -34,12 +34,20 @@ class Recorder:
         self.on_start: Callable[[], None] = lambda: None
         #: Called when a request is about to be refused.
         self.on_shortage: Callable[[], None] = lambda: None
+        #: Out-of-memory errors that reached Python. PyTorch itself catches others, while it looks for an algorithm.
+        self.raised = 0
         #: Stacks, innermost call first: function, file, line.
         self.stacks: dict[tuple[tuple[str, str, int], ...], int] = {}
 
     def install(self, torch: ModuleType) -> None:
         """Starts the history with the first use of CUDA, not before: the script may still choose its devices."""
         torch.cuda._lazy_call(lambda: self._start(torch))
+
+        def __init__(problem: Any, *args: Any) -> None:
+            self.raised += 1
+            RuntimeError.__init__(problem, *args)
+
+        torch.OutOfMemoryError.__init__ = __init__
 
     def _start(self, torch: ModuleType) -> None:
         # Not the stacks of frees: they happen while exceptions pass by, which looking at the stack can swallow.
@@ -94,7 +102,6 @@ class Recorder:
                 {
                     **peaks,
                     "name": torch.cuda.get_device_name(index),
-                    "ooms": stats.get("num_ooms", 0),
                     "retries": stats.get("num_alloc_retries", 0),
                     "free_bytes": free_bytes,
                     "total_bytes": total_bytes,
