@@ -138,7 +138,7 @@ def test_tracebacks_and_sources_show_the_users_lines(compiled, tmp_path):
 def test_lines_are_those_of_the_file(compiled):
     text = "for x in [1]:\n    pass\nwhile x:\n    x = 0\n    if x == 3:\n        y = 1\n"
     kept = rewriting.compiled(text, "job.py", Numbers())
-    assert {line for _, _, line in kept.co_lines() if line} <= set(range(0, 7))
+    assert {line for _, _, line in kept.co_lines() if line} <= set(range(7))
 
 
 def branches(text):
@@ -205,12 +205,18 @@ def test_ways_out_are_told_apart():
 
 
 def test_what_stands_in_between_must_hold_too():
+    text = """
+        for i in data:
+            if i % 4 == 0:
+                with gradients:
+                    n += 1
+                    if n % 3 == 0:
+                        save()
+            else:
+                other()
+    """
     found = Numbers()
-    rewriting.compiled(
-        "for i in r:\n  if i % 4 == 0:\n    with x:\n      n += 1\n      if n % 3 == 0:\n        save()\n  else:\n    y()\n",
-        "job.py",
-        found,
-    )
+    rewriting.compiled(textwrap.dedent(text), "job.py", found)
     inner, taken, other = found.sites[0].branches
     assert inner.condition.holds({"i": 8, "n": 9}) and not inner.condition.holds({"i": 9, "n": 9})
     assert taken.condition.holds({"i": 8}) and not other.condition.holds({"i": 8})

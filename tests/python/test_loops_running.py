@@ -1,4 +1,4 @@
-"""Loops of running scripts are ended, skipped and reported; the job is made of counters and numbers, no card is needed."""
+"""Loops of running scripts are ended, skipped and reported; counters and numbers stand for the job and the card."""
 
 import gc
 import os
@@ -115,7 +115,8 @@ def test_a_whole_script_is_walked(run, job):
 
 
 def test_nothing_is_ended_where_steps_are_asked_for(run, job):
-    loops = run("for i in range(100):\n    job.step()\n    if i == 50:\n        job.log.append('late')", is_walking=False)
+    text = "for i in range(100):\n    job.step()\n    if i == 50:\n        job.log.append('late')"
+    loops = run(text, is_walking=False)
     assert counts(job.log) == {"step": 100, "late": 1}
     assert (loops[1]["seen"], loops[1]["total"], loops[1]["ended"]) == (100, 100, "own_end")
 
@@ -141,21 +142,21 @@ def test_the_kind_of_loop(run, job):
 @pytest.mark.parametrize(
     "body",
     [
-        "for step, x in enumerate(range(5000)):\n    job.step()\n    if (step + 1) % 500 == 0:\n        job.call('event')",
-        "for step in range(5000):\n    job.step()\n    if step == 700:\n        job.call('event')",
-        "step = 0\nfor x in range(5000):\n    job.step()\n    step += 1\n    if step % 500 == 0:\n        job.call('event')",
-        "step = 1\nwhile step < 5000:\n    if step % 500 == 0:\n        job.call('event')\n    job.step()\n    step += 1",
-        "s = {'n': 1}\nwhile True:\n    job.step()\n    if s['n'] % 99 == 0:\n        job.call('event')\n    s['n'] += 1",
-        "job.n = 1\nfor x in iter(int, 1):\n    job.step()\n    if job.n > 99:\n        job.call('event')\n    job.n += 1",
-        "for i in range(900):\n    job.step()\n    if i < 500:\n        continue\n    job.call('event')",
-        "for i in range(900):\n    job.step()\n    if i < 500:\n        pass\n    else:\n        job.call('event')",
+        "for step, x in enumerate(range(5000)):\n    job.step()\n    if (step + 1) % 500 == 0:\n        event()",
+        "for step in range(5000):\n    job.step()\n    if step == 700:\n        event()",
+        "step = 0\nfor x in range(5000):\n    job.step()\n    step += 1\n    if step % 500 == 0:\n        event()",
+        "step = 1\nwhile step < 5000:\n    if step % 500 == 0:\n        event()\n    job.step()\n    step += 1",
+        "s = {'n': 1}\nwhile True:\n    job.step()\n    if s['n'] % 99 == 0:\n        event()\n    s['n'] += 1",
+        "job.n = 1\nfor x in iter(int, 1):\n    job.step()\n    if job.n > 99:\n        event()\n    job.n += 1",
+        "for i in range(900):\n    job.step()\n    if i < 500:\n        continue\n    event()",
+        "for i in range(900):\n    job.step()\n    if i < 500:\n        pass\n    else:\n        event()",
     ],
 )
 @pytest.mark.parametrize("is_function", [False, True])
 def test_what_comes_every_so_many_steps_is_seen(run, job, body, is_function):
     if is_function:
         body = "def train():\n" + textwrap.indent(body, "    ") + "\ntrain()"
-    loops = run(body)
+    loops = run(body, event=lambda: job.call("event"))
     assert counts(job.log)["event"] >= 1 and counts(job.log)["step"] <= 5
     [loop] = loops.values()
     assert loop["skipped"] >= 90 and loop["ended"] == "repeats"
@@ -436,7 +437,10 @@ def test_loops_inside_a_module_or_another_thread_are_not_watched(run, job):
     assert counts(job.log) == {"step": 100}
 
 
-@pytest.mark.parametrize("wrap", ["{}", "enumerate({})", "zip({}, {})", "map(str, {})", "Bar({})", "enumerate(Bar({}))"])
+WRAPPERS = ["{}", "enumerate({})", "zip({}, {})", "map(str, {})", "Bar({})", "enumerate(Bar({}))"]
+
+
+@pytest.mark.parametrize("wrap", WRAPPERS)
 def test_the_length_is_known_through_wrappers(run, job, wrap):
     class Bar:
         def __init__(self, iterable):
@@ -446,8 +450,7 @@ def test_the_length_is_known_through_wrappers(run, job, wrap):
             return len(self.iterable)
 
         def __iter__(self):
-            for item in self.iterable:
-                yield item
+            yield from self.iterable
 
     text = wrap.format("list(range(300))", "list(range(400))")
     assert run(f"for x in {text}:\n    job.step()", Bar=Bar)[1]["total"] == 300

@@ -49,14 +49,13 @@ def test_training_validation_epochs_and_the_test_at_the_end(planned, script):
     huge = torch.zeros(4 << 30, dtype=torch.uint8, device="cuda")
     """
     plan = planned("--gpu", "h200", script(text))
-    seen = loops(plan)
     assert plan["peak_allocated_bytes"] > 4 * GIB, "what comes last is seen"
-    epochs, steps, batches = (line_of(text, part) for part in ("range(10)", "in training", "in validation"))
-    assert [(seen[line]["kind"], seen[line]["seen"], seen[line]["total"], seen[line]["ended"]) for line in (epochs, steps, batches)] == [
+    seen = [loops(plan)[line_of(text, part)] for part in ("range(10)", "in training", "in validation")]
+    assert [(loop["kind"], loop["seen"], loop["total"], loop["ended"]) for loop in seen] == [
         ("epochs", 2, 10, "repeats"),
         ("training", 5, 1250, "repeats"),
         ("evaluation", 5, 40, "repeats"),
-    ]  # fmt: skip
+    ]
 
 
 def test_what_comes_every_500_steps_is_part_of_the_peak(planned, script):

@@ -1,4 +1,4 @@
-"""The Trainer as most scripts use it: evaluation and checkpoints every 500 steps, three epochs of thousands of batches."""
+"""The Trainer as most scripts use it: evaluation and checkpoints every few hundred steps, epochs of thousands."""
 
 import torch
 from transformers import GPT2Config, GPT2LMHeadModel, Trainer, TrainingArguments

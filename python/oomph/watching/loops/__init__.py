@@ -15,6 +15,7 @@ from types import CodeType, ModuleType
 from typing import Any
 
 from .. import imports
+from ..activity import Activity
 from . import libraries, memory, places, rewriting, running
 from .sites import Site
 from .walk import Walk
@@ -23,7 +24,7 @@ from .walk import Walk
 class Loops:
     """The loops of this process."""
 
-    def __init__(self, activity: Any, recorder: Any, report: Callable[[dict[str, Any]], None], walk: bool) -> None:
+    def __init__(self, activity: Activity, recorder: Any, report: Callable[[dict[str, Any]], None], walk: bool) -> None:
         self._walk = Walk(activity, recorder, report, memory.numbers, is_walking=walk)
         self._places = places.Places()
         self._is_worker_next = False
@@ -73,7 +74,7 @@ class Loops:
             complete = library.complete if library is not None else _nothing_more
             return rewriting.compiled(loader.get_data(path), path, self._walk, complete)
 
-        SourceFileLoader.get_code = get_code  # type: ignore[method-assign]
+        SourceFileLoader.get_code = get_code  # type: ignore[method-assign, assignment]
 
 
 def _nothing_more(_site: Site) -> None:

@@ -30,7 +30,7 @@ class Opaque:
     def _compared(self, _other: object) -> bool:
         raise TypeError("nothing is known of this value")
 
-    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _compared  # type: ignore[assignment]
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _compared
     __hash__ = None  # type: ignore[assignment]
 
 
@@ -40,8 +40,8 @@ class Likely(Opaque):
     def _compared(self, _other: object) -> bool:
         return True
 
-    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _compared  # type: ignore[assignment]
-    __hash__ = None  # type: ignore[assignment]
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _compared
+    __hash__ = None
 
 
 _OPAQUE = Opaque()
@@ -159,7 +159,7 @@ class _Leaves:
         if formula is None or node.keywords or len(node.args) != len(names):
             raise ValueError
         # A formula inside a formula is not looked into: it might be itself.
-        written_out = _Arguments(dict(zip(names, node.args))).visit(copy.deepcopy(formula))
+        written_out = _Arguments(dict(zip(names, node.args, strict=True))).visit(copy.deepcopy(formula))
         inner, self.formulas = self.formulas, {}
         try:
             return self._taken(written_out)
@@ -200,13 +200,13 @@ def _is_leaf(node: ast.expr) -> bool:
     return isinstance(node, ast.Name)
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def reader(leaf: str) -> types.CodeType:
     """What to evaluate, among the variables of the program, for the value of a leaf."""
     return compile(leaf, "<leaf>", "eval")
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def place(leaf: str) -> tuple[str, types.CodeType | None, Any]:
     """How a leaf can be given another value: `variable`, `attribute`, `entry` or `none`; its owner; name or key."""
     node = ast.parse(leaf, mode="eval").body

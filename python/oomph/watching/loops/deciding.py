@@ -1,8 +1,8 @@
 """Decides after each iteration of a loop whether another one would show anything new. Pure: numbers in, a word out.
 
-Memory is what counts: an iteration that ends with as many live bytes as the one before, and allocated as much in as many
-blocks, will be followed by more of the same. What differs from iteration to iteration is looked at longer, what grows
-until it is sure, and what is cheap is run as it is.
+Memory is what counts: an iteration that ends with as many live bytes as the one before, and allocated as much in as
+many blocks, will be followed by more of the same. What differs from iteration to iteration is looked at longer, what
+grows until it is sure, and what is cheap is run as it is.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Branches that depend on a counter in functions that a loop calls: `if self.step % 500 == 0` in `Trainer.after_step`."""
+"""Branches that depend on a counter, in functions that a loop calls: `if self.step % 500 == 0` in `after_step`."""
 
 from __future__ import annotations
 

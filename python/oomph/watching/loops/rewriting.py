@@ -157,7 +157,7 @@ class _Rewriter(ast.NodeTransformer):
 
 
 class _Branches:
-    """Finds the branches of a loop's body that depend on something that counts, and makes them say when they are taken."""
+    """Finds the branches of a loop's body that depend on what counts, and makes them say when they are taken."""
 
     def __init__(self, changing: frozenset[str], numbering: Numbering, formulas: Formulas) -> None:
         self.changing = changing

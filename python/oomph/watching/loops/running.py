@@ -17,7 +17,8 @@ from . import conditions, deciding, distant, frames, leading, memory, sites, tot
 from .visits import Run
 from .walk import Record, Start, Walk
 
-_COLLECTIONS = tuple(type(iter(thing)) for thing in ([], (), {}, {}.values(), {}.items(), set(), ""))
+_EMPTY: tuple[Iterable[Any], ...] = ([], (), {}, {}.values(), {}.items(), set(), "")
+_COLLECTIONS = tuple(type(iter(thing)) for thing in _EMPTY)
 
 
 class Loop:
@@ -43,7 +44,7 @@ class Loop:
         """Between two iterations: whether there is another one."""
         if not self.walk.is_on:
             return True
-        is_moved = self.walk.activity_total() != start[0] if self.run is None else self.walk.activity_total() != self.mark
+        is_moved = self.walk.activity_total() != (start[0] if self.run is None else self.mark)
         if self.run is None:
             if not is_moved and not self._allocates():
                 return True
@@ -197,7 +198,8 @@ def use_compiler(test: Callable[[], bool]) -> None:
 
 def leave_alone(skip: Callable[[CodeType], None]) -> None:
     """Called from a function that `torch.compile` gave up on, our own functions would be compiled: they are skipped."""
-    for module in (conditions, deciding, distant, frames, leading, memory, sites, totals, visits, walk, sys.modules[__name__]):
+    parts = (conditions, deciding, distant, frames, leading, memory, sites, totals, visits, walk)
+    for module in (*parts, sys.modules[__name__]):
         for thing in vars(module).values():
             if getattr(thing, "__module__", None) == module.__name__:
                 for function in (thing, *getattr(thing, "__dict__", {}).values()):

@@ -44,7 +44,7 @@ class Site:
     inner_branches: list[Branch] = field(default_factory=list)
     #: Further values of the program that count iterations and have to move together with the others.
     companions: tuple[str, ...] = ()
-    #: Asked with the variables of its function when it would be ended what follows: `nothing`, its own `end`, or `more`.
+    #: Asked what follows when it would be ended, with the variables of its function: `nothing`, its own `end`, `more`.
     on_end: Callable[[Mapping[str, Any]], str] | None = None
     #: Whether the body puts results aside, so that what follows may depend on the number of iterations.
     collects: bool = False

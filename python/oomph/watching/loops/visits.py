@@ -35,8 +35,8 @@ class Run:
         self.starts_late = start is not None
         if start is not None:
             total, steps, backwards, covered, news = start
-            at_start = {"total": total, "steps": steps, "backwards": backwards, "covered": covered, "news": news}
-            self.before = self.before._replace(**at_start)
+            at_start = self.before._replace(total=total, steps=steps, backwards=backwards)
+            self.before = at_start._replace(covered=covered, news=news)
         self.begun = 0
         self.ending: str | None = None
         self.is_closed = False

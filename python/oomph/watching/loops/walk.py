@@ -8,6 +8,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from ..activity import Activity
 from .deciding import Budget, History, Visit
 from .distant import Distant
 from .memory import Numbers
@@ -103,7 +104,7 @@ class Walk:
 
     def __init__(
         self,
-        activity: Any,
+        activity: Activity,
         recorder: Any,
         report: Callable[[dict[str, Any]], None],
         numbers: Callable[[], Numbers],
