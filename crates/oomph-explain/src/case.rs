@@ -1,7 +1,7 @@
 //! Everything the analyses look at, worked out once.
 
 use oomph_heap::{BlockId, Config, LiveSpan, OomEvent, Requests, Timeline};
-use oomph_trace::{Category, DeviceTrace, EventIndex, StackId, Trace};
+use oomph_trace::{Category, DeviceTrace, EventIndex, Mark, Origin, StackId, Trace};
 
 use crate::attribution::Attribution;
 use crate::category::{self, Categories};
@@ -116,6 +116,14 @@ impl<'a> Case<'a> {
     pub fn is_of_training(&self, block: &LiveSpan) -> bool {
         matches!(self.categories.of(block.id), Category::Gradient | Category::Optimizer)
             || self.attribution.is_borrowed(block)
+    }
+
+    /// Whether the job trains, as far as it got: a plan marks its first step when an optimizer is made.
+    #[must_use]
+    pub fn trains(&self) -> bool {
+        let is_first_step = |mark: &Mark| self.sources.table().string(mark.name) == "step 1";
+        self.timeline.blocks.iter().any(|block| self.is_of_training(block))
+            || self.trace.origin == Origin::HollowRun && self.trace.marks.iter().any(is_first_step)
     }
 
     /// The user's line a stack is blamed on: the loop's own line while a loop runs, else the line that called the

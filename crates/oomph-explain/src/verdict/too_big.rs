@@ -90,7 +90,7 @@ fn advice(evidence: &Evidence) -> Vec<String> {
     let largest = holders.categories.iter().max_by_key(|&&(_, bytes)| bytes);
     let (category, bytes) = largest.copied().unwrap_or((Category::Other, 0));
     let share = percent(bytes, holders.allocated_bytes);
-    let training = case.timeline.blocks.iter().any(|block| case.is_of_training(block));
+    let training = case.trains();
     let help = match category {
         Category::Activation if !training => {
             return vec![
@@ -104,28 +104,31 @@ fn advice(evidence: &Evidence) -> Vec<String> {
             ];
         }
         Category::Activation => {
-            "Activations are the largest part: halve the batch and accumulate gradients over twice as many, or use \
-             activation checkpointing"
+            format!(
+                "Activations are the largest part ({share}): halve the batch and accumulate gradients over twice as \
+                 many, or use activation checkpointing."
+            )
         }
-        Category::Optimizer => {
-            "Optimizer state is the largest part: use an 8-bit or factored optimizer (Adam keeps two values for every \
-             weight)"
-        }
-        Category::Gradient => {
-            "Gradients are the largest part: call zero_grad(set_to_none=True) before the forward pass, so that they are \
-             not there while activations are"
-        }
-        Category::Parameter if case.sources.is_sharded() => {
-            "Weights are the largest part, sharded as they are: shard them over more cards, or offload them to the host"
-        }
-        Category::Parameter => {
-            "Weights are the largest part: shard them over several cards (FSDP), offload them to the host, or train \
-             adapters only"
-        }
-        Category::Input => "Inputs are the largest part: move one batch at a time to the card",
+        Category::Optimizer => format!(
+            "Optimizer state is the largest part ({share}); Adam keeps two values for every weight. Use an 8-bit or \
+             factored optimizer."
+        ),
+        Category::Gradient => format!(
+            "Gradients are the largest part ({share}): call zero_grad(set_to_none=True) before the forward pass, so that \
+             they are not there while activations are."
+        ),
+        Category::Parameter if case.sources.is_sharded() => format!(
+            "Weights are the largest part ({share}), sharded as they are: shard them over more cards, or offload them to \
+             the host."
+        ),
+        Category::Parameter => format!(
+            "Weights are the largest part ({share}): shard them over several cards (FSDP), offload them to the host, or \
+             train adapters only."
+        ),
+        Category::Input => format!("Inputs are the largest part ({share}): move one batch at a time to the card."),
         Category::Workspace | Category::Other | Category::Unknown => {
-            "Make the step smaller: a smaller batch with gradient accumulation, or activation checkpointing"
+            "Make the step smaller: a smaller batch with gradient accumulation, or activation checkpointing.".to_owned()
         }
     };
-    vec![format!("{help} ({share} of what is live).")]
+    vec![help]
 }

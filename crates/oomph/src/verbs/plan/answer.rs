@@ -2,9 +2,7 @@
 
 use std::path::Path;
 
-use oomph_explain::analyses::peak::Held;
 use oomph_explain::render::json::category_name;
-use oomph_explain::source::Line;
 use oomph_explain::{Options, Report};
 use oomph_plan::facts::{PeakFacts, Read, Scaled};
 use oomph_plan::{Card, Growth, Peaks, Phase, Plan, Process, Question, Trial, fullest, peaks_by_device, phase_at};
@@ -105,11 +103,6 @@ impl<'a> Answer<'a> {
     /// Bytes live at the moment that the tables describe.
     pub(super) fn moment_bytes(&self) -> u64 {
         self.categories.iter().map(|(_, bytes)| bytes).sum()
-    }
-
-    /// Lines that hold the bytes and have a place, the most bytes first.
-    pub(super) fn lines(&self) -> impl Iterator<Item = (Line, &Held<Line>)> {
-        self.report.holders.lines.iter().filter_map(|held| Some((held.what?, held)))
     }
 
     /// Where a gradient scaler may skip steps, and the allocated and reserved peaks as long as it does, if that is

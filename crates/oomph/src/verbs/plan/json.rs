@@ -23,7 +23,7 @@ pub(super) fn render(answer: &Answer, top: usize) -> Value {
         "fits": answer.fits(),
         "steps": end.steps,
         "categories": categories,
-        "lines": lines(answer, top),
+        "lines": explained["lines"],
         "modules": explained["modules"],
         "unmodelled": end.unmodelled.iter().map(|(name, count)| json!({ "name": name, "count": count })).collect::<Vec<_>>(),
         "estimates": end.estimates,
@@ -58,14 +58,6 @@ pub(super) fn render(answer: &Answer, top: usize) -> Value {
         "cuda": end.cuda,
         "python": end.python,
     })
-}
-
-fn lines(answer: &Answer, top: usize) -> Vec<Value> {
-    let row = |(line, held): (oomph_explain::source::Line, &oomph_explain::analyses::peak::Held<_>)| {
-        let (file, number) = answer.report.case.sources.place(line);
-        json!({ "file": file, "line": number, "bytes": held.bytes, "blocks": held.blocks })
-    };
-    answer.lines().take(top).map(row).collect()
 }
 
 fn growth(kept: &Kept) -> Value {

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use anstyle::{AnsiColor, Style};
 use oomph_explain::bytes::{percent, show};
 use oomph_explain::render::table::{Align, table, wrap};
+use oomph_explain::render::text::{Settings, lines_table, modules_table};
 use oomph_plan::fit::Verdict;
 use oomph_plan::{Card, Peaks, cards};
 
@@ -146,34 +147,17 @@ fn modules(out: &mut String, answer: &Answer, top: usize, width: usize) {
         return;
     }
     heading(out, "Modules that hold it");
-    let row = |held: &oomph_explain::analyses::modules::ModuleHeld| {
-        let times = if held.count > 1 { format!(" x {}", held.count) } else { String::new() };
-        vec![show(held.bytes), percent(held.bytes, answer.moment_bytes()), format!("{}{times}", held.module)]
-    };
-    let columns = [("BYTES", Align::Right), ("SHARE", Align::Right), ("MODULE", Align::LeftKeepEnd)];
-    out.push_str(&table(&columns, &held.iter().take(top).map(row).collect::<Vec<_>>(), width));
+    out.push_str(&modules_table(held, answer.moment_bytes(), Settings { width, top }));
     more(out, held.len().saturating_sub(top), "modules");
 }
 
 fn lines(out: &mut String, answer: &Answer, top: usize, width: usize) {
-    let sources = &answer.report.case.sources;
-    let rows: Vec<Vec<String>> = answer
-        .lines()
-        .take(top)
-        .map(|(line, held)| {
-            let (file, number) = sources.place(line);
-            let place = format!("{file}:{number} {}", sources.function(line));
-            vec![show(held.bytes), percent(held.bytes, answer.moment_bytes()), held.blocks.to_string(), place]
-        })
-        .collect();
-    if rows.is_empty() {
+    if answer.report.lines.is_empty() {
         return;
     }
     heading(out, "Lines that hold it");
-    let columns =
-        [("BYTES", Align::Right), ("SHARE", Align::Right), ("BLOCKS", Align::Right), ("LINE", Align::LeftKeepEnd)];
-    out.push_str(&table(&columns, &rows, width));
-    more(out, answer.lines().count().saturating_sub(top), "lines");
+    out.push_str(&lines_table(answer.report, Settings { width, top }));
+    more(out, answer.report.lines.len().saturating_sub(top), "lines");
 }
 
 fn more(out: &mut String, count: usize, what: &str) {

@@ -59,8 +59,12 @@ pub(super) fn seen_text(answer: &Answer) -> String {
     let is_training = found.iter().any(|part| part.kind == LoopKind::Training);
     let mut parts: Vec<String> = found.iter().map(|part| seen_part(part, is_training)).collect();
     if parts.is_empty() {
-        let steps = count(u64::from(end.steps), "optimizer step");
-        parts.push(if end.steps > 0 { steps } else { count(u64::from(end.batches), "batch") });
+        parts.push(match (end.steps, end.optimizers, end.batches) {
+            (0, 0, 0) => "no call of a model".to_owned(),
+            (0, 0, batches) => count(u64::from(batches), "batch"),
+            (0, ..) => "a part of the first training step".to_owned(),
+            (steps, ..) => count(u64::from(steps), "optimizer step"),
+        });
     }
     let how = match end.outcome.kind {
         OutcomeKind::End => "to the end of the script",
