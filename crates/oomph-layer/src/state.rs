@@ -29,6 +29,7 @@ enum Counter {
     Changed = 0,
     CopiedBytes = 1,
     Stopped = 2,
+    Folders = 3,
 }
 
 impl State {
@@ -81,6 +82,21 @@ impl State {
     /// Counts bytes that were copied from real files; the sum so far.
     pub(crate) fn count_copied(&self, bytes: u64) -> u64 {
         self.counter(Counter::CopiedBytes).map_or(bytes, |word| word.fetch_add(bytes, Ordering::Relaxed) + bytes)
+    }
+
+    /// A number that changes when a folder is removed or renamed: what was known about folders holds no longer.
+    pub(crate) fn folders(&self) -> u64 {
+        self.counter(Counter::Folders).map_or(0, |word| word.load(Ordering::Acquire))
+    }
+
+    /// Runs a change that removes or renames folders. Whoever looks meanwhile keeps nothing for later: the number is
+    /// another one before and after.
+    pub(crate) fn changing_folders<T>(&self, change: impl FnOnce() -> T) -> T {
+        let count = || self.counter(Counter::Folders).map(|word| word.fetch_add(1, Ordering::AcqRel));
+        count();
+        let changed = change();
+        count();
+        changed
     }
 
     /// Says that the plan has to end; true for the first who says so.

@@ -272,8 +272,8 @@ struct Walk<'a> {
     hash: PathHash,
     /// Where the folder reached so far exists.
     here: Trees,
-    /// It is known to be a folder of the real tree and was not looked at.
-    assumed: bool,
+    /// It is known to be a folder, in these trees, and was not looked at.
+    assumed: Option<Known>,
 }
 
 impl<'a> Walk<'a> {
@@ -281,7 +281,7 @@ impl<'a> Walk<'a> {
         let here = Trees { upper: true, lower: true, unknown: false };
         let full = Text::from(&[&layer.root])?;
         let place = Place { prefix: full.len(), full, node: Node::Absent, folder: here, slash: false };
-        Ok(Self { layer, place, hash: PathHash::ROOT, here, assumed: true })
+        Ok(Self { layer, place, hash: PathHash::ROOT, here, assumed: None })
     }
 
     fn enter(&mut self, name: &[u8]) -> Answer<()> {
@@ -321,34 +321,21 @@ impl<'a> Walk<'a> {
         Ok(Pass::Arrived(self.place))
     }
 
-    /// Finds out what stands here. A folder on the way needs no `stat`.
+    /// Finds out what stands here. A folder on the way needs no `stat` where it is known.
     fn look(&mut self, last: bool) -> Answer<()> {
         let Self { layer, place, hash, here, .. } = self;
-        self.assumed = false;
         if layer.is_hidden(place.path()) {
             place.node = Node::Absent;
+            self.assumed = None;
             return Ok(());
         }
         let possible = here.unknown || layer.state.may_have(*hash);
-        let upper = if possible && here.upper { present(sys::lstat(place.upper()))? } else { None };
-        if let Some(upper) = upper.filter(|upper| !is_dir(upper)) {
-            place.node = Node::Upper(upper);
-            return Ok(());
+        let folders = layer.state.folders();
+        self.assumed = if last { None } else { known_folder(*hash, *here, possible, folders) };
+        if self.assumed.is_none() {
+            place.node = found(layer, place, *here, possible)?;
+            remember(*hash, &place.node, folders);
         }
-        let shows = here.lower && !(possible && is_marked(layer, place.path()));
-        if shows && upper.is_none() && !last && KNOWN_FOLDERS.has(*hash) {
-            self.assumed = true;
-        }
-        let lower = if shows && !self.assumed { present(sys::lstat(place.lower()))? } else { None };
-        if lower.as_ref().is_some_and(is_dir) {
-            KNOWN_FOLDERS.add(*hash);
-        }
-        place.node = match (upper, lower) {
-            (Some(upper), Some(lower)) if is_dir(&lower) => Node::Merged { upper, lower },
-            (Some(upper), _) => Node::Upper(upper),
-            (None, Some(lower)) => Node::Lower(lower),
-            (None, None) => Node::Absent,
-        };
         here.unknown |= possible && layer.state.may_be_moved(*hash);
         Ok(())
     }
@@ -356,7 +343,9 @@ impl<'a> Walk<'a> {
     /// Goes on below what was found here.
     fn descend(&mut self) -> Answer<()> {
         (self.here.upper, self.here.lower) = match &self.place.node {
-            _ if self.assumed => (false, true),
+            _ if self.assumed == Some(Known::Lower) => (false, true),
+            _ if self.assumed == Some(Known::Upper) => (true, false),
+            _ if self.assumed == Some(Known::Merged) => (true, true),
             Node::Absent => return Err(Errno(libc::ENOENT)),
             Node::Merged { .. } => (true, true),
             Node::Upper(stat) if is_dir(stat) => (true, false),
@@ -373,7 +362,7 @@ impl<'a> Walk<'a> {
             let (upper, lower) = (sys::lstat(self.place.upper())?, sys::lstat(c"/")?);
             self.place.node =
                 if self.layer.state.changed() { Node::Merged { upper, lower } } else { Node::Lower(lower) };
-        } else if self.assumed {
+        } else if self.assumed.is_some() {
             self.here = self.place.folder;
             self.look(true)?;
         }
@@ -405,25 +394,65 @@ fn proc_link_bytes(folder: &[u8], after: &[u8]) -> Option<usize> {
     rest.iter().any(|byte| *byte != b'/').then_some(after.len() - rest.len())
 }
 
-/// Folders of the real tree that this process has seen to be no links, by the hash of their path.
-struct KnownFolders([AtomicU64; 8192]);
+/// What stands at a place, asked of the file system.
+fn found(layer: &Layer, place: &Place, here: Trees, possible: bool) -> Answer<Node> {
+    let upper = if possible && here.upper { present(sys::lstat(place.upper()))? } else { None };
+    if let Some(upper) = upper.filter(|upper| !is_dir(upper)) {
+        return Ok(Node::Upper(upper));
+    }
+    let shows = here.lower && !(possible && is_marked(layer, place.path()));
+    let lower = if shows { present(sys::lstat(place.lower()))? } else { None };
+    Ok(match (upper, lower) {
+        (Some(upper), Some(lower)) if is_dir(&lower) => Node::Merged { upper, lower },
+        (Some(upper), _) => Node::Upper(upper),
+        (None, Some(lower)) => Node::Lower(lower),
+        (None, None) => Node::Absent,
+    })
+}
 
-static KNOWN_FOLDERS: KnownFolders = KnownFolders([const { AtomicU64::new(0) }; 8192]);
+/// In which trees a folder is known to be.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Known {
+    Lower = 1,
+    Upper = 2,
+    Merged = 3,
+}
 
-impl KnownFolders {
-    fn slot(&self, mixed: u64) -> Option<&AtomicU64> {
-        self.0.get(mixed as usize >> 1 & (self.0.len() - 1))
+/// Folders that this process has seen, each a number made of its path, its trees and the state of all folders then.
+static KNOWN_FOLDERS: [AtomicU64; 1 << 13] = [const { AtomicU64::new(0) }; 1 << 13];
+
+impl Known {
+    /// A folder of the real tree stays one; what the layer has holds until a folder is removed or renamed.
+    fn number(self, hash: PathHash, folders: u64) -> u64 {
+        let folders = if self == Self::Lower { 0 } else { folders };
+        hash.mixed() ^ (folders << 3 | self as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15)
     }
 
-    fn has(&self, hash: PathHash) -> bool {
-        let mixed = hash.mixed();
-        self.slot(mixed).is_some_and(|slot| slot.load(Ordering::Relaxed) == mixed)
+    fn slot(self, hash: PathHash) -> Option<&'static AtomicU64> {
+        KNOWN_FOLDERS.get((hash.mixed() as usize >> 1 ^ self as usize) % KNOWN_FOLDERS.len())
     }
 
-    fn add(&self, hash: PathHash) {
-        let mixed = hash.mixed();
-        if let Some(slot) = self.slot(mixed) {
-            slot.store(mixed, Ordering::Relaxed);
-        }
+    fn holds(self, hash: PathHash, folders: u64) -> bool {
+        self.slot(hash).is_some_and(|slot| slot.load(Ordering::Relaxed) == self.number(hash, folders))
+    }
+}
+
+fn known_folder(hash: PathHash, here: Trees, possible: bool, folders: u64) -> Option<Known> {
+    if !possible {
+        // Nothing of that name is in the layer.
+        return Some(Known::Lower).filter(|known| here.lower && known.holds(hash, folders));
+    }
+    [Known::Merged, Known::Upper].into_iter().find(|known| known.holds(hash, folders))
+}
+
+fn remember(hash: PathHash, node: &Node, folders: u64) {
+    let known = match node {
+        Node::Merged { .. } => Known::Merged,
+        Node::Upper(stat) if is_dir(stat) => Known::Upper,
+        Node::Lower(stat) if is_dir(stat) => Known::Lower,
+        _ => return,
+    };
+    if let Some(slot) = known.slot(hash) {
+        slot.store(known.number(hash, folders), Ordering::Relaxed);
     }
 }

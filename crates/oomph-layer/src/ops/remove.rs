@@ -18,7 +18,11 @@ pub(crate) fn unlink(at: c_int, path: &CStr, flags: c_int) -> Answer<()> {
         shared_memory::note_removed(layer, place.path());
         return Ok(());
     }
-    if flags & libc::AT_REMOVEDIR != 0 { remove_folder(layer, &place, path) } else { remove_file(layer, &place) }
+    if flags & libc::AT_REMOVEDIR != 0 {
+        layer.state.changing_folders(|| remove_folder(layer, &place, path))
+    } else {
+        remove_file(layer, &place)
+    }
 }
 
 fn remove_file(layer: &Layer, place: &Place) -> Answer<()> {

@@ -39,17 +39,24 @@ pub(crate) fn rename(from_at: c_int, from: &CStr, to_at: c_int, to: &CStr, flags
     prepare(layer, &source)?;
     prepare(layer, &target)?;
     if flags & libc::RENAME_EXCHANGE != 0 {
-        return exchange(layer, &source, &target, flags);
+        layer.state.changing_folders(|| exchange(layer, &source, &target, flags))?;
+    } else if moving {
+        layer.state.changing_folders(|| move_folder(layer, &source, &target, flags))?;
+    } else {
+        bring_up(layer, &source)?;
+        mark_covered(layer, &source)?;
+        sys::rename(source.upper(), target.upper(), flags)?;
     }
-    bring_up(layer, &source)?;
-    mark_covered(layer, &source)?;
-    if moving {
-        layer.state.add_moved(PathHash::of(target.path()));
-        mark_covered(layer, &target)?;
-    }
-    sys::rename(source.upper(), target.upper(), flags)?;
     touch_folder(layer, source.path())?;
     touch_folder(layer, target.path())
+}
+
+fn move_folder(layer: &Layer, source: &Place, target: &Place, flags: c_uint) -> Answer<()> {
+    bring_up(layer, source)?;
+    mark_covered(layer, source)?;
+    layer.state.add_moved(PathHash::of(target.path()));
+    mark_covered(layer, target)?;
+    sys::rename(source.upper(), target.upper(), flags)
 }
 
 /// What the kernel would refuse if it saw the merged tree: whether names are there, slashes, folders in themselves.
@@ -120,7 +127,5 @@ fn exchange(layer: &Layer, source: &Place, target: &Place, flags: c_uint) -> Ans
         mark_covered(layer, place)?;
         layer.state.add_moved(PathHash::of(place.path()));
     }
-    sys::rename(source.upper(), target.upper(), flags)?;
-    touch_folder(layer, source.path())?;
-    touch_folder(layer, target.path())
+    sys::rename(source.upper(), target.upper(), flags)
 }
