@@ -1,5 +1,6 @@
 //! The processes that come from this one, however far down and however they were started.
 
+use std::ffi::OsStr;
 use std::path::Path;
 
 use nix::sys::signal::{Signal, kill};
@@ -41,6 +42,16 @@ pub(crate) fn end_all() {
         }
         while waitpid(None, Some(WaitPidFlag::WNOHANG)).is_ok_and(|status| status.pid().is_some()) {}
         std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+}
+
+/// Ends every process that was started with a variable, written as `NAME=VALUE`.
+pub(crate) fn end_strangers(variable: &OsStr) {
+    for (process, _) in processes() {
+        let environment = std::fs::read(format!("/proc/{process}/environ")).unwrap_or_default();
+        if environment.split(|&byte| byte == 0).any(|entry| entry == variable.as_encoded_bytes()) {
+            let _ = kill(Pid::from_raw(process), Signal::SIGKILL);
+        }
     }
 }
 

@@ -83,6 +83,13 @@ impl Layer {
     }
 }
 
+/// The variable by which every process of a workspace's job can be known.
+pub(crate) fn variable(workspace: &Path) -> OsString {
+    let mut text = OsString::from("OOMPH_LAYER=");
+    text.push(workspace.join(FOLDER));
+    text
+}
+
 fn size_bytes(folder: &Path) -> u64 {
     let Ok(entries) = fs::read_dir(folder) else { return 0 };
     let size = |entry: fs::DirEntry| match entry.metadata() {

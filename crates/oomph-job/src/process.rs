@@ -199,3 +199,68 @@ impl Drop for Signals {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Workspace;
+
+    /// A process runs one job at a time: at its end every descendant is ended.
+    static ALONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
+
+    struct Nobody;
+
+    impl Watch for Nobody {
+        fn look(&mut self) -> bool {
+            true
+        }
+
+        fn working(&self) -> Vec<u32> {
+            Vec::new()
+        }
+    }
+
+    /// Runs a shell without the layer's library: what is left is the kernel's guard.
+    fn shell(text: &str) -> (i32, Workspace) {
+        let workspace = Workspace::create().expect("a folder");
+        let layer = Layer::create(workspace.folder(), 1 << 30, Vec::new()).expect("a layer");
+        let program = Program {
+            path: "sh".into(),
+            arguments: vec!["-c".into(), text.into()],
+            environment: layer.environment(&[]).into_iter().map(|(name, value)| (name.into(), value)).collect(),
+            output: Some(tempfile::tempfile().expect("a file")),
+        };
+        let ended = program.run(&layer, &mut Nobody).expect("it runs");
+        (ended.status.and_then(|status| status.code()).expect("a code"), workspace)
+    }
+
+    #[test]
+    fn a_job_ends_with_its_own_code_and_takes_its_children_along() {
+        let _alone = ALONE.lock();
+        let (code, _) = shell("sleep 300 & exit 7");
+        assert_eq!(code, 7);
+        assert!(family::descendants().is_empty());
+    }
+
+    #[test]
+    fn the_kernel_refuses_what_the_layer_does_not_catch() {
+        if Guard::prepare(std::iter::empty()).is_none() {
+            // An old kernel: the layer is alone.
+            return;
+        }
+        let _alone = ALONE.lock();
+        let outside = tempfile::tempdir().expect("a folder");
+        let kept = outside.path().join("kept");
+        std::fs::write(&kept, "mine").expect("written");
+        let place = kept.display();
+        let text = format!(
+            "echo changed > '{place}'; rm -f '{place}'; mv '{place}' '{place}.moved'; mkdir '{place}.made'; \
+             echo x > \"$OOMPH_LAYER/root/inside\" && echo x > /dev/null"
+        );
+        let (code, workspace) = shell(&text);
+        assert_eq!(code, 0, "the layer's own folder and devices can be written");
+        assert!(workspace.folder().join("layer/root/inside").exists());
+        assert_eq!(std::fs::read_to_string(&kept).expect("still there"), "mine");
+        assert_eq!(std::fs::read_dir(outside.path()).expect("a folder").count(), 1);
+    }
+}

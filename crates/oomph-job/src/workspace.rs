@@ -9,7 +9,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::layer;
+use crate::{family, layer};
 
 /// Folders of jobs are called so.
 const PREFIX: &str = "oomph-job-";
@@ -18,6 +18,10 @@ const DRAFT_PREFIX: &str = ".oomph-draft-";
 const LOCK: &str = "lock";
 /// Nobody prepares a folder for this long.
 const DRAFT_AGE_MAX: Duration = Duration::from_hours(1);
+
+/// Processes that were just ended may still write for a moment. What cannot be removed then is removed by a later plan.
+const REMOVALS: u32 = 5;
+const REMOVAL_PAUSE: Duration = Duration::from_millis(5);
 
 /// A folder that belongs to one job, for as long as this value lives.
 #[derive(Debug)]
@@ -68,9 +72,11 @@ fn sweep(parent: &Path) {
     for entry in entries.flatten() {
         let name = entry.file_name();
         let Some(name) = name.to_str() else { continue };
-        if (name.starts_with(PREFIX) && is_abandoned(&entry.path()))
-            || (name.starts_with(DRAFT_PREFIX) && is_old(&entry.path()))
-        {
+        if name.starts_with(PREFIX) && is_abandoned(&entry.path()) {
+            // Grandchildren of an `oomph` that was killed may still be at work in there.
+            family::end_strangers(&layer::variable(&entry.path()));
+            remove(&entry.path());
+        } else if name.starts_with(DRAFT_PREFIX) && is_old(&entry.path()) {
             remove(&entry.path());
         }
     }
@@ -89,10 +95,12 @@ fn is_old(folder: &Path) -> bool {
 /// Removes a folder of ours, whatever a job did to the permissions in it.
 fn remove(folder: &Path) {
     layer::release_shared_memory(folder);
-    if fs::remove_dir_all(folder).is_err() {
+    for _ in 0..REMOVALS {
+        if fs::remove_dir_all(folder).is_ok() || !folder.exists() {
+            return;
+        }
         open_up(folder);
-        // What still cannot be removed belongs to the system's own cleaning.
-        let _ = fs::remove_dir_all(folder);
+        std::thread::sleep(REMOVAL_PAUSE);
     }
 }
 
