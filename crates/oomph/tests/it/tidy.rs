@@ -8,20 +8,22 @@ use crate::harness::root;
 const SKIPPED: [&str; 7] = ["target", "node_modules", ".git", ".venv", "dist", "__pycache__", "corpus"];
 
 /// Which workspace crates a crate may depend on: arrows point down, and feature crates never import one another.
-const ARROWS: [(&str, &[&str]); 7] = [
+const ARROWS: [(&str, &[&str]); 8] = [
     ("oomph-trace", &[]),
     ("oomph-check", &[]),
     ("oomph-heap", &["oomph-trace"]),
     ("oomph-explain", &["oomph-heap", "oomph-trace"]),
     // Loaded into somebody else's process in place of the CUDA libraries: it stands alone.
     ("oomph-hollow", &[]),
+    // Loaded into every process of a plan in front of libc: it stands alone.
+    ("oomph-layer", &[]),
     ("oomph-plan", &["oomph-heap", "oomph-trace"]),
     ("oomph", &["oomph-check", "oomph-explain", "oomph-heap", "oomph-plan", "oomph-trace"]),
 ];
 
-/// The only places that may hold `unsafe`: two files that map a file, and the crate that is a C interface throughout.
-const UNSAFE_PLACES: [&str; 3] =
-    ["benches/src/plain.rs", "crates/oomph-trace/src/input.rs", "crates/oomph-hollow/src/"];
+/// The only places that may hold `unsafe`: two files that map a file, and the crates that are a C interface throughout.
+const UNSAFE_PLACES: [&str; 4] =
+    ["benches/src/plain.rs", "crates/oomph-trace/src/input.rs", "crates/oomph-hollow/src/", "crates/oomph-layer/src/"];
 
 /// Longer files hide more than one idea.
 const LINES_MAX: usize = 600;
