@@ -130,7 +130,7 @@ mod tests {
         let closed = workspace.folder().join("closed");
         fs::create_dir(&closed).expect("made");
         fs::write(closed.join("file"), "text").expect("written");
-        fs::set_permissions(&closed, fs::Permissions::from_mode(0)).expect("set");
+        fs::set_permissions(&closed, fs::Permissions::from_mode(0o000)).expect("set");
         drop(workspace);
         assert_eq!(jobs(parent.path()), 0);
     }
