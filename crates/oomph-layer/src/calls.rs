@@ -6,7 +6,7 @@ use libc::{mode_t, timespec};
 use syscalls::Sysno;
 
 use crate::ops::{attributes, make, open, remove, rename};
-use crate::sys::{Answer, CWD, Errno};
+use crate::sys::{Answer, Errno};
 use crate::trap::text;
 
 /// Calls that open, and which of their arguments has the flags.
@@ -89,6 +89,8 @@ fn fd(answer: Answer<c_int>) -> Answer<usize> {
 /// Calls that only this architecture has kept.
 #[cfg(target_arch = "x86_64")]
 fn older(number: Sysno, args: [usize; 6]) -> Answer<usize> {
+    use crate::sys::CWD;
+
     let [first, second, third, ..] = args;
     // SAFETY: whoever makes a system call hands over what it asks for.
     let path = |pointer| -> Answer<&CStr> { unsafe { text(pointer) } };
