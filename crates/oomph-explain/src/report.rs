@@ -10,6 +10,7 @@ use crate::analyses::retention::{self, Retention};
 use crate::analyses::shortage::{self, Shortage};
 use crate::case::{Case, Options};
 use crate::error::ExplainError;
+use crate::verdict::leak::ALARM_STEPS;
 use crate::verdict::{self, Evidence, Verdict};
 
 /// What was found out about one device of a trace.
@@ -66,10 +67,9 @@ impl<'a> Report<'a> {
     }
 }
 
-/// Retentions below this part of the peak are noise: a scalar kept a step is not a leak worth a line.
+/// Retentions below this part of the peak are not shown: a scalar kept from every step is not worth a row. Halved or
+/// doubled, no report of the corpus shows a row more or less.
 const TELLING_SHARE: f64 = 0.01;
-/// So are those seen in fewer iterations, unless a failure asks for an explanation.
-const TELLING_STEPS: usize = 4;
 
 /// Explains one device of a trace.
 ///
@@ -96,7 +96,7 @@ pub fn explain<'a>(trace: &'a Trace, options: &Options) -> Result<Report<'a>, Ex
     }
     let floor = TELLING_SHARE * case.timeline.peak_allocated.bytes as f64;
     let telling = |retention: &Retention| {
-        retention.bytes as f64 >= floor && (shortage.is_some() || retention.steps >= TELLING_STEPS)
+        retention.bytes as f64 >= floor && (shortage.is_some() || retention.steps >= ALARM_STEPS)
     };
     let leaks = retained.iter().filter(|retention| telling(retention)).cloned().collect();
     let lines = lines::tree(&holders, &verdict.accusation);

@@ -16,17 +16,23 @@ use crate::source::{Line, Sources};
 use marks::MarkedLoops;
 pub(crate) use marks::end_of_loop;
 
+// Each was halved and doubled over the recorded failures and the generated jobs; see verdict/leak.rs. The bounds on
+// work (a window, candidates, iterations compared) keep the search below a second on histories of millions of events,
+// and changed no verdict.
+
 /// Older allocations than these are not looked at when searching for a beat: the loop that matters is running now.
 const WINDOW_ALLOCS: usize = 200_000;
 /// Beats tried; stacks that occur equally often are equally good, so few are needed.
 const CANDIDATES: usize = 64;
-/// Two gaps resemble each other if they share this part of their stacks.
+/// Two gaps resemble each other if they share this part of their stacks: a branch now and then is allowed. From 0.4 to 1
+/// no verdict changes.
 const RESEMBLANCE: f64 = 0.8;
-/// Fewer distinct stacks than these do not tell one course of a loop from another.
+/// Fewer distinct stacks than these do not tell one course of a loop from another. With one, any loop over one operator
+/// counts as steps (two verdicts change); with six, short loop bodies are not recognised (a generated leak is missed).
 const COURSE_STACKS: usize = 3;
-/// A beat must explain at least this part of the stretch it spans.
+/// A beat must explain at least this part of the stretch it spans: most of it. From 0.25 to 1 no verdict changes.
 const COVERAGE: f64 = 0.5;
-/// Coverages are told apart by tenths; of equally good beats the shorter wins.
+/// Coverages are told apart by tenths; of equally good beats the shorter wins. By fifths or twentieths no verdict changes.
 const COVERAGE_GRAINS: u8 = 10;
 /// Iterations whose stacks are compared to find the loop's own frame.
 const FRAME_ITERATIONS: usize = 8;

@@ -16,7 +16,7 @@ pub enum TraceError {
         problem: Box<TraceError>,
     },
     /// The operating system refused.
-    #[error("cannot be read or written: {0}")]
+    #[error("{0}")]
     Io(#[from] io::Error),
     /// A directory was given.
     #[error("is a directory: give the snapshot or trace file inside it")]

@@ -1,6 +1,8 @@
 //! The command line as a whole: global options, the list of verbs and the text their help pages share.
 
-use clap::{Parser, Subcommand, ValueEnum};
+use std::ffi::OsString;
+
+use clap::{ArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::error::Error;
 use crate::verbs::{Verdict, check, completions, doc, explain, lsp, man, plan, replay};
@@ -29,19 +31,24 @@ Exit codes:
         line holds, and a proof: a replay of the same run without those bytes, in which the failed request fits. \
         It needs no GPU, no PyTorch and no network.\n\n\
         PyTorch records a snapshot like this:\n\n    \
-        torch.cuda.memory._record_memory_history()\n    \
-        ...                                        # the job\n    \
-        torch.cuda.memory._dump_snapshot(\"snapshot.pickle\")",
+        torch.cuda.memory._record_memory_history(max_entries=100_000)\n    \
+        try:\n        \
+            train()\n    \
+        except torch.OutOfMemoryError:\n        \
+            rank = os.environ.get(\"RANK\", 0)\n        \
+            torch.cuda.memory._dump_snapshot(f\"snapshot-rank{rank}.pickle\")\n        \
+            raise",
     after_long_help = concat!(
         "Examples:\n  \
         oomph check                                       which lines will cost memory?\n  \
+        oomph plan train.py                               will it fit, on which cards?\n  \
         oomph explain snapshot.pickle                     why did memory run out?\n  \
-        oomph explain snapshot.pickle --html report.html  the same, to look around in\n  \
+        oomph explain train.log                           a first verdict from the log\n  \
         oomph replay snapshot.pickle                      would a setting have helped?\n  \
         oomph doc fragmentation                           what does a verdict mean?\n\n",
         "Data goes to stdout, everything else to stderr. 'oomph help VERB' tells more."
     ),
-    max_term_width = 80
+    max_term_width = crate::output::WIDTH_MAX
 )]
 pub(crate) struct Cli {
     /// When to colour the output
@@ -117,9 +124,46 @@ impl Verb {
     }
 }
 
+/// Whether the verb was asked for JSON.
+pub(crate) fn wants_json(matches: &ArgMatches) -> bool {
+    let flag = |verb: &ArgMatches| matches!(verb.try_get_one::<bool>("json"), Ok(Some(true)));
+    matches.subcommand().is_some_and(|(_, verb)| flag(verb))
+}
+
+/// The same of a command line that could not be understood; what follows `--` belongs to others.
+pub(crate) fn asks_for_json(args: impl Iterator<Item = OsString>) -> bool {
+    args.skip(1).take_while(|arg| arg != "--").any(|arg| arg == "--json")
+}
+
+/// The first sentence of clap's message, and its tip or usage as the way out.
+pub(crate) fn split_usage(text: &str) -> (String, Option<String>) {
+    let mut paragraphs = text.trim().split("\n\n").map(|part| part.split_whitespace().collect::<Vec<_>>().join(" "));
+    let message = paragraphs.next().unwrap_or_default();
+    let message = message.strip_prefix("error: ").unwrap_or(&message).to_owned();
+    let hint = paragraphs.find(|part| part.starts_with("tip: ") || part.starts_with("Usage: "));
+    (message, hint.map(|hint| hint.strip_prefix("tip: ").unwrap_or(&hint).to_owned()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_clap_says_becomes_a_message_and_a_hint() {
+        let text =
+            "error: unexpected argument '--jsn' found\n\n  tip: a similar argument exists: '--json'\n\nUsage: x\n";
+        let (message, hint) = split_usage(text);
+        assert_eq!(message, "unexpected argument '--jsn' found");
+        assert_eq!(hint.as_deref(), Some("a similar argument exists: '--json'"));
+        assert_eq!(split_usage("error: no"), ("no".to_owned(), None));
+    }
+
+    #[test]
+    fn json_is_asked_for_before_a_double_dash() {
+        let asks = |args: &[&str]| asks_for_json(args.iter().map(OsString::from));
+        assert!(asks(&["oomph", "explain", "--json", "--nonsense"]));
+        assert!(!asks(&["oomph", "plan", "--", "train.py", "--json"]) && !asks(&["--json"]));
+    }
 
     #[test]
     fn definitions_are_sound() {

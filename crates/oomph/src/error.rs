@@ -153,9 +153,9 @@ impl Error {
             Self::Plan(error) => Some(error.hint()),
             Self::Check(error) => error.hint().map(Into::into),
             Self::Read { source, .. } if source.kind() == ErrorKind::NotFound => {
-                Some("is the path right? it is looked up from here".into())
+                Some("check the path; it is looked up from the current folder".into())
             }
-            Self::Read { .. } => Some("ask its owner for leave to read it".into()),
+            Self::Read { .. } => Some("check its permissions".into()),
             Self::Watch(_) => Some("watch fewer folders, or raise fs.inotify.max_user_watches".into()),
             Self::NothingToPlan => Some("name it after the options: oomph plan --gpu rtx_4090 train.py".into()),
             Self::UnknownOption { similar: Some(similar), .. } => Some(format!("did you mean {similar}?")),
@@ -166,7 +166,7 @@ impl Error {
             Self::UnknownRank { .. } => {
                 Some("say how many there are: oomph plan torchrun --nproc-per-node 8 train.py".into())
             }
-            Self::Heap(_) => Some("--conf takes what PYTORCH_CUDA_ALLOC_CONF takes in PyTorch 2.11".into()),
+            Self::Heap(_) => Some("--conf takes what PYTORCH_CUDA_ALLOC_CONF takes (PyTorch 2.11)".into()),
             Self::Invalid { .. } => Some("this is a defect of oomph: please report it with the file".into()),
             Self::AsyncBackend => Some("leave the key 'backend' out".into()),
             Self::Trace(error) => file_hint(error).map(Into::into),
@@ -182,8 +182,10 @@ impl Error {
 fn file_hint(error: &TraceError) -> Option<&'static str> {
     let problem = if let TraceError::InFile { problem, .. } = error { problem } else { error };
     Some(match problem {
-        TraceError::Io(error) if error.kind() == ErrorKind::NotFound => "is the path right? it is looked up from here",
-        TraceError::Io(error) if error.kind() == ErrorKind::PermissionDenied => "ask its owner for leave to read it",
+        TraceError::Io(error) if error.kind() == ErrorKind::NotFound => {
+            "check the path; it is looked up from the current folder"
+        }
+        TraceError::Io(error) if error.kind() == ErrorKind::PermissionDenied => "check its permissions",
         TraceError::Io(_) => "copy the file again, or take a new snapshot",
         TraceError::Foreign { found, .. } if found.starts_with("a text file") => {
             "oomph explain also reads the log of a job that died, where PyTorch's message with its figures is in it"

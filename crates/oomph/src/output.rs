@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anstyle::{AnsiColor, Style};
 use serde::Serialize;
+use serde_json::json;
 use tempfile::NamedTempFile;
 
 use crate::error::Error;
@@ -53,6 +54,16 @@ pub(crate) fn error(error: &Error) {
         let _ = write!(text, "\n{HINT}hint{HINT:#}: {hint}");
     }
     note(&text);
+}
+
+/// Prints an error for programs, on stdout where they look for the answer.
+pub(crate) fn error_as_json(message: &str, hint: Option<&str>, evidence: Option<&str>) {
+    let mut error = json!({ "message": message, "hint": hint });
+    if let Some(evidence) = evidence {
+        error["evidence"] = evidence.into();
+    }
+    // The same error follows on stderr, and the exit code tells of it, even if stdout is closed.
+    let _ = data(&pretty(&json!({ "error": error })));
 }
 
 /// Files that appear together, whole, or not at all: each is written beside its place and renamed at the end.
@@ -138,7 +149,14 @@ fn make_readable(_file: &File) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Columns to lay text out for: the terminal's up to 100, or 80 where there is none.
+/// Columns to lay text out for where stdout is no terminal: in a file it is read in one of any width.
+const WIDTH_ELSEWHERE: usize = 80;
+
+/// Lines of text are hard to follow beyond this.
+pub(crate) const WIDTH_MAX: usize = 120;
+
+/// Columns to lay text out for: the terminal's, or 80 where stdout is none.
 pub(crate) fn width() -> usize {
-    terminal_size::terminal_size().map_or(80, |(columns, _)| usize::from(columns.0).clamp(40, 100))
+    let columns = terminal_size::terminal_size_of(std::io::stdout()).map(|(columns, _)| usize::from(columns.0));
+    columns.map_or(WIDTH_ELSEWHERE, |columns| columns.clamp(40, WIDTH_MAX))
 }

@@ -24,7 +24,24 @@ pub(crate) enum Kind {
 
 impl Kind {
     /// All kinds in order.
-    pub(crate) const ALL: [Self; 5] = [Self::Rule, Self::Policy, Self::Verdict, Self::Card, Self::Term];
+    pub(crate) const ALL: [Self; 5] = [Self::Verdict, Self::Policy, Self::Term, Self::Card, Self::Rule];
+
+    /// The kind that a plural names: `oomph doc verdicts` lists them.
+    pub(crate) fn of_plural(plural: &str) -> Option<Self> {
+        let plural = normal(plural);
+        Self::ALL.into_iter().find(|kind| kind.plural() == plural)
+    }
+
+    /// What to type after `oomph doc` to list its pages.
+    pub(crate) fn plural(self) -> &'static str {
+        match self {
+            Self::Rule => "rules",
+            Self::Policy => "policies",
+            Self::Verdict => "verdicts",
+            Self::Card => "cards",
+            Self::Term => "words",
+        }
+    }
 
     /// Its name in JSON.
     pub(crate) fn name(self) -> &'static str {
@@ -40,11 +57,11 @@ impl Kind {
     /// The heading above its pages.
     pub(crate) fn title(self) -> &'static str {
         match self {
-            Self::Rule => "Rules",
-            Self::Policy => "Placement policies",
-            Self::Verdict => "Verdict classes",
-            Self::Card => "Cards",
-            Self::Term => "Glossary",
+            Self::Rule => "Rules of oomph check",
+            Self::Policy => "Allocators of oomph replay",
+            Self::Verdict => "Verdicts of oomph explain",
+            Self::Card => "Cards of oomph plan",
+            Self::Term => "Words",
         }
     }
 }
@@ -127,9 +144,9 @@ pub(crate) fn similar(name: &str) -> Vec<&'static str> {
     let is_like = |distance: usize, known: &str| {
         distance * 3 <= known.len().max(3) || (wanted.len() > 2 && normal(known).contains(&wanted))
     };
-    let mut scored: Vec<(usize, &str)> = all()
-        .into_iter()
-        .map(|page| (strsim::damerau_levenshtein(&wanted, &normal(page.name)), page.name))
+    let names = all().into_iter().map(|page| page.name).chain(Kind::ALL.map(Kind::plural));
+    let mut scored: Vec<(usize, &str)> = names
+        .map(|known| (strsim::damerau_levenshtein(&wanted, &normal(known)), known))
         .filter(|&(distance, known)| is_like(distance, known))
         .collect();
     scored.sort_unstable();
@@ -174,6 +191,8 @@ mod tests {
         assert_eq!(similar("expandable"), ["expandable_segments"]);
         assert_eq!(similar("toobig"), ["too_big"]);
         assert_eq!(similar("unknown_ignroe"), ["unknown-ignore"]);
+        assert_eq!(similar("verdict"), ["verdicts"]);
+        assert_eq!(Kind::of_plural("Cards"), Some(Kind::Card));
         assert!(similar("zzzz").is_empty());
         assert!(find("Expandable-Segments").is_some());
     }

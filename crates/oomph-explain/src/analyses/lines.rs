@@ -28,6 +28,10 @@ pub enum Role {
     Called,
     /// It allocated next to nothing, but what it made keeps the rest alive.
     KeepsAlive,
+    /// It asked for them, and did not get them.
+    AskedFor,
+    /// It allocated them, and they are freed but wait for a stream.
+    Waits,
 }
 
 /// The table as a tree: every line of the loop, and below it the lines it leads to; most bytes first.
@@ -40,8 +44,13 @@ pub fn tree(holders: &Holders, accusation: &Accusation) -> Vec<LineRow> {
     if let Some(line) = accusation.line
         && !rows.iter().any(|row| row.line == Some(line))
     {
-        let blocks = if let Remove::Blocks(blocks) = &accusation.remove { blocks.len() } else { 0 };
-        let row = LineRow { line: Some(line), own_bytes: 0, bytes: accusation.bytes, blocks, role: Role::KeepsAlive };
+        let (role, blocks) = match &accusation.remove {
+            Remove::Request => (Role::AskedFor, 0),
+            Remove::Waits => (Role::Waits, 0),
+            Remove::Blocks(blocks) => (Role::KeepsAlive, blocks.len()),
+            Remove::Nothing | Remove::Holes | Remove::Others(_) => (Role::KeepsAlive, 0),
+        };
+        let row = LineRow { line: Some(line), own_bytes: 0, bytes: accusation.bytes, blocks, role };
         rows.insert(0, row);
     }
     rows

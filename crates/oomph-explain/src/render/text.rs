@@ -79,7 +79,7 @@ fn failure(out: &mut String, report: &Report, settings: Settings) {
     let Some(shortage) = &report.shortage else { return };
     heading(out, "The request that failed");
     let by = match shortage.refusal {
-        Refusal::Limit => "by the limit set for PyTorch",
+        Refusal::Limit => "by the limit",
         Refusal::Driver => "by the driver",
     };
     let as_segment = if shortage.segment_bytes == shortage.request_bytes {
@@ -110,10 +110,8 @@ fn failure(out: &mut String, report: &Report, settings: Settings) {
 /// How much PyTorch may reserve, as exactly as it is known.
 fn limit_note(shortage: &Shortage) -> String {
     let least = show(shortage.limit_bytes_min);
-    if shortage.limit_bytes_max <= shortage.limit_bytes_min + 1 {
-        return format!("the most PyTorch may take is {least}");
-    }
-    format!("the most PyTorch may take is between {least} and {}", show(shortage.limit_bytes_max))
+    let most = show(shortage.limit_bytes_max);
+    if least == most { format!("the limit is {least}") } else { format!("the limit is {least} to {most}") }
 }
 
 fn wrap_row(line: &str, width: usize) -> String {
@@ -126,6 +124,8 @@ fn holders(out: &mut String, report: &Report, settings: Settings) {
         "when memory ran out"
     } else if holders.at == report.case.timeline.peak_allocated.event {
         "at the peak"
+    } else if holders.at as usize + 1 >= report.case.device.events.len() {
+        "at the end"
     } else {
         "at that moment"
     };
@@ -146,7 +146,7 @@ fn holders(out: &mut String, report: &Report, settings: Settings) {
     ));
     out.push('\n');
     out.push_str(&lines_table(report, settings));
-    more(out, report.lines.len(), settings.top, "lines");
+    more(out, report.lines.len(), settings.top, "line");
 }
 
 /// The largest of the lines that hold what was live, with the verdict's line among them.
@@ -162,8 +162,15 @@ pub fn lines_table(report: &Report, settings: Settings) -> String {
                 format!("{indent}{file}:{number} {}", sources.function(line))
             },
         );
-        let note = if row.role == Role::KeepsAlive { " (keeps it alive)" } else { "" };
-        let share = percent(row.bytes, report.holders.allocated_bytes);
+        let note = match row.role {
+            Role::Holds | Role::Called => "",
+            Role::KeepsAlive => " (keeps it alive)",
+            Role::AskedFor => " (asked for it)",
+            Role::Waits => " (freed, waiting)",
+        };
+        // What was not granted is no part of what is live.
+        let is_live = row.role != Role::AskedFor && row.role != Role::Waits;
+        let share = if is_live { percent(row.bytes, report.holders.allocated_bytes) } else { "-".to_owned() };
         vec![show(row.bytes), share, row.blocks.to_string(), place + note]
     };
     let shown = lines::first_rows(&report.lines, report.verdict.accusation.line, settings.top);
@@ -175,7 +182,8 @@ pub fn lines_table(report: &Report, settings: Settings) -> String {
 
 fn more(out: &mut String, count: usize, shown: usize, what: &str) {
     if count > shown {
-        let _ = writeln!(out, "  {DIM}and {} more {what} (--top {count} shows all){DIM:#}", count - shown);
+        let ending = if count - shown == 1 { "" } else { "s" };
+        let _ = writeln!(out, "  {DIM}and {} more {what}{ending} (--top {count} shows all){DIM:#}", count - shown);
     }
 }
 
@@ -185,7 +193,7 @@ fn modules(out: &mut String, report: &Report, settings: Settings) {
     }
     heading(out, "Modules that hold it");
     out.push_str(&modules_table(&report.modules, report.holders.allocated_bytes, settings));
-    more(out, report.modules.len(), settings.top, "modules");
+    more(out, report.modules.len(), settings.top, "module");
 }
 
 /// The largest of the modules, with their shares of `allocated_bytes`.
@@ -213,7 +221,7 @@ fn stacks(out: &mut String, report: &Report, settings: Settings) {
         let line = format!("{}:{} {}", table.string(frame.file), frame.line, table.string(frame.name));
         let _ = writeln!(out, "  {}", super::table::shorten(&line, settings.width.saturating_sub(2), true));
     }
-    more(out, table.stack(stack).len(), settings.top, "calls");
+    more(out, table.stack(stack).len(), settings.top, "call");
 }
 
 fn kept(out: &mut String, report: &Report, settings: Settings) {
@@ -259,7 +267,7 @@ fn kept(out: &mut String, report: &Report, settings: Settings) {
         ("LINE", Align::LeftKeepEnd),
     ];
     out.push_str(&table(&columns, &rows, settings.width));
-    more(out, report.leaks.len(), settings.top, "places");
+    more(out, report.leaks.len(), settings.top, "place");
 }
 
 fn fragmentation(out: &mut String, report: &Report, settings: Settings) {
@@ -295,7 +303,7 @@ fn fragmentation(out: &mut String, report: &Report, settings: Settings) {
     }
     let _ = writeln!(
         out,
-        "  {DIM}segment size, ■ in use ▒ waiting · free, free bytes; largest free block {}{DIM:#}",
+        "  {DIM}size, ■ in use ▒ waiting · free, free bytes; largest free block {}{DIM:#}",
         show(found.largest_free_bytes)
     );
 }

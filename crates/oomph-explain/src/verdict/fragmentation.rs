@@ -9,9 +9,11 @@ use crate::bytes::{percent, show};
 /// See [`Class::summary`].
 pub(super) struct Fragmentation;
 
-/// Where the holes are a smaller part of what is held, the card is simply full.
+/// Where the holes are a smaller part of what is held, the card is simply full. From half to twice of this no verdict of
+/// the corpus or of the generated jobs changes.
 pub(crate) const HOLES_SHARE_MIN: f64 = 0.1;
-/// The same where the failing step needed more than any before it.
+/// The same where the failing step needed more than any before it. At half of this, generated batches that are larger than
+/// all before count as fragmentation; at twice, nothing changes.
 const HOLES_SHARE_OUTGROWN: f64 = 0.25;
 
 impl Class for Fragmentation {

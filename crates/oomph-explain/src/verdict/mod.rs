@@ -8,7 +8,7 @@ mod delayed_free;
 pub(crate) mod fragmentation;
 mod growth;
 mod host_out_of_memory;
-mod leak;
+pub(crate) mod leak;
 mod none;
 mod other_process;
 mod outside_pytorch;

@@ -7,7 +7,8 @@ use crate::bytes::show;
 /// See [`Class::summary`].
 pub(super) struct RequestTooLarge;
 
-/// Where only an upper bound of the limit is known, the request must be this part of it.
+/// Where only an upper bound of the limit is known, the request must be this part of it. At twice, which is more than all
+/// of it, such requests are never recognised; at half, nothing changes.
 const SHARE_OF_BOUND: f64 = 2.0 / 3.0;
 
 impl Class for RequestTooLarge {

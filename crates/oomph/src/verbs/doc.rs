@@ -9,22 +9,24 @@ use crate::error::Error;
 use crate::output;
 use crate::pages::{self, Kind, Page};
 
-/// Show the page of a rule, a policy, a verdict class, a card or a word
+/// Show the page of a verdict, an allocator, a card, a rule or a word
 ///
-/// Every name that oomph prints has a page: what it means, when it happens, what to do about it. Without a name,
-/// lists all pages.
+/// Every name that oomph prints has a page: what it means, when it happens, what to do about it. Without a name, lists
+/// all pages by kind.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "Examples:\n  \
     oomph doc                  all pages\n  \
-    oomph doc retain-graph-true\n  \
-    oomph doc leak             a verdict class\n  \
-    oomph doc native           a placement policy\n  \
-    oomph doc rtx_4090         a card\n\n\
+    oomph doc verdicts         the pages of one kind: verdicts, policies, words,\n                             \
+    cards, rules\n  \
+    oomph doc leak             a verdict\n  \
+    oomph doc native           an allocator\n  \
+    oomph doc rtx_4090         a card\n  \
+    oomph doc retain-graph-true\n\n\
     Exit codes:\n  \
     0   the page is on stdout\n  \
     2   there is no such page")]
 pub(crate) struct Args {
-    /// Which page, e.g. fragmentation, native, reserved
+    /// Which page, e.g. fragmentation, native, reserved; or a kind, e.g. cards
     name: Option<String>,
 
     /// Print JSON instead of text
@@ -35,32 +37,35 @@ pub(crate) struct Args {
 const BOLD: Style = Style::new().bold();
 
 pub(crate) fn run(args: &Args) -> Result<(), Error> {
-    let Some(name) = &args.name else {
-        let all = pages::all();
-        let shown = if args.json {
-            output::pretty(&PagesJson { pages: all.iter().map(PageJson::of).collect() })
-        } else {
-            list(&all, output::width())
-        };
-        return output::data(&shown);
-    };
+    let width = output::width();
+    let Some(name) = &args.name else { return output::data(&listing(&Kind::ALL, args.json, width)) };
+    if let Some(kind) = Kind::of_plural(name) {
+        return output::data(&listing(&[kind], args.json, width));
+    }
     let unknown = || Error::UnknownPage { name: name.clone(), similar: pages::similar(name) };
     let page = pages::find(name).ok_or_else(unknown)?;
-    output::data(&if args.json {
-        output::pretty(&PageJson::of(&page))
-    } else {
-        styled(&page.markdown(), output::width())
-    })
+    output::data(&if args.json { output::pretty(&PageJson::of(&page)) } else { styled(&page.markdown(), width) })
 }
 
-/// All names with their sentences, under a heading a kind.
-fn list(all: &[Page], width: usize) -> String {
-    let name_width = all.iter().map(|page| page.name.len()).max().unwrap_or(0);
-    let hang = " ".repeat(name_width + 4);
+/// The pages of some kinds.
+fn listing(kinds: &[Kind], as_json: bool, width: usize) -> String {
+    let all = pages::all();
+    if as_json {
+        let listed = kinds.iter().flat_map(|&kind| all.iter().filter(move |page| page.kind == kind));
+        return output::pretty(&PagesJson { pages: listed.map(PageJson::of).collect() });
+    }
+    list(kinds, &all, width)
+}
+
+/// Names with their sentences, under a heading for each kind.
+fn list(kinds: &[Kind], all: &[Page], width: usize) -> String {
     let mut text = String::new();
-    for kind in Kind::ALL {
+    for &kind in kinds {
+        let pages = || all.iter().filter(move |page| page.kind == kind);
+        let name_width = pages().map(|page| page.name.len()).max().unwrap_or(0);
+        let hang = " ".repeat(name_width + 4);
         let _ = writeln!(text, "{BOLD}{}{BOLD:#}", kind.title());
-        for page in all.iter().filter(|page| page.kind == kind) {
+        for page in pages() {
             let name = format!("  {:name_width$}  ", page.name);
             let options = textwrap::Options::new(width).initial_indent(&name).subsequent_indent(&hang);
             let _ = writeln!(text, "{}", textwrap::fill(page.summary, options));

@@ -45,7 +45,7 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
 
-    /// Also write a self-contained page to look around in
+    /// Also write the report as one self-contained page
     #[arg(long, value_name = "OUT")]
     html: Option<PathBuf>,
 
@@ -53,7 +53,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N")]
     device: Option<u32>,
 
-    /// Look at the moment after this event [default: the failed request, or the end]
+    /// Look at the moment after this event [default: the failed request, or the peak]
     #[arg(long, value_name = "EVENT")]
     at: Option<u32>,
 
@@ -69,7 +69,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TRACE.oomph")]
     save: Option<PathBuf>,
 
-    /// Also write what was read as a snapshot for PyTorch's own viewers
+    /// Also write what was read as a snapshot for PyTorch's own tools
     #[arg(long, value_name = "SNAPSHOT.pickle")]
     export: Option<PathBuf>,
 }

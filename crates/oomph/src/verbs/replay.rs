@@ -20,8 +20,8 @@ use crate::{output, source};
 
 /// Run the same requests through several allocators, side by side
 ///
-/// Every policy gets the very requests the job made, in the same order, and the table shows what each would have needed
-/// at its peak. PyTorch's own allocator is replicated exactly, with and without expandable segments, and 'ideal' is the
+/// Every allocator gets exactly the requests the job made, in the same order, and the table shows what each would have
+/// needed at its peak. PyTorch's own allocator is replicated exactly, with and without expandable segments, and 'ideal' is the
 /// lower bound. A job that ran out of memory is replayed under the limit it ran into, unless --memory says otherwise.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = format!("Examples:\n  \
@@ -30,7 +30,7 @@ use crate::{output, source};
     oomph replay snapshot.pickle --conf max_split_size_mb:64  does a setting help?\n\n\
     {EXIT_CODES}\n\n{GLOSSARY}"))]
 pub(crate) struct Args {
-    /// A PyTorch snapshot (.pickle, also .gz or .zst) or an oomph trace
+    /// A PyTorch snapshot (.pickle, also .gz or .zst), an oomph trace, or - for stdin
     #[arg(value_name = "FILE")]
     file: PathBuf,
 
@@ -55,11 +55,11 @@ pub(crate) struct Args {
     )]
     conf: Option<String>,
 
-    /// Replay this device [default: the one that ran out of memory, or did most]
+    /// Replay this device [default: the one that ran out of memory, or has most events]
     #[arg(long, value_name = "N")]
     device: Option<u32>,
 
-    /// Also let an independent, slow checker judge every placement
+    /// Also check every placement with an independent, slower implementation
     #[arg(long)]
     validate: bool,
 
@@ -111,7 +111,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
     if let Some(truncation) = trace.truncated {
         let (file, lost_bytes) = (args.file.display(), truncation.lost_bytes);
         output::warning(&format!(
-            "{file} ends in the middle ({lost_bytes} bytes of its end are lost); the rest is good"
+            "{file} ends in the middle: the last {lost_bytes} bytes could not be read, the rest was"
         ));
     }
     let device = source::device(&trace, &args.file, args.device)?;

@@ -87,10 +87,13 @@ fn json_is_documented() {
     let page = std::fs::read_to_string(root().join("docs/json.md")).expect("there is docs/json.md");
     let leak = corpus("oom_loss_kept_with_graph");
     let marked = corpus("special_annotated");
+    let log = format!("{SAMPLES}/died.log");
     for args in [
         vec!["check", SAMPLES],
         vec!["explain", &leak],
         vec!["explain", &marked],
+        vec!["explain", &leak, &marked],
+        vec!["explain", &log],
         vec!["replay", &leak],
         vec!["doc"],
         vec!["doc", "leak"],

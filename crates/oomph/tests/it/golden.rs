@@ -1,5 +1,7 @@
 //! What commands print: exit code, stdout and stderr as reviewed snapshots.
 
+use std::io::Write as _;
+
 use insta::assert_snapshot;
 
 use crate::harness::{command, corpus, oomph, root, text, transcript};
@@ -14,11 +16,12 @@ fn check(name: &str, args: &[&str]) {
 #[test]
 fn doc() {
     let listing = oomph(["doc"]);
-    let (rules, rest) = text(&listing.stdout).split_once("\n\n").expect("rules come first");
-    assert!(rules.starts_with("Rules\n") && rules.contains("\n  unused-ignore "), "{rules}");
+    let (others, rules) = text(&listing.stdout).split_once("Rules of oomph check\n").expect("rules come last");
+    assert!(rules.contains("\n  unused-ignore "), "{rules}");
     insta::with_settings!({ omit_expression => true, prepend_module_to_snapshot => false }, {
-        assert_snapshot!("doc_list", rest);
+        assert_snapshot!("doc_list", others);
     });
+    check("doc_kind", &["doc", "verdicts"]);
     check("doc_page", &["doc", "leak"]);
     check("doc_json", &["doc", "device", "--json"]);
 }
@@ -33,6 +36,7 @@ fn unknown_page_has_a_way_out() {
 fn bad_options_have_a_way_out() {
     check("no_verb", &["explian", "snapshot.pickle"]);
     check("bad_size", &["replay", "snapshot.pickle", "--memory", "24 apples"]);
+    check("bad_option_as_json", &["explain", "--json", "--tpo", "3", "snapshot.pickle"]);
 }
 
 #[test]
@@ -109,6 +113,61 @@ fn explain_as_text() {
 #[test]
 fn explain_as_json() {
     check("explain_json", &["explain", &corpus("oom_growing_cache"), "--json", "--top", "3"]);
+}
+
+#[test]
+fn explain_several_ranks() {
+    let ranks = [&corpus("oom_loss_kept_with_graph"), &corpus("run_mlp"), &corpus("oom_growing_cache")];
+    let output = oomph(["explain", ranks[0], ranks[1], ranks[2], "--top", "3"]);
+    let head: String = text(&output.stdout).lines().take(15).map(|line| format!("{line}\n")).collect();
+    insta::with_settings!({ omit_expression => true, prepend_module_to_snapshot => false }, {
+        assert_snapshot!("explain_ranks", head);
+    });
+    let json = oomph(["explain", ranks[1], ranks[2], "--json"]);
+    let json: serde_json::Value = serde_json::from_slice(&json.stdout).expect("JSON");
+    assert_eq!(json["verdict"]["class"], "growth");
+    assert_eq!((&json["ranks"][0]["explained"], &json["ranks"][1]["explained"]), (&false.into(), &true.into()));
+}
+
+/// The log of a job with two ranks that died, as torchrun writes it.
+const LOG: &str = "crates/oomph/tests/it/samples/died.log";
+
+#[test]
+fn explain_a_log() {
+    check("explain_log", &["explain", LOG]);
+    check("explain_log_has_no_page", &["explain", LOG, "--html", "page.html"]);
+}
+
+#[test]
+fn explain_what_comes_through_a_pipe() {
+    let feed = |bytes: &[u8]| {
+        let mut child = command(&root())
+            .args(["explain", "-", "--json"])
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .expect("runs");
+        child.stdin.take().expect("a pipe").write_all(bytes).expect("read");
+        let output = child.wait_with_output().expect("ends");
+        serde_json::from_slice::<serde_json::Value>(&output.stdout).expect("JSON")
+    };
+    let log = feed(&std::fs::read(root().join(LOG)).expect("the sample is there"));
+    let found = (&log["verdict"]["class"], &log["source"], &log["verdict"]["proof"], &log["verdict"]["line"]);
+    assert_eq!(found, (&"too_big".into(), &"log".into(), &serde_json::Value::Null, &61.into()));
+    let snapshot = feed(&std::fs::read(root().join(corpus("oom_growing_cache"))).expect("the corpus is there"));
+    assert_eq!((&snapshot["verdict"]["class"], &snapshot["source"]), (&"growth".into(), &"torch_snapshot".into()));
+}
+
+/// Whatever is blamed is in the table of lines, in text and in JSON.
+#[test]
+fn the_blamed_line_is_in_the_table() {
+    for file in ["oom_loss_kept_with_graph", "oom_batch_too_big", "oom_single_tensor_too_big", "run_leaky_infer"] {
+        let output = oomph(["explain", &corpus(file), "--json", "--top", "1"]);
+        let json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let blamed = (&json["verdict"]["file"], &json["verdict"]["line"]);
+        let lines = json["lines"].as_array().expect("lines");
+        assert!(lines.iter().any(|line| (&line["file"], &line["line"]) == blamed), "{file}: {blamed:?} {lines:?}");
+    }
 }
 
 #[test]

@@ -34,7 +34,7 @@ fn check_refused(file: &Path, folder: &Path, words: &[&str]) {
         let output = command(folder).args(args).arg(file).output().expect("runs");
         let stderr = text(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{args:?}: {stderr}");
-        assert_eq!(text(&output.stdout), "", "{args:?} wrote to stdout");
+        check_stdout(args, text(&output.stdout), stderr);
         assert_eq!(stderr.lines().filter(|line| line.starts_with("error: ")).count(), 1, "{args:?}: {stderr}");
         assert!(stderr.lines().count() <= 2, "{args:?} says more than an error and a hint: {stderr}");
         assert!(!stderr.contains("panicked"), "{args:?}: {stderr}");
@@ -43,6 +43,18 @@ fn check_refused(file: &Path, folder: &Path, words: &[&str]) {
         }
         assert_eq!(listing(folder), before, "{args:?} left something behind");
     }
+}
+
+/// Nothing but, where JSON was asked for, the error.
+fn check_stdout(args: &[&str], stdout: &str, stderr: &str) {
+    if !args.contains(&"--json") {
+        assert_eq!(stdout, "", "{args:?} wrote to stdout");
+        return;
+    }
+    let answer: serde_json::Value = serde_json::from_str(stdout).expect("JSON");
+    let message = answer["error"]["message"].as_str().expect("a message");
+    assert!(stderr.contains(message), "{args:?}: {stdout} is not what stderr says: {stderr}");
+    assert!(answer["error"]["hint"].is_null() == !stderr.contains("hint: "), "{args:?}: {stdout} {stderr}");
 }
 
 fn listing(folder: &Path) -> Vec<std::ffi::OsString> {

@@ -32,7 +32,7 @@ pub(super) fn render(table: &Table, width: usize) -> String {
     }
     let _ = writeln!(text, "\nPeaks over {} events on device {}.", table.events, table.device);
     if rows.iter().all(|row| row.validated) {
-        text.push_str("An independent checker judged every placement and found nothing wrong.\n");
+        text.push_str("An independent implementation checked every placement and found nothing wrong.\n");
     }
     for row in rows {
         let [least, most] = row.peak_reserved_bytes_range;
