@@ -275,6 +275,39 @@ def test_an_index_may_count_down(run, job):
     assert job.log == [999, 998, 997, 900, "event"]
 
 
+def test_layers_and_time_steps_are_not_evaluated(run, job, monkeypatch):
+    torch = type("torch", (), {"is_grad_enabled": staticmethod(lambda: job.grad)})
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    job.grad = True
+    loops = run("""
+        for batch in range(100):
+            for layer in range(5):
+                job.call()
+            job.step()
+            if batch == 50:
+                job.grad = False
+                for other in range(5):
+                    job.call()
+                job.grad = True
+    """)
+    assert [(line, loop["kind"]) for line, loop in loops.items()] == [(1, "training"), (2, "other"), (7, "evaluation")]
+
+
+def test_the_length_of_epochs_is_not_told_by_what_cut_loops_count(run, job):
+    loops = run("""
+        step, epoch = 0, 0
+        while step < 10_000:
+            for batch in range(100):
+                job.step()
+                step += 1
+        while epoch < 50:
+            for batch in range(100):
+                job.step()
+            epoch += 1
+    """)
+    assert (loops[2]["total"], loops[6]["total"]) == (None, 50)
+
+
 def test_the_replay_buffer_fills(run, job):
     run("""
         buffer = []

@@ -68,7 +68,14 @@ class Leader:
     def length(self, loop: Watched) -> int | None:
         """The length of a loop that counts by itself: `while step < steps`, `if step == steps: break`."""
         way_out = self._way_out()
-        return None if way_out is None else self.done(loop) + way_out
+        if way_out is None or (self.visit.has_inner and not self._counts_by_one()):
+            return None
+        return self.done(loop) + way_out
+
+    def _counts_by_one(self) -> bool:
+        """Inner loops that are cut move what they count by less than they would; an outer loop counts its iterations."""
+        moving = self.counters.moving(self.site.leaves())
+        return all(abs(self.counters.counters[leaf].amount) == 1 for leaf in moving)
 
     def _way_out(self) -> int | None:
         """In how many iterations the loop leaves by what it counts."""

@@ -50,6 +50,8 @@ class Run:
         if is_moved:
             self.walk.cover(self.before, now)
         self._classify()
+        if self.visit.samples[-1].own_backwards:
+            self.walk.claim_parts(self.before.parts)
         self.leader.iteration_began_at = self.before.total
         self.leader.follow(frame)
         goes_on = not self.walk.is_walking or self._goes_on(loop, frame)
@@ -106,8 +108,7 @@ class Run:
         if not self.visit.is_on_card:
             # Somebody waits for all of what is prepared here.
             return True
-        if self.visit.count in _COUNTED and not (self.visit.has_inner and self.walk.ended_early):
-            # Inner loops that are cut move the counters of outer ones by less than they would.
+        if self.visit.count in _COUNTED:
             lengths = (self.visit.total, self.leader.length(loop))
             self.visit.total = min((length for length in lengths if length is not None), default=None)
         is_own_end = self.visit.total is not None and self.leader.done(loop) >= self.visit.total
@@ -140,6 +141,8 @@ class Run:
         self.record.close(self.visit, self.ending or reason, seen, self.leader.skipped)
         if not self.record.is_on_card:
             return
+        if self.record.kind == "evaluation" and self.walk.records_graphs():
+            self.walk.parts.append(self.record)
         if self.ending:
             self.walk.ended_early.append(self.record)
         self.walk.report(self.record.facts())

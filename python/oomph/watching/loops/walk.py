@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 import weakref
@@ -34,6 +35,8 @@ class Moment(NamedTuple):
     covered: tuple[int, int, int]
     news: int
     seconds: float
+    #: How many `Walk.parts` there were.
+    parts: int
 
 
 class Record:
@@ -50,6 +53,8 @@ class Record:
         self.drives = False
         self.is_on_card = False
         self.kind = "other"
+        #: Whether it is a part of what a training loop does in an iteration.
+        self.is_part = False
         #: Iterations run, over all visits and in the longest.
         self.seen = 0
         self.longest_visit = 0
@@ -87,7 +92,7 @@ class Record:
             "file": self.site.file,
             "line": self.site.line,
             "function": self.site.function,
-            "kind": self.kind,
+            "kind": "other" if self.is_part else self.kind,
             "seen": self.seen,
             "longest_visit": self.longest_visit,
             "skipped": self.skipped,
@@ -132,6 +137,8 @@ class Walk:
         self.records: list[Record] = []
         self.branches: list[Branch] = []
         self.distant: list[Distant] = []
+        #: Loops without a backward pass of their own that have ended while autograd recorded.
+        self.parts: list[Record] = []
         #: Visits that have not ended.
         self.visits: weakref.WeakSet[Visit] = weakref.WeakSet()
         #: Loops that were ended before their own end, the latest last.
@@ -170,7 +177,19 @@ class Walk:
         activity = self.activity
         numbers = self.numbers() if self.recorder.recording else Numbers()
         steps, backwards = activity.steps, activity.backwards
-        return Moment(numbers, steps, backwards, self.activity_total(), self.covered, self.news, self.clock())
+        shared = self.covered, self.news, self.clock(), len(self.parts)
+        return Moment(numbers, steps, backwards, self.activity_total(), *shared)
+
+    def records_graphs(self) -> bool:
+        """Whether autograd records what is done now."""
+        torch: Any = sys.modules.get("torch")
+        return torch is not None and bool(torch.is_grad_enabled())
+
+    def claim_parts(self, since: int) -> None:
+        """A backward pass has gone through what loops did that looked like evaluation: layers, time steps."""
+        for record in self.parts[since:]:
+            record.is_part = True
+        del self.parts[since:]
 
     def cover(self, before: Moment, now: Moment) -> None:
         """An iteration ended: what happened in it is its own and its inner loops', not its outer loops'."""
