@@ -73,7 +73,7 @@ class Leader:
         return self.done(loop) + way_out
 
     def _counts_by_one(self) -> bool:
-        """Inner loops that are cut move what they count by less than they would; an outer loop counts its iterations."""
+        """Inner loops that are cut move what they count by less than they would; epochs are counted one by one."""
         moving = self.counters.moving(self.site.leaves())
         return all(abs(self.counters.counters[leaf].amount) == 1 for leaf in moving)
 

@@ -142,7 +142,7 @@ class Run:
         if not self.record.is_on_card:
             return
         if self.record.kind == "evaluation" and self.walk.records_graphs():
-            self.walk.parts.append(self.record)
+            self.walk.parts.append((self.record, self.walk.activity.backwards))
         if self.ending:
             self.walk.ended_early.append(self.record)
         self.walk.report(self.record.facts())

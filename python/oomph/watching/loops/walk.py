@@ -137,8 +137,8 @@ class Walk:
         self.records: list[Record] = []
         self.branches: list[Branch] = []
         self.distant: list[Distant] = []
-        #: Loops without a backward pass of their own that have ended while autograd recorded.
-        self.parts: list[Record] = []
+        #: Loops without a backward pass of their own that have ended while autograd recorded, and the passes by then.
+        self.parts: list[tuple[Record, int]] = []
         #: Visits that have not ended.
         self.visits: weakref.WeakSet[Visit] = weakref.WeakSet()
         #: Loops that were ended before their own end, the latest last.
@@ -186,9 +186,9 @@ class Walk:
         return torch is not None and bool(torch.is_grad_enabled())
 
     def claim_parts(self, since: int) -> None:
-        """A backward pass has gone through what loops did that looked like evaluation: layers, time steps."""
-        for record in self.parts[since:]:
-            record.is_part = True
+        """A backward pass has gone through what loops before it did that looked like evaluation: layers, time steps."""
+        for record, backwards in self.parts[since:]:
+            record.is_part |= backwards < self.activity.backwards
         del self.parts[since:]
 
     def cover(self, before: Moment, now: Moment) -> None:
