@@ -48,7 +48,7 @@ Exit codes:
         oomph doc fragmentation                           what does a verdict mean?\n\n",
         "Data goes to stdout, everything else to stderr. 'oomph help VERB' tells more."
     ),
-    max_term_width = crate::output::WIDTH_MAX
+    term_width = crate::output::width()
 )]
 pub(crate) struct Cli {
     /// When to colour the output

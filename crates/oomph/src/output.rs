@@ -153,7 +153,7 @@ fn make_readable(_file: &File) -> std::io::Result<()> {
 const WIDTH_ELSEWHERE: usize = 80;
 
 /// Lines of text are hard to follow beyond this.
-pub(crate) const WIDTH_MAX: usize = 120;
+const WIDTH_MAX: usize = 120;
 
 /// Columns to lay text out for: the terminal's, or 80 where stdout is none.
 pub(crate) fn width() -> usize {

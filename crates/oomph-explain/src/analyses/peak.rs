@@ -85,15 +85,15 @@ pub fn holders_at(case: &Case, at: EventIndex) -> Holders {
 }
 
 fn callers(case: &Case, live: &[&LiveSpan]) -> Vec<Caller> {
-    let mut lines: FxHashMap<StackId, Option<Line>> = FxHashMap::default();
+    let mut blamed: FxHashMap<StackId, Option<Line>> = FxHashMap::default();
     let mut by_line: FxHashMap<Option<Line>, Vec<&LiveSpan>> = FxHashMap::default();
     for &block in live {
         let stack = case.stack_of(block);
-        let line = *lines.entry(stack).or_insert_with(|| case.blame(stack));
-        by_line.entry(line).or_default().push(block);
+        let caller = *blamed.entry(stack).or_insert_with(|| case.blame(stack));
+        by_line.entry(caller).or_default().push(block);
     }
     let inside = |line| sum_by(&by_line[&line], |block| case.sources.line_to_name(case.stack_of(block)));
-    let held = sum_by(live, |block| lines[&case.stack_of(block)]);
+    let held = sum_by(live, |block| blamed[&case.stack_of(block)]);
     held.into_iter().map(|held| Caller { inside: inside(held.what), held }).collect()
 }
 

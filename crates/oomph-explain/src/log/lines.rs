@@ -1,5 +1,7 @@
 //! The lines of a log: which of them one process wrote, and the calls in its traceback.
 
+use crate::source::file_name;
+
 /// A call in a traceback.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
@@ -89,7 +91,7 @@ pub(super) fn traceback(lines: &[LogLine<'_>], message_at: usize) -> Vec<Call> {
     calls
 }
 
-/// The call a line of a traceback names, as Python, IPython and rich write it.
+/// The call a line of a traceback names, as Python, a notebook and rich write it.
 fn call(line: &str) -> Option<Call> {
     python_call(line).or_else(|| notebook_call(line)).or_else(|| rich_call(line))
 }
@@ -121,7 +123,7 @@ fn rich_call(line: &str) -> Option<Call> {
     let inside = line.split_once('│')?.1.trim().trim_end_matches('│').trim_end();
     let (place, function) = inside.split_once(" in ")?;
     let (file, number) = place.rsplit_once(':')?;
-    let plain = file.ends_with(".py") && !function.contains(' ');
+    let plain = file_name(file).contains(".py") && !function.contains(' ');
     plain.then_some(Call { function: function.to_owned(), file: file.to_owned(), line: number.parse().ok()? })
 }
 

@@ -132,8 +132,8 @@ mod tests {
 
     const MIB: u64 = 1 << 20;
 
-    fn gib(number: f64) -> Option<u64> {
-        Some(super::whole(number * 1024.0 * MIB as f64))
+    fn gib(number: f64) -> u64 {
+        super::whole(number * 1024.0 * MIB as f64)
     }
 
     #[test]
@@ -150,18 +150,18 @@ mod tests {
             Figures {
                 device: Some(3),
                 request_bytes: Some(226 * MIB),
-                total_bytes: gib(15.70),
-                free_bytes: gib(210.25 / 1024.0),
-                limit_bytes: gib(8.0),
-                process_bytes: gib(13.48),
+                total_bytes: Some(gib(15.70)),
+                free_bytes: Some(gib(210.25 / 1024.0)),
+                limit_bytes: Some(gib(8.0)),
+                process_bytes: Some(gib(13.48)),
                 other_processes: vec![(4711, 1536 * MIB), (4712, 512 * MIB)],
-                allocated_bytes: gib(12.75),
-                unallocated_bytes: gib(336.5 / 1024.0),
+                allocated_bytes: Some(gib(12.75)),
+                unallocated_bytes: Some(gib(336.5 / 1024.0)),
                 private_pool_bytes: Some(17 * MIB),
                 outside_bytes: None,
             }
         );
-        assert_eq!(figures.capacity_bytes(), gib(8.0));
+        assert_eq!(figures.capacity_bytes(), Some(gib(8.0)));
     }
 
     #[test]
@@ -170,8 +170,8 @@ mod tests {
             "Tried to allocate 2.25 GiB (GPU 0; 6.00 GiB total capacity; 1.00 GiB already allocated; 3.00 GiB free; \
              1.25 GiB reserved in total by PyTorch)",
         );
-        assert_eq!((figures.request_bytes, figures.free_bytes), (gib(2.25), gib(3.0)));
-        assert_eq!((figures.unallocated_bytes, figures.reserved_bytes()), (gib(0.25), gib(1.25)));
+        assert_eq!((figures.request_bytes, figures.free_bytes), (Some(gib(2.25)), Some(gib(3.0))));
+        assert_eq!((figures.unallocated_bytes, figures.reserved_bytes()), (Some(gib(0.25)), Some(gib(1.25))));
         let cached = Figures::read(
             "Tried to allocate 12.50 MiB (GPU 1; 10.50 GiB total capacity; 8.50 MiB already allocated; 0 bytes free; \
              4.50 MiB cached)",
@@ -181,7 +181,7 @@ mod tests {
             "Tried to allocate 20.00 MiB (GPU 0; 8.00 GiB total capacity; 3.00 GiB already allocated; 4.00 GiB free; \
              3.50 GiB allowed; 3.25 GiB reserved in total by PyTorch)",
         );
-        assert_eq!((allowed.limit_bytes, allowed.free_bytes), (gib(3.5), gib(4.0)));
+        assert_eq!((allowed.limit_bytes, allowed.free_bytes), (Some(gib(3.5)), Some(gib(4.0))));
     }
 
     #[test]
@@ -190,8 +190,11 @@ mod tests {
             "(MPS allocated: 9.50 GB, other allocations: 17.25 GB, max allowed: 27.00 GB). Tried to allocate 292.50 MB \
              on private pool.",
         );
-        assert_eq!((mps.allocated_bytes, mps.outside_bytes, mps.limit_bytes), (gib(9.5), gib(17.25), gib(27.0)));
-        assert_eq!((mps.request_bytes, mps.device), (gib(292.5 / 1024.0), None));
+        assert_eq!(
+            (mps.allocated_bytes, mps.outside_bytes, mps.limit_bytes),
+            (Some(gib(9.5)), Some(gib(17.25)), Some(gib(27.0)))
+        );
+        assert_eq!((mps.request_bytes, mps.device), (Some(gib(292.5 / 1024.0)), None));
         let driver_pool = Figures::read(
             "Allocation on device 2 would exceed allowed memory. (out of memory)\nCurrently allocated     : 5.50 GiB\n\
              Requested               : 20.00 MiB\nDevice limit            : 7.75 GiB\n\
@@ -199,7 +202,7 @@ mod tests {
              : 17179869184.00 GiB",
         );
         assert_eq!((driver_pool.device, driver_pool.request_bytes), (Some(2), Some(20 * MIB)));
-        assert_eq!((driver_pool.total_bytes, driver_pool.limit_bytes), (gib(7.75), None));
+        assert_eq!((driver_pool.total_bytes, driver_pool.limit_bytes), (Some(gib(7.75)), None));
     }
 
     #[test]
