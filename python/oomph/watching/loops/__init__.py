@@ -46,7 +46,7 @@ class Loops:
 
     def compile_main(self, source: bytes, path: str) -> CodeType:
         """The code of the script. Raises what `compile` raises."""
-        return rewriting.compiled(source, path, self._walk)
+        return self._compiled(source, path, _nothing_more)
 
     def listing(self) -> list[dict[str, Any]]:
         """What is known of each loop that drove the job, in the order of the source."""
@@ -55,6 +55,13 @@ class Loops:
     def ended_early(self) -> dict[str, Any] | None:
         """The loop that was ended last before its own end: what the script raises now may come from that."""
         return self._walk.ended_early[-1].facts() if self._walk.ended_early else None
+
+    def _compiled(self, source: bytes, path: str, complete: Callable[[Site], None]) -> CodeType:
+        try:
+            return rewriting.compiled(source, path, self._walk, complete)
+        except RecursionError:
+            # Expressions so long that Python compiles but cannot visit them: such a file keeps its loops.
+            return compile(source, path, "exec", dont_inherit=True)
 
     def _before_fork(self) -> None:
         self._is_worker_next = self._walk.recorder.recording
@@ -72,7 +79,7 @@ class Loops:
             if library is None and not self._places.is_users(path):
                 return original(loader, fullname)
             complete = library.complete if library is not None else _nothing_more
-            return rewriting.compiled(loader.get_data(path), path, self._walk, complete)
+            return self._compiled(loader.get_data(path), path, complete)
 
         SourceFileLoader.get_code = get_code  # type: ignore[method-assign, assignment]
 
@@ -86,4 +93,7 @@ def _on_torch(torch: ModuleType) -> None:
 
 
 def _on_dynamo(dynamo: ModuleType) -> None:
-    running.leave_alone(dynamo.eval_frame.skip_code)
+    # Some version may lack it: then our functions are compiled where they are met, which costs time alone.
+    skip = getattr(dynamo.eval_frame, "skip_code", None)
+    if skip is not None:
+        running.leave_alone(skip)
