@@ -296,6 +296,20 @@ def test_layers_and_time_steps_are_not_evaluated(run, job, monkeypatch):
     assert {line: loop["kind"] for line, loop in loops.items()} == kinds
 
 
+def test_an_evaluation_with_an_inner_loop_is_one(run, job):
+    loops = run("""
+        for batch in range(3000):
+            job.call()
+            for crop in range(5):
+                job.call("crop")
+        for fold in range(3000):
+            for crop in range(5):
+                job.call("fold")
+    """)
+    assert counts(job.log) == {"call": 3, "crop": 15, "fold": 10}
+    assert loops[1]["kind"] == "evaluation"
+
+
 def test_the_length_of_epochs_is_not_told_by_what_cut_loops_count(run, job):
     loops = run("""
         step, epoch = 0, 0

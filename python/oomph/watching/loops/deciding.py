@@ -51,6 +51,8 @@ class Sample:
     #: Steps and backward passes outside any inner loop that drives the job.
     own_steps: int = 0
     own_backwards: int = 0
+    #: Calls of modules outside any inner loop.
+    own_calls: int = 0
     #: Refused requests.
     shortages: int = 0
     #: Whether inner loops drove the job, and whether they showed iterations that had not been seen before.
@@ -126,8 +128,9 @@ class Visit:
     has_inner: bool = False
     #: Whether they allocate on a card, or train. Transforms of data may be modules, too.
     is_on_card: bool = False
-    #: Whether each of them took one optimizer step.
+    #: Whether each of them took one optimizer step, and whether each called a module outside inner loops.
     is_step_each: bool = True
+    is_call_each: bool = True
 
     def __post_init__(self) -> None:
         #: Sizes that were known when this visit began.
@@ -149,6 +152,7 @@ class Visit:
         self.has_inner |= sample.has_inner
         self.is_on_card |= bool(sample.allocations or sample.steps or sample.backwards)
         self.is_step_each &= sample.steps == 1
+        self.is_call_each &= sample.own_calls > 0
         self.history.has_backwards |= sample.backwards > 0
         self.history.has_steps |= sample.steps > 0
         if sample.allocated_bytes is None:
@@ -161,9 +165,12 @@ class Visit:
     def is_around(self) -> bool:
         """Whether inner loops do the work: epochs, folds, configurations.
 
-        Where an iteration takes one optimizer step, inner loops go through its micro-batches, time steps or layers.
+        Where an iteration takes one optimizer step, or evaluates something itself, inner loops go through its
+        micro-batches, time steps or layers.
         """
-        return self.has_inner and not self.has_own and not self.is_step_each
+        trains = self.has_backwards or self.first_step is not None
+        is_one = self.is_step_each if trains else self.is_call_each
+        return self.has_inner and not self.has_own and not is_one
 
     @property
     def lives(self) -> list[int]:

@@ -80,6 +80,7 @@ class Run:
         numbers, is_partial = now.numbers, self.starts_late and not self.visit.samples
         inner = tuple(after - at_first for after, at_first in zip(covered, before.covered))
         steps, backwards = now.steps - before.steps, now.backwards - before.backwards
+        calls = now.total - before.total - steps - backwards
         return Sample(
             live_bytes=numbers.live_bytes,
             allocated_bytes=None if is_partial else numbers.allocated_bytes - before.numbers.allocated_bytes,
@@ -88,6 +89,7 @@ class Run:
             backwards=backwards,
             own_steps=steps - inner[1],
             own_backwards=backwards - inner[2],
+            own_calls=calls - (inner[0] - inner[1] - inner[2]),
             shortages=numbers.shortages - before.numbers.shortages,
             has_inner=inner[0] > 0,
             is_new_inside=now.news != before.news,
