@@ -39,37 +39,42 @@ def script_of(words: list[str]) -> str | None:
     return None
 
 
-def install(compile_main: Compile, on_exit: Callable[[Any], None]) -> None:
-    """Takes the script over, if this interpreter was started with one. `on_exit` hears what it gives to `sys.exit`."""
+def install(compile_main: Compile, on_exit: Callable[[Any], None], on_end: Callable[[], None]) -> None:
+    """Takes the script over, if this interpreter was started with one.
+
+    `on_exit` hears what the script gives to `sys.exit`, `on_end` that it came to its end.
+    """
     path = script_of(sys.orig_argv)
     if path is None or os.path.isdir(path) or path.endswith((".zip", ".pyz", ".egg")):
         return
-    sys.path_hooks.insert(0, _Hook(path, compile_main, on_exit))
+    sys.path_hooks.insert(0, _Hook(_Finder(path, compile_main, on_exit, on_end)))
 
 
 class _Hook:
     """Claims one path, once."""
 
-    def __init__(self, path: str, compile_main: Compile, on_exit: Callable[[Any], None]) -> None:
-        self.path = path
-        self.compile_main = compile_main
-        self.on_exit = on_exit
+    def __init__(self, finder: _Finder) -> None:
+        self.finder = finder
 
     def __call__(self, path: str) -> _Finder:
-        if path not in (self.path, os.path.abspath(self.path)) or not os.path.isfile(self.path):
+        script = self.finder.path
+        if path not in (script, os.path.abspath(script)) or not os.path.isfile(script):
             raise ImportError
         if self in sys.path_hooks:
             sys.path_hooks.remove(self)
-        return _Finder(self.path, self.compile_main, self.on_exit)
+        return self.finder
 
 
 class _Finder:
     """Finds `__main__`, and nothing else."""
 
-    def __init__(self, path: str, compile_main: Compile, on_exit: Callable[[Any], None]) -> None:
+    def __init__(
+        self, path: str, compile_main: Compile, on_exit: Callable[[Any], None], on_end: Callable[[], None]
+    ) -> None:
         self.path = path
         self.compile_main = compile_main
         self.on_exit = on_exit
+        self.on_end = on_end
 
     def find_spec(self, name: str, _target: Any = None) -> importlib.machinery.ModuleSpec | None:
         if name != "__main__":
@@ -101,6 +106,7 @@ class _Finder:
         except SystemExit as problem:
             self.on_exit(problem.code)
             raise
+        self.on_end()
 
     def _execute(self, text: bytes, names: dict[str, Any]) -> None:
         if not notebook.is_notebook(self.path):

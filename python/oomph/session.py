@@ -79,7 +79,7 @@ class Session:
         imports.after_import("torch", self._on_torch)
         imports.after_import("safetensors.torch", self.checkpoints.install_safetensors)
         self.loops.install()
-        launch.install(self.loops.compile_main, self._on_system_exit)
+        launch.install(self.loops.compile_main, self._on_system_exit, self._on_end)
 
     def note(self, text: str) -> None:
         """Keeps something the reader of the plan should know, once."""
@@ -126,6 +126,13 @@ class Session:
         """Numbers are told by the process's own exit code; anything else is a message."""
         if code is not None and not isinstance(code, int):
             self.outcome = Outcome("exit", message=str(code))
+
+    def _on_end(self) -> None:
+        """The script has come to its end: does what Python does then, but for taking its heap apart."""
+        if self.recorder.recording and os.getpid() == self.owner:
+            threading._shutdown()  # type: ignore[attr-defined]
+            atexit._run_exitfuncs()
+            self._on_exit(0)
 
     def _leave_endless(self) -> None:
         self.leave(self.outcome_of_endless())

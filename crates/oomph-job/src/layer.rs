@@ -121,8 +121,9 @@ mod tests {
         let layer = Layer::create(workspace.path(), 1 << 20, Vec::new()).expect("made");
         assert!(layer.stopped().is_none());
         let before = layer.size_bytes();
-        fs::write(workspace.path().join("layer/root/file"), vec![1; 1 << 16]).expect("written");
-        File::create(workspace.path().join("layer/root/hole")).expect("made").set_len(1 << 30).expect("set");
+        let upper = workspace.path().join("layer").join("root");
+        fs::write(upper.join("file"), vec![1; 1 << 16]).expect("written");
+        File::create(upper.join("hole")).expect("made").set_len(1 << 30).expect("set");
         assert!((1 << 16..1 << 20).contains(&(layer.size_bytes() - before)), "holes take no room");
         fs::write(workspace.path().join("layer/stopped"), "{\"reason\":\"limit\",\"path\":\"/a\",\"bytes\":5}\n")
             .expect("written");

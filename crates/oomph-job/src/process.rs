@@ -255,11 +255,11 @@ mod tests {
         let place = kept.display();
         let text = format!(
             "echo changed > '{place}'; rm -f '{place}'; mv '{place}' '{place}.moved'; mkdir '{place}.made'; \
-             echo x > \"$OOMPH_LAYER/root/inside\" && echo x > /dev/null"
+             echo x > \"$OOMPH_LAYER/inside\" && echo x > /dev/null"
         );
         let (code, workspace) = shell(&text);
         assert_eq!(code, 0, "the layer's own folder and devices can be written");
-        assert!(workspace.folder().join("layer/root/inside").exists());
+        assert!(workspace.folder().join("layer/inside").exists());
         assert_eq!(std::fs::read_to_string(&kept).expect("still there"), "mine");
         assert_eq!(std::fs::read_dir(outside.path()).expect("a folder").count(), 1);
     }

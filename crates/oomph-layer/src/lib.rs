@@ -21,7 +21,7 @@
 //! | `removed/` | marks: where `removed/home/me/x` is a folder with the sticky bit, the real `/home/me/x` is not seen |
 //! | `work/` | copies before they are whole |
 //! | `s/` | short links to folders of `root/`, for paths that do not fit into a socket's address |
-//! | `state` | mapped into every process: which paths may be in the layer ([`state`]) |
+//! | `state` | mapped into every process: which paths may be in the layer (`state.rs`) |
 //! | `shm` | names of shared memory that nobody removed yet, one a line; lines may be empty |
 //! | `stopped` | one line of JSON, where a copy would have broken the limit |
 //!
@@ -32,7 +32,7 @@
 //! # What is not covered
 //!
 //! Programs that ignore `LD_PRELOAD` cannot make, remove or rename; whatever else they try to write the guard that the
-//! job runs under refuses. Code that makes system calls without libc is caught where it changes names ([`trap`]), but
+//! job runs under refuses. Code that makes system calls without libc is caught where it changes names (`trap.rs`), but
 //! where it only reads it sees the real tree. A file that was opened for reading before somebody copied it to the
 //! layer still reads the real one.
 //!

@@ -6,9 +6,9 @@ use oomph_trace::Trace;
 
 /// A replay lays blocks out as PyTorch's allocator would, but the same job takes other workspaces on another card.
 /// Where so much more or less memory would change the answer, only a run on that card can tell.
-const CLOSE_SHARE: f64 = 0.03;
-/// The least memory is looked for to this part of it.
-const LEAST_SHARE: f64 = 0.001;
+const CLOSE_PERCENT: u64 = 3;
+/// The least memory is looked for to one of so many parts of it.
+const LEAST_PARTS: u64 = 1000;
 
 /// What is known about a card without running the job on it, the worse the larger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -59,10 +59,11 @@ impl Judge {
     /// Replays them through PyTorch's allocator on cards of one kind, one a device.
     #[must_use]
     pub fn judge(&self, card: &Card) -> Verdict {
-        let usable = card.usable_bytes() as f64;
-        if self.fits((usable * (1.0 - CLOSE_SHARE)) as u64) {
+        let usable = card.usable_bytes();
+        let close = usable / 100 * CLOSE_PERCENT;
+        if self.fits(usable - close) {
             Verdict::Fits
-        } else if self.fits((usable * (1.0 + CLOSE_SHARE)) as u64) {
+        } else if self.fits(usable + close) {
             Verdict::Close
         } else {
             Verdict::DoesNotFit
@@ -76,7 +77,7 @@ impl Judge {
         if !self.fits(enough) {
             return None;
         }
-        while enough - too_little > (enough as f64 * LEAST_SHARE) as u64 + 1 {
+        while enough - too_little > enough / LEAST_PARTS + 1 {
             let middle = u64::midpoint(too_little, enough);
             if self.fits(middle) {
                 enough = middle;

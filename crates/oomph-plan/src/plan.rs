@@ -37,7 +37,6 @@ pub struct Question {
 
 /// The peaks of one process on one device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(clippy::struct_field_names, reason = "units stand last in every name")]
 pub struct Peaks {
     /// Held by tensors.
     pub allocated_bytes: u64,

@@ -100,8 +100,8 @@ fn judge(told: &[(PathBuf, Facts)], ended: &Ended, printed: &mut File) -> Result
         return Err(oomph_job::JobError::Interrupted.into());
     }
     // The process that did the work knows better why it failed than the one that waited for it.
-    let failed = told.iter().map(|(_, facts)| &facts.end.outcome).filter(|outcome| is_failure(outcome.kind));
-    if let Some(outcome) = failed.last() {
+    let mut failed = told.iter().map(|(_, facts)| &facts.end.outcome).filter(|outcome| is_failure(outcome.kind));
+    if let Some(outcome) = failed.next_back() {
         let message = outcome.message.clone().unwrap_or_default();
         return Err(match outcome.kind {
             OutcomeKind::Unusable => {

@@ -366,7 +366,7 @@ mod tests {
         let modules = vec![("Net".to_owned(), String::new()), ("Net".to_owned(), "layers.0".to_owned())];
         let calls = vec![(10, Some(0)), (20, Some(1)), (30, None), (40, None)];
         let tags = vec![(50, 0, 0x1000, "parameter".to_owned(), Some(1))];
-        let trace = completed(job.finish(), &Facts { modules, calls, tags, ..facts() });
+        let trace = completed(job.finish(), &Facts { tags, modules, calls, ..facts() });
         let of = |event: usize| trace.stacks.string(trace.devices[0].events[event].module);
         assert_eq!([of(0), of(1), of(2), of(3)], ["layers.0", "Net", "layers.0", ""]);
     }

@@ -119,7 +119,9 @@ impl Job {
             self.take(Category::Optimizer, LAYER_BYTES, 11);
         }
         self.end("optimizer");
-        gradients.into_iter().for_each(|gradient| self.give_back(gradient));
+        for gradient in gradients {
+            self.give_back(gradient);
+        }
     }
 
     fn validate(&mut self) {
@@ -127,7 +129,9 @@ impl Job {
         for _ in 0..3 {
             let activations: Vec<_> =
                 (0..LAYERS).map(|_| self.take(Category::Activation, ACTIVATION_BYTES / 3, 14)).collect();
-            activations.into_iter().for_each(|activation| self.give_back(activation));
+            for activation in activations {
+                self.give_back(activation);
+            }
         }
         self.end("validation");
     }

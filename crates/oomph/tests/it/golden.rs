@@ -119,7 +119,7 @@ fn explain_as_json() {
 fn explain_several_ranks() {
     let ranks = [&corpus("oom_loss_kept_with_graph"), &corpus("run_mlp"), &corpus("oom_growing_cache")];
     let output = oomph(["explain", ranks[0], ranks[1], ranks[2], "--top", "3"]);
-    let head: String = text(&output.stdout).lines().take(15).map(|line| format!("{line}\n")).collect();
+    let head = text(&output.stdout).lines().take(15).collect::<Vec<_>>().join("\n") + "\n";
     insta::with_settings!({ omit_expression => true, prepend_module_to_snapshot => false }, {
         assert_snapshot!("explain_ranks", head);
     });

@@ -54,7 +54,7 @@ fn check_stdout(args: &[&str], stdout: &str, stderr: &str) {
     let answer: serde_json::Value = serde_json::from_str(stdout).expect("JSON");
     let message = answer["error"]["message"].as_str().expect("a message");
     assert!(stderr.contains(message), "{args:?}: {stdout} is not what stderr says: {stderr}");
-    assert!(answer["error"]["hint"].is_null() == !stderr.contains("hint: "), "{args:?}: {stdout} {stderr}");
+    assert_ne!(answer["error"]["hint"].is_null(), stderr.contains("hint: "), "{args:?}: {stdout} {stderr}");
 }
 
 fn listing(folder: &Path) -> Vec<std::ffi::OsString> {

@@ -8,22 +8,32 @@ use crate::harness::root;
 const SKIPPED: [&str; 7] = ["target", "node_modules", ".git", ".venv", "dist", "__pycache__", "corpus"];
 
 /// Which workspace crates a crate may depend on: arrows point down, and feature crates never import one another.
-const ARROWS: [(&str, &[&str]); 8] = [
+const ARROWS: [(&str, &[&str]); 10] = [
     ("oomph-trace", &[]),
     ("oomph-check", &[]),
     ("oomph-heap", &["oomph-trace"]),
     ("oomph-explain", &["oomph-heap", "oomph-trace"]),
-    // Loaded into somebody else's process in place of the CUDA libraries: it stands alone.
-    ("oomph-hollow", &[]),
+    ("oomph-card", &[]),
+    ("oomph-job", &[]),
+    // Loaded into somebody else's process in place of the CUDA libraries: it knows what a card is, and nothing else.
+    ("oomph-hollow", &["oomph-card"]),
     // Loaded into every process of a plan in front of libc: it stands alone.
     ("oomph-layer", &[]),
-    ("oomph-plan", &["oomph-heap", "oomph-trace"]),
+    ("oomph-plan", &["oomph-card", "oomph-heap", "oomph-job", "oomph-trace"]),
     ("oomph", &["oomph-check", "oomph-explain", "oomph-heap", "oomph-plan", "oomph-trace"]),
 ];
 
-/// The only places that may hold `unsafe`: two files that map a file, and the crates that are a C interface throughout.
-const UNSAFE_PLACES: [&str; 4] =
-    ["benches/src/plain.rs", "crates/oomph-trace/src/input.rs", "crates/oomph-hollow/src/", "crates/oomph-layer/src/"];
+/// The only places that may hold `unsafe`: two files that map a file, the crates that are a C interface throughout, and
+/// what happens between fork and exec.
+const UNSAFE_PLACES: [&str; 6] = [
+    "benches/src/plain.rs",
+    "crates/oomph-trace/src/input.rs",
+    "crates/oomph-hollow/",
+    "crates/oomph-layer/",
+    // Between fork and exec.
+    "crates/oomph-job/src/guard.rs",
+    "crates/oomph-job/src/process.rs",
+];
 
 /// Longer files hide more than one idea.
 const LINES_MAX: usize = 600;

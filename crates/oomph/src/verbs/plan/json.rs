@@ -90,8 +90,7 @@ fn numbered(name: &str, (number, part): &(u32, Peaks)) -> Value {
 
 /// A card that was run on.
 fn trial(trial: &Trial) -> Value {
-    let mut value =
-        json!({ "gpu": trial.card.name, "capacity_bytes": trial.card.memory_bytes, "fits": trial.fits() });
+    let mut value = json!({ "gpu": trial.card.name, "capacity_bytes": trial.card.memory_bytes, "fits": trial.fits() });
     if let (Value::Object(all), Some(Value::Object(peaks))) = (&mut value, trial.peaks().map(peaks)) {
         all.extend(peaks);
     }

@@ -136,8 +136,9 @@ mod tests {
 
     #[test]
     fn what_was_seen_is_said_of_what_there_is() {
-        let part =
-            |seen, total| seen_part(&Seen { kind: LoopKind::Training, file: String::new(), line: 1, seen, total });
+        let part = |seen, total| {
+            seen_part(&Seen { kind: LoopKind::Training, file: String::new(), line: 1, seen, total }, true)
+        };
         assert_eq!(part(3, Some(1250)), "3 of 1,250 training steps");
         assert_eq!(part(3, Some(3)), "all 3 training steps");
         assert_eq!(part(1, Some(1)), "the one training step");
