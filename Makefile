@@ -34,6 +34,7 @@ setup: $(VENV)/.oomph ## Build everything and install it into .venv, as users ge
 
 .PHONY: demo
 demo: setup $(VENV)/.test ## Plan a job that does not fit a 24 GB card, and explain a real out-of-memory error from an H200
+	@echo 'Two plans on a hollow card: some 20 seconds.'
 	@echo '$$ oomph plan --gpu rtx_4090 examples/train.py --batch 8'
 	@$(OOMPH) plan --gpu rtx_4090 examples/train.py --batch 8 || test $$? = 1
 	@echo
@@ -105,6 +106,7 @@ $(VENV)/.tools: pyproject.toml
 	touch $@
 
 $(VENV)/.oomph: $(VENV)/.tools Cargo.toml Cargo.lock $(SOURCES)
+	@echo 'Building oomph in release mode: some 5 minutes the first time on 2 cores.'
 	rm -rf target/wheels
 	$(BIN)/python python/backend/oomph_backend.py
 	PATH="$(CURDIR)/$(BIN):$$PATH" maturin build --release --quiet --out target/wheels
@@ -112,11 +114,13 @@ $(VENV)/.oomph: $(VENV)/.tools Cargo.toml Cargo.lock $(SOURCES)
 	touch $@
 
 $(VENV)/.test: $(VENV)/.tools
-	$(BIN)/uv pip install --quiet --python $(BIN)/python --group test
+	@echo 'Installing torch: some 5 GB.'
+	$(BIN)/uv pip install --python $(BIN)/python --group test
 	touch $@
 
 $(VENV)/.truth: $(VENV)/.test
-	$(BIN)/uv pip install --quiet --python $(BIN)/python --group truth
+	@echo 'Installing the libraries of the test jobs.'
+	$(BIN)/uv pip install --python $(BIN)/python --group truth
 	touch $@
 
 page/node_modules/.oomph: page/package-lock.json $(VENV)/.tools

@@ -50,6 +50,9 @@ pub struct Options {
     /// The loop whose iterations are looked at: the name of its marks without their numbers, such as
     /// `iteration train.py:25`. Without it, the loop that was running.
     pub loop_name: Option<String>,
+    /// Whether the tables describe the peak where nothing failed, also if there is something to warn of: a plan speaks
+    /// of the peak.
+    pub is_about_peak: bool,
 }
 
 impl<'a> Case<'a> {

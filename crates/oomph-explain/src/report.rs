@@ -90,7 +90,8 @@ pub fn explain<'a>(trace: &'a Trace, options: &Options) -> Result<Report<'a>, Ex
         holders: &holders,
     });
     // A warning speaks of the moment up to which something was kept, so the tables do too.
-    if shortage.is_none() && verdict.accusation.line.is_some() && options.at.is_none() {
+    let is_open = options.at.is_none() && !options.is_about_peak;
+    if shortage.is_none() && verdict.accusation.line.is_some() && is_open {
         holders = peak::holders_at(&case, case.moment);
         fragmentation = fragmentation::measure(&case.timeline, case.moment);
     }

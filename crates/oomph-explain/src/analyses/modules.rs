@@ -66,11 +66,13 @@ fn widest_pattern(rows: &[ModuleHeld]) -> Option<String> {
     widest.map(|(pattern, _)| pattern)
 }
 
-/// A path with each of its numeric components in turn replaced by `*`.
+/// A path with each of its numeric components in turn replaced by `*`. A number alone is a layer of a `Sequential`, and
+/// its neighbours are other layers, not the same again.
 fn patterns(path: &str) -> impl Iterator<Item = String> + '_ {
     let parts: Vec<&str> = path.split('.').collect();
     let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-    (0..parts.len()).filter(move |&at| is_number(path.split('.').nth(at).unwrap_or_default())).map(move |at| {
+    let candidates = if parts.len() == 1 { 0 } else { parts.len() };
+    (0..candidates).filter(move |&at| is_number(path.split('.').nth(at).unwrap_or_default())).map(move |at| {
         let mut parts = parts.clone();
         parts[at] = "*";
         parts.join(".")
@@ -87,6 +89,11 @@ mod tests {
     fn folded(paths: &[(&str, u64)]) -> Vec<(String, usize, u64)> {
         let rows = fold(&paths.iter().copied().collect());
         rows.into_iter().map(|ModuleHeld { module, count, bytes }| (module, count, bytes)).collect()
+    }
+
+    #[test]
+    fn layers_of_a_plain_sequence_stay_apart() {
+        assert_eq!(folded(&[("0", 3), ("1", 2)]), [("0".to_owned(), 1, 3), ("1".to_owned(), 1, 2)]);
     }
 
     #[test]

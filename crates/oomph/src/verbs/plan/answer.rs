@@ -57,7 +57,7 @@ pub(super) fn explain(plan: &Plan) -> Result<Report<'_>, Error> {
 }
 
 fn options(card: &Card, device: Option<u32>, loop_name: Option<String>) -> Options {
-    Options { total_bytes: Some(card.memory_bytes), device, loop_name, ..Options::default() }
+    Options { total_bytes: Some(card.memory_bytes), device, loop_name, is_about_peak: true, ..Options::default() }
 }
 
 impl<'a> Answer<'a> {
