@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::harness::{command, corpus, root, text, transcript};
 
-const SAMPLES: &str = "crates/oomph/tests/it/samples";
+const SAMPLES: &str = "samples";
 
 /// A project in a folder of its own.
 struct Project(tempfile::TempDir);

@@ -79,7 +79,7 @@ fn reference_of_the_command_line() {
 }
 
 /// Files with bugs in them.
-const SAMPLES: &str = "crates/oomph/tests/it/samples";
+const SAMPLES: &str = "samples";
 
 /// Every key of every JSON answer is explained.
 #[test]

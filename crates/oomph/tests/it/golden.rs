@@ -130,7 +130,7 @@ fn explain_several_ranks() {
 }
 
 /// The log of a job with two ranks that died, as torchrun writes it.
-const LOG: &str = "crates/oomph/tests/it/samples/died.log";
+const LOG: &str = "samples/died.log";
 
 #[test]
 fn explain_a_log() {
