@@ -67,6 +67,13 @@ def test_a_short_loop_is_run_to_its_end():
     assert run(visit(8), [train(seconds=60.0)] * 8) == (3, "repeats"), "unless that takes minutes"
 
 
+def test_layers_of_a_training_step_are_all_run():
+    layers = [evaluate(training_calls=1)] * 12
+    assert run(visit(total=12), layers) == (12, None)
+    assert run(visit(total=12, has_optimizer=False), layers) == (3, "repeats")
+    assert run(visit(total=12), [evaluate()] * 12) == (3, "repeats"), "evaluation repeats itself"
+
+
 def test_batches_of_different_sizes_end_without_a_trend():
     sizes = [5, 9, 2, 7, 4, 8, 3, 6, 1, 5, 9]
     assert run(visit(1250), [train(100 + size, size) for size in sizes]) == (8, "no_trend")

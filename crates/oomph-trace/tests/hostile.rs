@@ -61,7 +61,7 @@ fn a_bent_snapshot_never_panics() {
 #[test]
 fn a_missing_file_and_a_directory_say_so() {
     let missing = Trace::open(corpus().join("no_such_file")).unwrap_err();
-    assert!(missing.to_string().contains("no_such_file: cannot be read or written: No such file"), "{missing}");
+    assert!(missing.to_string().contains("no_such_file: No such file"), "{missing}");
     let directory = Trace::open(corpus()).unwrap_err();
     assert!(matches!(&directory, TraceError::InFile { problem, .. } if matches!(**problem, TraceError::Directory)));
 }

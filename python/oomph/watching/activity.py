@@ -6,7 +6,7 @@ from __future__ import annotations
 class Activity:
     """Counters of the main thread of one process."""
 
-    __slots__ = ("backwards", "calls", "depth", "optimizers", "steps")
+    __slots__ = ("backwards", "calls", "depth", "optimizers", "steps", "training_calls")
 
     def __init__(self) -> None:
         #: Optimizers created.
@@ -17,6 +17,8 @@ class Activity:
         self.backwards = 0
         #: Outermost calls of modules finished.
         self.calls = 0
+        #: Those of modules in training mode whose graph autograd recorded: a backward pass may follow.
+        self.training_calls = 0
         #: Calls of modules that are running now.
         self.depth = 0
 

@@ -37,12 +37,14 @@ class Modules:
         self._calls: list[int] = []
         #: Called after each outermost call of a module.
         self.on_call: Callable[[], None] = lambda: None
+        self._records_graphs: Callable[[], bool] = lambda: False
         self._main = threading.get_ident()
 
     def install(self, torch: ModuleType) -> None:
         """Stands around every call of a module. Under `torch.compile` it is as if it were not there."""
         base = torch.nn.Module
         original = base.__call__
+        self._records_graphs = torch.is_grad_enabled
         is_compiling = torch.compiler.is_compiling
         activity, get_ident = self.activity, threading.get_ident
 
@@ -76,6 +78,7 @@ class Modules:
         finally:
             self.activity.depth = 0
             self.activity.calls += 1
+            self.activity.training_calls += not is_evaluation and self._records_graphs()
             self._note(RETURN)
             if is_evaluation:
                 self.recorder.mark("evaluation", "END")

@@ -48,6 +48,8 @@ class Sample:
     allocations: int | None = None
     steps: int = 0
     backwards: int = 0
+    #: Calls of modules in training mode whose graph autograd recorded.
+    training_calls: int = 0
     #: Steps and backward passes outside any inner loop that drives the job.
     own_steps: int = 0
     own_backwards: int = 0
@@ -234,6 +236,8 @@ class Visit:
             return self._verdict_on_growth()
         if is_falling(self.lives[1:]) and count < SURE:
             return None
+        if self._may_feed_backward() and self.total is not None and self.total <= MODERATE and self._is_bearable():
+            return None
         if self._repeats():
             # What it puts aside may decide how much the code behind it needs.
             has_results = self.collects and not self.has_backwards
@@ -272,6 +276,11 @@ class Visit:
             return self.has_optimizer and not gave_up and self.count < MOST_MICRO_BATCHES
         has_stepped_again = any(sample.steps for sample in self.samples[self.first_step :])
         return not has_stepped_again and self.count <= 2 * self.first_step
+
+    def _may_feed_backward(self) -> bool:
+        """Whether it goes through the layers or time steps of one training step: without them the script fails."""
+        is_training = all(sample.training_calls for sample in self.samples)
+        return is_training and self.has_optimizer and not self.has_backwards
 
     def _searches(self) -> bool:
         """Whether every iteration tries something much larger or much smaller than the one before."""

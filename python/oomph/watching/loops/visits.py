@@ -87,6 +87,7 @@ class Run:
             allocations=None if is_partial else numbers.allocations - before.numbers.allocations,
             steps=steps,
             backwards=backwards,
+            training_calls=now.training_calls - before.training_calls,
             own_steps=steps - inner[1],
             own_backwards=backwards - inner[2],
             own_calls=calls - (inner[0] - inner[1] - inner[2]),

@@ -30,6 +30,7 @@ class Moment(NamedTuple):
     numbers: Numbers
     steps: int
     backwards: int
+    training_calls: int
     total: int
     #: `Walk.covered` and `Walk.news`.
     covered: tuple[int, int, int]
@@ -178,7 +179,7 @@ class Walk:
         numbers = self.numbers() if self.recorder.recording else Numbers()
         steps, backwards = activity.steps, activity.backwards
         shared = self.covered, self.news, self.clock(), len(self.parts)
-        return Moment(numbers, steps, backwards, self.activity_total(), *shared)
+        return Moment(numbers, steps, backwards, activity.training_calls, self.activity_total(), *shared)
 
     def records_graphs(self) -> bool:
         """Whether autograd records what is done now."""
