@@ -11,7 +11,7 @@ import yaml
 
 from conftest import ROOT
 
-SAMPLES = ROOT / "crates" / "oomph" / "tests" / "it" / "samples"
+SAMPLES = ROOT / "samples"
 SCHEMA = json.loads((pathlib.Path(__file__).parent / "sarif.schema.json").read_text())
 
 

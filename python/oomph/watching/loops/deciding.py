@@ -279,7 +279,8 @@ class Visit:
 
     def _may_feed_backward(self) -> bool:
         """Whether it goes through the layers or time steps of one training step: without them the script fails."""
-        is_training = all(sample.training_calls for sample in self.samples)
+        # Of the first iteration the beginning may have been missed.
+        is_training = all(sample.training_calls for sample in self.samples[1:])
         return is_training and self.has_optimizer and not self.has_backwards
 
     def _searches(self) -> bool:
