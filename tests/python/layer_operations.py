@@ -21,6 +21,11 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 NAMES = ["a", "b", "c", "d.txt", "e"]
 
 
+def is_inside(path, folder):
+    """Whether a path lies in a folder: shutil copies a folder into itself until Python's stack is full."""
+    return (os.path.realpath(path) + os.sep).startswith(os.path.realpath(folder) + os.sep)
+
+
 class Operations:
     """Each method is one operation; its arguments come from the seed."""
 
@@ -115,13 +120,13 @@ class Operations:
             raise OSError(ctypes.get_errno(), "renameat2")
 
     def do_move(self, source, target):
-        return shutil.move(source, target)
+        return "into itself" if is_inside(target, source) else shutil.move(source, target)
 
     def do_copy(self, source, target):
         return shutil.copy2(source, target)
 
     def do_copy_tree(self, source, target):
-        if self.random.random() < 0.3:
+        if self.random.random() < 0.3 and not is_inside(target, source):
             return shutil.copytree(source, target, symlinks=True)
 
     def do_link(self, source, target):
