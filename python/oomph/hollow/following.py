@@ -47,6 +47,8 @@ _ARITHMETIC_IN_PLACE = {
     "__iadd__": "add_", "__isub__": "sub_", "__imul__": "mul_", "add_": "add_", "sub_": "sub_", "mul_": "mul_",
 }  # fmt: skip
 _NUMBERS = (bool, int, float, complex)
+#: What is kept is small, but a few numbers can be expanded to billions, which nobody wants to add up on the host.
+MOST_ELEMENTS_READ = 1 << 24
 
 
 class Following:
@@ -223,7 +225,8 @@ class Following:
             self._follow_unknown(shape, args, outputs, is_written=bool(written))
             return
         host_args, host_kwargs, assumed = known
-        if not all(self.values.may_keep(output) for output in outputs):
+        is_bearable = all(tensor.numel() <= MOST_ELEMENTS_READ for tensor in tensors_of(host_args))
+        if not is_bearable or not all(self.values.may_keep(output) for output in outputs):
             return self._forget(written)
         if shape.is_out:
             host_kwargs = {name: value for name, value in host_kwargs.items() if name not in shape.outs}
