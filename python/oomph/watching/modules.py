@@ -46,21 +46,22 @@ class Modules:
         original = base.__call__
         self._records_graphs = torch.is_grad_enabled
         is_compiling = torch.compiler.is_compiling
-        activity, get_ident = self.activity, threading.get_ident
+        modules, activity, get_ident = self, self.activity, threading.get_ident
 
+        # PyTorch's profiler knows this function by its place, and the module by the name `self`.
         @functools.wraps(original)
-        def __call__(module: Any, *args: Any, **kwargs: Any) -> Any:
-            if is_compiling() or get_ident() != self._main:
-                return original(module, *args, **kwargs)
+        def __call__(self: Any, *args: Any, **kwargs: Any) -> Any:
+            if is_compiling() or get_ident() != modules._main:
+                return original(self, *args, **kwargs)
             if activity.depth == 0:
-                return self._outermost(original, module, args, kwargs)
+                return modules._outermost(original, self, args, kwargs)
             activity.depth += 1
-            self._enter(module)
+            modules._enter(self)
             try:
-                return original(module, *args, **kwargs)
+                return original(self, *args, **kwargs)
             finally:
                 activity.depth -= 1
-                self._note(RETURN)
+                modules._note(RETURN)
 
         base.__call__ = __call__
 
