@@ -50,8 +50,8 @@ pub struct Options {
     /// The loop whose iterations are looked at: the name of its marks without their numbers, such as
     /// `iteration train.py:25`. Without it, the loop that was running.
     pub loop_name: Option<String>,
-    /// Whether the tables describe the peak where nothing failed, also if there is something to warn of: a plan speaks
-    /// of the peak.
+    /// Whether the job came to its end: the report is about its peak then, whatever it was refused and caught, and
+    /// whatever there is to warn of.
     pub is_about_peak: bool,
 }
 
@@ -73,7 +73,7 @@ impl<'a> Case<'a> {
         let loop_end = loop_name.and_then(|name| end_of_loop(device, &trace.marks, &trace.stacks, name));
         // What failed after a loop was over is none of its business.
         let is_of_loop = |oom: &OomEvent| loop_end.is_none_or(|end| !end.is_over || oom.event <= end.event);
-        let oom = fatal_oom(&timeline, options.at).filter(is_of_loop);
+        let oom = fatal_oom(&timeline, options.at).filter(is_of_loop).filter(|_| !options.is_about_peak);
         let requests = oom.is_some().then(|| Requests::of(device, &timeline));
         let failed_at = oom.as_ref().map(|oom| oom.event);
         let loop_end = loop_end.map(|end| end.event);

@@ -53,7 +53,8 @@ pub(super) fn explain(plan: &Plan) -> Result<Report<'_>, Error> {
     let (_, process) = trial.decisive();
     // Where one ran out of memory, that one is found by itself.
     let device = if process.ran_out() { None } else { fullest(process).map(|(device, _)| device) };
-    Ok(oomph_explain::explain(&process.trace, &options(&trial.card, device, None))?)
+    let options = Options { is_about_peak: !process.ran_out(), ..options(&trial.card, device, None) };
+    Ok(oomph_explain::explain(&process.trace, &options)?)
 }
 
 fn options(card: &Card, device: Option<u32>, loop_name: Option<String>) -> Options {
