@@ -152,7 +152,7 @@ def test_a_failure_names_the_value_that_may_have_led_there(planned):
             raise ValueError("too large")
     """)
     assert code == 2
-    assert "job.py:3 read values of the card, which a plan cannot know and took for: some" in err
+    assert "job.py:3 read values from the card, which a plan cannot know and took to be: some" in err
 
 
 def test_what_steps_have_shown_is_kept_when_a_later_loop_never_ends(planned):
