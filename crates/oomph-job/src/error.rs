@@ -5,6 +5,37 @@ use std::path::{Path, PathBuf};
 /// What stands in the way of a job.
 #[derive(Debug, thiserror::Error)]
 pub enum JobError {
+    /// The script is not there.
+    #[error("there is no script {}", path.display())]
+    NoScript {
+        /// Where it should be.
+        path: PathBuf,
+    },
+    /// The script is there and cannot be read.
+    #[error("cannot read the script {}: {source}", path.display())]
+    ScriptFile {
+        /// The script.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The script is a folder that Python cannot run.
+    #[error("the folder {} has no __main__.py to run", path.display())]
+    NoMain {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// The interpreter is not there.
+    #[error("cannot start the Python interpreter {}: {source}", path.display())]
+    NoPython {
+        /// The interpreter.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// What the processes of the job told cannot be read.
+    #[error("cannot understand what the run left behind: {0}")]
+    Facts(#[from] serde_json::Error),
     /// The program does not start.
     #[error("cannot start {}: {source}", path.display())]
     NoProgram {
@@ -42,7 +73,13 @@ impl JobError {
     #[must_use]
     pub fn hint(&self) -> String {
         match self {
-            Self::NoProgram { .. } => "name the interpreter your job runs with: --python PATH".into(),
+            Self::NoScript { .. } => "options of oomph stand before the script, those of the script after it".into(),
+            Self::ScriptFile { .. } => "the script is run as you: you must be able to read it".into(),
+            Self::NoMain { .. } => "name the script itself, or a module: -m PACKAGE.train".into(),
+            Self::NoPython { .. } | Self::NoProgram { .. } => {
+                "name the interpreter your job runs with: --python PATH".into()
+            }
+            Self::Facts(_) => "this is a defect of oomph: please report it with the script".into(),
             Self::NoLibrary { .. } => "install oomph from its wheel, or build the whole workspace: cargo build --release".into(),
             Self::LayerFull { .. } => {
                 "nothing was written to your files; allow more with --disk-limit SIZE, or download and prepare data before \

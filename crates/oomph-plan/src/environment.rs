@@ -1,10 +1,10 @@
 //! What every process of a hollow run finds: the hollow card, the watching Python, the private layer.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use oomph_card::Card;
-use oomph_job::{JobError, Layer, Library, package, stop_signal};
+use oomph_job::{JobError, Layer, Library, Variables, package, stop_signal};
 use serde::Serialize;
 
 use crate::error::PlanError;
@@ -45,13 +45,13 @@ impl Environment {
         std::fs::create_dir(&results)?;
         let package = package::write(workspace)?;
         let links = link_libraries(workspace)?;
-        let commands = package::write_nvidia_smi(workspace, &package, &job.python)?;
+        let commands = package::write_nvidia_smi(workspace, &package, &job.command.python)?;
         let mut open = vec![results.clone()];
         open.extend(bytecode_cache());
         let layer = Layer::create(workspace, job.disk_limit_bytes, open)?;
         let mut variables = Variables::default();
-        variables.set("OOMPH_JOB", serde_json::to_string(&settings(job, &results))?);
-        variables.set("OOMPH_HOLLOW_CARDS", serde_json::to_string(cards)?);
+        variables.set("OOMPH_JOB", serde_json::to_string(&settings(job, &results)).map_err(JobError::from)?);
+        variables.set("OOMPH_HOLLOW_CARDS", serde_json::to_string(cards).map_err(JobError::from)?);
         variables.put_before("LD_LIBRARY_PATH", &links);
         variables.put_before("PYTHONPATH", &package);
         // What an installation has no bytecode of is kept in a cache of ours, and nothing else.
@@ -72,15 +72,15 @@ impl Environment {
             variables.set(name, value);
         }
         variables.put_before("PATH", &commands);
-        if job.is_python_named
-            && let Some(folder) = job.python.parent().filter(|folder| folder.is_dir())
+        if job.command.is_python_named
+            && let Some(folder) = job.command.python.parent().filter(|folder| folder.is_dir())
         {
             variables.put_before("PATH", folder);
         }
         variables.put_before("LD_PRELOAD", links.join(Library::Layer.file_name()));
         variables.put_before("LD_PRELOAD", links.join(Library::Hollow.file_name()));
         set_rank(&mut variables, job.launch);
-        Ok(Self { results, package, layer, variables: variables.0 })
+        Ok(Self { results, package, layer, variables: variables.into_pairs() })
     }
 }
 
@@ -128,30 +128,4 @@ fn bytecode_cache() -> Option<PathBuf> {
     let folder = caches.join("oomph");
     std::fs::create_dir_all(&folder).ok()?;
     std::fs::canonicalize(folder).ok()
-}
-
-/// Environment variables, each once.
-#[derive(Default)]
-struct Variables(Vec<(OsString, OsString)>);
-
-impl Variables {
-    fn set(&mut self, name: &str, value: impl AsRef<OsStr>) {
-        self.0.retain(|(known, _)| known != name);
-        self.0.push((name.into(), value.as_ref().to_owned()));
-    }
-
-    /// Puts a path before what a variable holds already.
-    fn put_before(&mut self, name: &str, first: impl AsRef<OsStr>) {
-        let own = self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone());
-        let mut value = first.as_ref().to_owned();
-        if let Some(rest) = own.or_else(|| std::env::var_os(name)).filter(|rest| !rest.is_empty()) {
-            value.push(":");
-            value.push(rest);
-        }
-        self.set(name, value);
-    }
-
-    fn names(&self) -> Vec<String> {
-        self.0.iter().map(|(name, _)| name.to_string_lossy().into_owned()).collect()
-    }
 }

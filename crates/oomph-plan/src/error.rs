@@ -1,7 +1,5 @@
 //! Why a plan cannot be made, each with the way out.
 
-use std::path::PathBuf;
-
 use oomph_card::CardError;
 use oomph_job::JobError;
 
@@ -11,34 +9,6 @@ pub enum PlanError {
     /// There is no such card.
     #[error(transparent)]
     Card(#[from] CardError),
-    /// The script is not there.
-    #[error("there is no script {}", path.display())]
-    NoScript {
-        /// Where it should be.
-        path: PathBuf,
-    },
-    /// The script is there and cannot be read.
-    #[error("cannot read the script {}: {source}", path.display())]
-    ScriptFile {
-        /// The script.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
-    /// The script is a folder that Python cannot run.
-    #[error("the folder {} has no __main__.py to run", path.display())]
-    NoMain {
-        /// The folder.
-        path: PathBuf,
-    },
-    /// The interpreter is not there.
-    #[error("cannot start the Python interpreter {}: {source}", path.display())]
-    NoPython {
-        /// The interpreter.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
     /// The interpreter is too old, has no torch, or one that a plan cannot be made with.
     #[error("{message}")]
     Unusable {
@@ -86,9 +56,6 @@ pub enum PlanError {
     /// What the run left behind cannot be read.
     #[error("cannot read what the run left behind: {0}")]
     Trace(#[from] oomph_trace::TraceError),
-    /// The facts beside the trace cannot be read.
-    #[error("cannot understand what the run left behind: {0}")]
-    Facts(#[from] serde_json::Error),
     /// The temporary folder cannot be used.
     #[error("cannot use the temporary folder: {0}")]
     Folder(#[from] std::io::Error),
@@ -100,10 +67,6 @@ impl PlanError {
     pub fn hint(&self) -> String {
         match self {
             Self::Card(problem) => problem.hint(),
-            Self::NoScript { .. } => "options of oomph stand before the script, those of the script after it".into(),
-            Self::ScriptFile { .. } => "a plan runs the script as you: you must be able to read it".into(),
-            Self::NoMain { .. } => "name the script itself, or a module: oomph plan -m PACKAGE.train".into(),
-            Self::NoPython { .. } => "name the interpreter your job runs with: --python PATH".into(),
             Self::Job(problem) => problem.hint(),
             Self::Unusable { reason, .. } => match reason.as_str() {
                 "old_python" => {
@@ -136,7 +99,7 @@ impl PlanError {
             Self::Script { .. } => "its own traceback is above; does it run this far on a real card?".into(),
             Self::Endless { .. } => "give the loop a limit, or end the plan after a few batches: --batches N".into(),
             Self::Died { .. } => "run it again with --show-output to see everything it prints".into(),
-            Self::Trace(_) | Self::Facts(_) => "this is a defect of oomph: please report it with the script".into(),
+            Self::Trace(_) => "this is a defect of oomph: please report it with the script".into(),
             Self::Folder(_) => "is the disk full? TMPDIR names another folder".into(),
         }
     }

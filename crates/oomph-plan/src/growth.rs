@@ -2,8 +2,8 @@
 
 use oomph_card::Card;
 
-use crate::facts::{LoopFacts, LoopKind};
 use crate::run::Process;
+use oomph_job::facts::{LoopFacts, LoopKind};
 
 /// A loop whose length nobody knows is told of if it runs out within so many iterations: more than any epoch has.
 const ITERATIONS_MAX: u64 = 1_000_000;

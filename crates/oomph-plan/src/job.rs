@@ -1,22 +1,6 @@
-//! A script with its interpreter, and everything about how it is to be run.
+//! A command and everything about how it is to be planned.
 
-use std::ffi::OsString;
-use std::fs::File;
-use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
-
-use crate::error::PlanError;
-
-/// What is to be run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Target {
-    /// A Python file, a folder with a `__main__.py`, or a notebook.
-    Script(PathBuf),
-    /// A module, as `python -m` takes it.
-    Module(String),
-    /// Any other program: a shell script, a launcher. The hollow card is in every process that it starts.
-    Program(PathBuf),
-}
+use oomph_job::Command;
 
 /// How many processes the job has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,17 +21,11 @@ impl Launch {
     }
 }
 
-/// A script with its interpreter.
+/// A command, and how it is to be planned.
 #[derive(Clone, Debug)]
 pub struct Job {
-    /// The interpreter.
-    pub python: PathBuf,
-    /// Whether the user named the interpreter.
-    pub is_python_named: bool,
     /// What is run.
-    pub target: Target,
-    /// The script's own arguments.
-    pub arguments: Vec<OsString>,
+    pub command: Command,
     /// Optimizer steps after which the run is over, 0 for all; without, loops end once memory repeats.
     pub steps: Option<u32>,
     /// Batches after which the run is over, likewise.
@@ -60,61 +38,4 @@ pub struct Job {
     pub show_output: bool,
     /// What the job may write, at most.
     pub disk_limit_bytes: u64,
-}
-
-impl Job {
-    /// The interpreter a job most likely runs with: the active environment's, the one oomph is installed beside, or the
-    /// first on the path.
-    #[must_use]
-    pub fn default_python() -> PathBuf {
-        if let Some(environment) = std::env::var_os("VIRTUAL_ENV") {
-            let python = Path::new(&environment).join("bin/python");
-            if python.is_file() {
-                return python;
-            }
-        }
-        let command = std::env::current_exe().ok();
-        let beside = command.as_deref().and_then(Path::parent).map(|folder| folder.join("python"));
-        beside.filter(|python| python.is_file()).unwrap_or_else(|| PathBuf::from("python3"))
-    }
-
-    /// What people call it: the script's file name, or the module.
-    #[must_use]
-    pub fn name(&self) -> String {
-        match &self.target {
-            Target::Script(path) | Target::Program(path) => {
-                path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
-            }
-            Target::Module(name) => name.clone(),
-        }
-    }
-
-    /// What to start, and with which arguments.
-    pub(crate) fn command(&self) -> (PathBuf, Vec<OsString>) {
-        let mut words: Vec<OsString> = match &self.target {
-            Target::Program(path) => return (path.clone(), self.arguments.clone()),
-            Target::Script(path) => vec![path.into()],
-            Target::Module(name) => vec!["-m".into(), name.into()],
-        };
-        words.extend(self.arguments.iter().cloned());
-        (self.python.clone(), words)
-    }
-
-    /// What the system itself would say of an interpreter or a script it cannot open, before anything is prepared.
-    pub(crate) fn check(&self) -> Result<(), PlanError> {
-        if self.python.components().count() > 1 {
-            let no_python = |source| PlanError::NoPython { path: self.python.clone(), source };
-            std::fs::metadata(&self.python).map_err(no_python)?;
-        }
-        let Target::Script(path) = &self.target else { return Ok(()) };
-        if path.is_dir() {
-            let has_main = path.join("__main__.py").is_file();
-            return if has_main { Ok(()) } else { Err(PlanError::NoMain { path: path.clone() }) };
-        }
-        match File::open(path) {
-            Ok(_) => Ok(()),
-            Err(problem) if problem.kind() == ErrorKind::NotFound => Err(PlanError::NoScript { path: path.clone() }),
-            Err(source) => Err(PlanError::ScriptFile { path: path.clone(), source }),
-        }
-    }
 }

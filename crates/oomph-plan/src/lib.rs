@@ -8,7 +8,6 @@
 
 mod environment;
 mod error;
-pub mod facts;
 pub mod fit;
 mod follow;
 mod growth;
@@ -16,16 +15,15 @@ mod job;
 mod plan;
 mod run;
 mod seen;
-mod trace;
 
 pub use error::PlanError;
-pub use facts::{Facts, OutcomeKind};
 pub use follow::Progress;
 pub use growth::Growth;
-pub use job::{Job, Launch, Target};
+pub use job::{Job, Launch};
 pub use oomph_card as cards;
 pub use oomph_card::{Card, CardError};
+pub use oomph_job::facts::OutcomeKind;
+pub use oomph_job::{Command, Facts, Phase, Target, facts, phase_at};
 pub use plan::{Peaks, Plan, Question, Ranks, Trial, fullest, peaks_by_device};
 pub use run::{Process, Run};
 pub use seen::{Seen, seen};
-pub use trace::{Phase, phase_at};

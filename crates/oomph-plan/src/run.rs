@@ -6,15 +6,14 @@ use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 
 use oomph_card::Card;
-use oomph_job::{Ended, Program, Workspace};
-use oomph_trace::Trace;
+use oomph_job::facts::{LoopFacts, OutcomeKind};
+use oomph_job::{Ended, Facts, Program, Workspace};
+use oomph_trace::{Origin, Trace};
 
 use crate::environment::Environment;
 use crate::error::PlanError;
-use crate::facts::{Facts, LoopFacts, OutcomeKind};
 use crate::follow::{self, Follow, Progress};
 use crate::job::Job;
-use crate::trace;
 
 /// How much of what a dead process printed is worth showing.
 const PRINTED_BYTES: u64 = 4096;
@@ -57,11 +56,11 @@ impl Job {
     /// # Errors
     /// If it cannot be started, fails for a reason of its own, or never uses CUDA. Running out of memory is a result.
     pub fn run(&self, cards: &[Card], progress: Progress) -> Result<Run, PlanError> {
-        self.check()?;
+        self.command.check()?;
         let workspace = Workspace::create()?;
         let environment = Environment::prepare(self, cards, workspace.folder())?;
         let mut printed = tempfile::tempfile()?;
-        let (path, arguments) = self.command();
+        let (path, arguments) = self.command.words();
         let output = if self.show_output { None } else { Some(printed.try_clone()?) };
         let program = Program { path, arguments, environment: environment.variables, output };
         progress("starting Python");
@@ -71,7 +70,11 @@ impl Job {
         let mut processes = Vec::new();
         for (folder, facts) in told.into_iter().filter(|(_, facts)| facts.end.used_cuda) {
             let mut trace = Trace::open(folder.join("snapshot.pickle"))?;
-            trace::complete(&mut trace, &facts, cards, &environment.package);
+            trace.origin = Origin::HollowRun;
+            for device in &mut trace.devices {
+                device.total_bytes = cards.get(device.ordinal as usize).map(|card| card.memory_bytes);
+            }
+            oomph_job::complete(&mut trace, &facts.watched, &environment.package);
             processes.push(Process { facts, trace });
         }
         Ok(Run { processes })

@@ -1,6 +1,6 @@
 //! How much of the job a plan has seen, in the words of its loops.
 
-use crate::facts::{End, LoopFacts, LoopKind};
+use oomph_job::facts::{End, LoopFacts, LoopKind};
 
 /// The loops of one kind, taken together.
 #[derive(Clone, Debug, PartialEq, Eq)]

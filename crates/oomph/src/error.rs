@@ -53,12 +53,17 @@ pub(crate) enum Error {
     /// A script cannot be planned.
     #[error("{0}")]
     Plan(#[from] PlanError),
-    /// `oomph plan` of nothing.
-    #[error("there is no script to plan")]
-    NothingToPlan,
+    /// Nothing stands after the options.
+    #[error("there is no script to {verb}")]
+    NothingToRun {
+        /// What was to be done.
+        verb: &'static str,
+    },
     /// An option in the script's place.
-    #[error("oomph plan has no option '{option}'")]
+    #[error("oomph {verb} has no option '{option}'")]
     UnknownOption {
+        /// The verb it was meant for.
+        verb: &'static str,
         /// What the user typed.
         option: String,
         /// One like it.
@@ -157,10 +162,10 @@ impl Error {
             }
             Self::Read { .. } => Some("check its permissions".into()),
             Self::Watch(_) => Some("watch fewer folders, or raise fs.inotify.max_user_watches".into()),
-            Self::NothingToPlan => Some("name it after the options: oomph plan --gpu rtx_4090 train.py".into()),
+            Self::NothingToRun { verb } => Some(format!("name it after the options: oomph {verb} [OPTIONS] train.py")),
             Self::UnknownOption { similar: Some(similar), .. } => Some(format!("did you mean {similar}?")),
-            Self::UnknownOption { .. } => {
-                Some("'oomph plan --help' lists them; options of the script stand after the script".into())
+            Self::UnknownOption { verb, .. } => {
+                Some(format!("'oomph {verb} --help' lists them; options of the script stand after the script"))
             }
             Self::NoMemoryLeft { .. } => Some("write it like 24GiB; a plain number counts bytes".into()),
             Self::UnknownRank { .. } => {

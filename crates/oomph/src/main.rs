@@ -6,6 +6,7 @@
 
 mod args;
 mod bytes;
+mod command_line;
 mod error;
 mod output;
 mod pages;

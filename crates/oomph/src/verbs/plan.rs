@@ -153,7 +153,7 @@ pub(crate) fn run(args: &Args) -> Result<Verdict, Error> {
     command::warn_of_misplaced_options(&job);
     let question = Question { job, cards, card_count: args.gpus, ranks: args.ranks };
     let plan = {
-        let mut stage = Stage::start(format!("planning {}", question.job.name()));
+        let mut stage = Stage::start(format!("planning {}", question.job.command.name()));
         Plan::make(&question, &mut |text| stage.say(text))?
     };
     show(&plan, &question, args)
@@ -208,7 +208,7 @@ fn write_files(args: &Args, answer: &Answer) -> Result<(), Error> {
     let mut drafts = Drafts::default();
     if let Some(path) = &args.html {
         let page = html::page(answer, args.top);
-        let name = answer.question.job.name();
+        let name = answer.question.job.command.name();
         let settings =
             page::Settings { source_name: &name, top: args.top, plan: Some(&page), read_source: &source_text::read };
         drafts.add(path, |file| page::write(answer.report, &settings, file))?;

@@ -85,7 +85,7 @@ impl<'a> Answer<'a> {
             device,
             peaks,
             devices,
-            phase: phase_at(case.device, report.holders.at, &process.facts),
+            phase: phase_at(case.device, report.holders.at, &process.facts.watched),
             categories: categories(report),
             growth: if trial.ran_out() { None } else { kept(process, &trial.card, device)? },
         })

@@ -1,15 +1,14 @@
-//! From PyTorch's snapshot and the facts beside it to one trace: what each block is for, where each step begins.
+//! From an allocator's history and the facts beside it to one trace: what each block is for, where each step begins.
 
 use std::path::Path;
 
-use oomph_card::Card;
 use oomph_trace::{
-    Action, Category, DeviceTrace, EventIndex, Extra, FrameId, Interner, Mark, MarkStage, Origin, StackId, StackTable,
+    Action, Category, DeviceTrace, EventIndex, Extra, FrameId, Interner, Mark, MarkStage, StackId, StackTable,
     StringId, Trace,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::facts::{Facts, TagFact};
+use crate::facts::{TagFact, Watched};
 
 /// Where in the job an event lies.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,13 +19,16 @@ pub struct Phase {
     pub name: &'static str,
 }
 
-/// Puts the facts into the trace, and takes out of it the frames of our own package, which lies in `package`.
-pub(crate) fn complete(trace: &mut Trace, facts: &Facts, cards: &[Card], package: &Path) {
-    trace.origin = Origin::HollowRun;
+/// Puts what was told into the trace, and takes out of it the frames of our own package, which lies in `package`.
+pub fn complete(trace: &mut Trace, facts: &Watched, package: &Path) {
     drop_own_frames(trace, package);
+    add_facts(trace, facts);
+}
+
+/// Puts what was told into the trace.
+pub(crate) fn add_facts(trace: &mut Trace, facts: &Watched) {
     let modules = intern_modules(trace, facts);
     for device in &mut trace.devices {
-        device.total_bytes = cards.get(device.ordinal as usize).map(|card| card.memory_bytes);
         let ordinal = device.ordinal;
         add_modules(device, facts, &modules);
         let births = Births::of(device);
@@ -81,7 +83,7 @@ fn drop_own_frames(trace: &mut Trace, package: &Path) {
 
 /// The path of every module, by its number: below its model, or with the model's class in front where there are several
 /// models.
-fn intern_modules(trace: &mut Trace, facts: &Facts) -> Vec<StringId> {
+fn intern_modules(trace: &mut Trace, facts: &Watched) -> Vec<StringId> {
     let models: FxHashSet<&str> =
         facts.modules.iter().filter(|(_, path)| !path.is_empty()).map(|(label, _)| label.as_str()).collect();
     let mut interner = Interner::from_table(std::mem::take(&mut trace.stacks));
@@ -96,7 +98,7 @@ fn intern_modules(trace: &mut Trace, facts: &Facts) -> Vec<StringId> {
 }
 
 /// Says of every allocation in whose forward pass it was made: the innermost that was running.
-fn add_modules(device: &mut DeviceTrace, facts: &Facts, modules: &[StringId]) {
+fn add_modules(device: &mut DeviceTrace, facts: &Watched, modules: &[StringId]) {
     let mut calls = facts.calls.iter().peekable();
     let mut running: Vec<usize> = Vec::new();
     for event in &mut device.events {
@@ -123,7 +125,7 @@ fn is_bucket(table: &StackTable, stack: StackId) -> bool {
 }
 
 /// Completes the stacks of autograd's own threads: outside them lies whoever started the backward pass.
-fn add_callers(trace: &mut Trace, facts: &Facts) {
+fn add_callers(trace: &mut Trace, facts: &Watched) {
     let mut interner = Interner::from_table(std::mem::take(&mut trace.stacks));
     let callers: Vec<Vec<FrameId>> = facts
         .stacks
@@ -153,7 +155,7 @@ fn add_callers(trace: &mut Trace, facts: &Facts) {
 
 /// Where in the job an event of a device lies.
 #[must_use]
-pub fn phase_at(device: &DeviceTrace, event: EventIndex, facts: &Facts) -> Phase {
+pub fn phase_at(device: &DeviceTrace, event: EventIndex, facts: &Watched) -> Phase {
     let time_us = device.events.get(event as usize).map_or(0, |event| event.time_us);
     let starts = facts.marks.iter().filter(|mark| mark.0 <= time_us && mark.3 == "START");
     let step = starts.filter_map(|mark| mark.2.strip_prefix("step ")?.parse().ok()).max().unwrap_or(0);
@@ -176,7 +178,7 @@ pub fn phase_at(device: &DeviceTrace, event: EventIndex, facts: &Facts) -> Phase
 struct Stretches(Vec<(u64, u64)>);
 
 impl Stretches {
-    fn of(facts: &Facts, name: &str) -> Self {
+    fn of(facts: &Watched, name: &str) -> Self {
         let mut found = Vec::new();
         let mut start = None;
         for (time_us, _, _, stage) in facts.marks.iter().filter(|mark| mark.2 == name) {
@@ -240,7 +242,7 @@ const RANKS: [(&str, Category); 5] = [
     ("loaded", Category::Other),
 ];
 
-fn add_marks(trace: &mut Trace, facts: &Facts) {
+fn add_marks(trace: &mut Trace, facts: &Watched) {
     let mut interner = Interner::from_table(std::mem::take(&mut trace.stacks));
     let ordinals: Vec<u32> = trace.devices.iter().map(|device| device.ordinal).collect();
     for (time_us, _, name, stage) in &facts.marks {
@@ -256,28 +258,14 @@ fn add_marks(trace: &mut Trace, facts: &Facts) {
 
 #[cfg(test)]
 mod tests {
-    use oomph_trace::TraceBuilder;
-    use serde_json::json;
+    use oomph_trace::{Origin, TraceBuilder};
 
     use super::*;
 
     const TRAIN: (&str, &str, u32) = ("<module>", "train.py", 9);
 
-    fn facts() -> Facts {
-        let end = json!({ "outcome": { "kind": "end" }, "used_cuda": true });
-        Facts {
-            end: serde_json::from_value(end).expect("facts"),
-            marks: Vec::new(),
-            tags: Vec::new(),
-            callers: Vec::new(),
-            stacks: Vec::new(),
-            modules: Vec::new(),
-            calls: Vec::new(),
-        }
-    }
-
-    fn completed(mut trace: Trace, facts: &Facts) -> Trace {
-        complete(&mut trace, facts, &[], Path::new("/workspace/site-packages"));
+    fn completed(mut trace: Trace, facts: &Watched) -> Trace {
+        complete(&mut trace, facts, Path::new("/workspace/site-packages"));
         trace
     }
 
@@ -298,14 +286,13 @@ mod tests {
             tag(50, 0x1000, "parameter"),
             tag(60, 0x9000, "parameter"),
         ];
-        let trace = completed(job.finish(), &Facts { tags, ..facts() });
+        let trace = completed(job.finish(), &Watched { tags, ..Watched::default() });
         let allocs = trace.devices[0].events.iter().filter(|event| event.action == Action::Alloc);
         let found: Vec<Category> = allocs.map(|event| event.category).collect();
         assert_eq!(found, [Category::Gradient, Category::Parameter, Category::Unknown]);
-        assert_eq!(trace.origin, Origin::HollowRun);
     }
 
-    fn one_step() -> (Trace, Facts) {
+    fn one_step() -> (Trace, Watched) {
         let mut job = TraceBuilder::new(Origin::TorchSnapshot);
         job.at(5).alloc(0x1000, 512, &[TRAIN]);
         job.at(15).alloc(0x2000, 512, &[TRAIN]);
@@ -321,7 +308,7 @@ mod tests {
         ];
         let call = |name: &str, file: &str, line| (name.to_owned(), file.to_owned(), line);
         let stacks = vec![vec![call("backward", "tensor.py", 3), call("<module>", "train.py", 11)]];
-        let facts = Facts { marks, callers: vec![(19, 0)], stacks, ..facts() };
+        let facts = Watched { marks, callers: vec![(19, 0)], stacks, ..Watched::default() };
         (completed(job.finish(), &facts), facts)
     }
 
@@ -351,7 +338,7 @@ mod tests {
 
     #[test]
     fn a_stretch_without_an_end_lasts() {
-        let facts = Facts { marks: vec![mark(10, "backward", "START")], ..facts() };
+        let facts = Watched { marks: vec![mark(10, "backward", "START")], ..Watched::default() };
         let stretches = Stretches::of(&facts, "backward");
         assert!(!stretches.contains(9) && stretches.contains(10) && stretches.contains(u64::MAX));
     }
@@ -366,7 +353,7 @@ mod tests {
         let modules = vec![("Net".to_owned(), String::new()), ("Net".to_owned(), "layers.0".to_owned())];
         let calls = vec![(10, Some(0)), (20, Some(1)), (30, None), (40, None)];
         let tags = vec![(50, 0, 0x1000, "parameter".to_owned(), Some(1))];
-        let trace = completed(job.finish(), &Facts { tags, modules, calls, ..facts() });
+        let trace = completed(job.finish(), &Watched { tags, modules, calls, ..Watched::default() });
         let of = |event: usize| trace.stacks.string(trace.devices[0].events[event].module);
         assert_eq!([of(0), of(1), of(2), of(3)], ["layers.0", "Net", "layers.0", ""]);
     }
@@ -376,7 +363,7 @@ mod tests {
         let mut job = TraceBuilder::new(Origin::TorchSnapshot);
         let own = ("__call__", "/workspace/site-packages/oomph/watching/modules.py", 40);
         job.at(5).alloc(0x1000, 512, &[("forward", "net.py", 3), own, TRAIN, ("run", "<oomph>", 1)]);
-        let trace = completed(job.finish(), &facts());
+        let trace = completed(job.finish(), &Watched::default());
         let table = &trace.stacks;
         let stack = table.stack(trace.devices[0].events[0].stack);
         let files: Vec<&str> = stack.iter().map(|&frame| table.string(table.frame(frame).file)).collect();

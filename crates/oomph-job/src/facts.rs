@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::error::PlanError;
+use crate::error::JobError;
 
 /// How the script ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -199,6 +199,13 @@ pub type TagFact = (u64, u32, u64, String, Option<usize>);
 pub struct Facts {
     /// What it told at its end.
     pub end: End,
+    /// What it told on the way.
+    pub watched: Watched,
+}
+
+/// What a process tells while it runs: what its memory is for, and what it was doing.
+#[derive(Clone, Debug, Default)]
+pub struct Watched {
     /// Steps and phases.
     pub marks: Vec<MarkFact>,
     /// Parameters, gradients, optimizer state and buffers.
@@ -276,42 +283,34 @@ pub struct End {
 
 impl Facts {
     /// Reads what a process wrote; none if it has not told its end.
-    pub(crate) fn read(path: &Path) -> Result<Option<Self>, PlanError> {
+    ///
+    /// # Errors
+    /// If the file cannot be read, or says what no version of this package says.
+    pub fn read(path: &Path) -> Result<Option<Self>, JobError> {
         let text = std::fs::read_to_string(path)?;
-        let mut told = Told::default();
-        for line in text.lines() {
-            // The last line of a process that was killed may be cut.
-            if let Ok(Value::Array(fact)) = serde_json::from_str(line) {
-                told.take(fact)?;
-            }
-        }
-        Ok(told.end.map(|end| Self {
-            end,
-            marks: told.marks,
-            tags: told.tags,
-            callers: told.callers,
-            stacks: told.stacks,
-            modules: told.modules,
-            calls: told.calls,
-        }))
+        let (watched, end) = Watched::of_lines(text.lines())?;
+        Ok(end.map(|end| Self { end, watched }))
     }
 }
 
-/// The stream, as far as it was read.
-#[derive(Default)]
-struct Told {
-    end: Option<End>,
-    marks: Vec<MarkFact>,
-    tags: Vec<TagFact>,
-    callers: Vec<(u64, usize)>,
-    stacks: Vec<Vec<(String, String, u32)>>,
-    modules: Vec<(String, String)>,
-    calls: Vec<(u64, Option<usize>)>,
-}
+impl Watched {
+    /// Reads a stream of facts, and its end if that was told.
+    ///
+    /// # Errors
+    /// If a line says what no version of this package says.
+    pub fn of_lines<'a>(lines: impl Iterator<Item = &'a str>) -> Result<(Self, Option<End>), JobError> {
+        let (mut told, mut end) = (Self::default(), None);
+        for line in lines {
+            // The last line of a process that was killed may be cut.
+            if let Ok(Value::Array(fact)) = serde_json::from_str(line) {
+                told.take(fact, &mut end)?;
+            }
+        }
+        Ok((told, end))
+    }
 
-impl Told {
     /// Takes one fact: its kind and its values.
-    fn take(&mut self, mut fact: Vec<Value>) -> Result<(), serde_json::Error> {
+    fn take(&mut self, mut fact: Vec<Value>, end: &mut Option<End>) -> Result<(), serde_json::Error> {
         if fact.is_empty() {
             return Ok(());
         }
@@ -332,7 +331,7 @@ impl Told {
                 let pairs = flat.chunks_exact(2);
                 self.calls.extend(pairs.map(|pair| (pair[0].cast_unsigned(), usize::try_from(pair[1]).ok())));
             }
-            "end" => self.end = Some(serde_json::from_value(only(fact))?),
+            "end" => *end = Some(serde_json::from_value(only(fact))?),
             // Loops are told again at the end; what a newer package tells is none of ours.
             _ => {}
         }
@@ -361,7 +360,8 @@ mod tests {
         let end = r#"["end", {"outcome": {"kind": "end"}, "used_cuda": true}]"#;
         std::fs::write(&path, lines.join("\n") + "\n" + end + "\n").expect("written");
         let facts = Facts::read(&path).expect("read").expect("whole");
-        assert_eq!(facts.calls, [(10, Some(0)), (11, Some(1)), (12, None), (13, None)]);
-        assert_eq!((facts.marks.len(), facts.tags.len(), facts.modules.len()), (1, 1, 2));
+        let watched = facts.watched;
+        assert_eq!(watched.calls, [(10, Some(0)), (11, Some(1)), (12, None), (13, None)]);
+        assert_eq!((watched.marks.len(), watched.tags.len(), watched.modules.len()), (1, 1, 2));
     }
 }
