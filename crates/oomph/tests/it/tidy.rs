@@ -8,15 +8,18 @@ use crate::harness::root;
 const SKIPPED: [&str; 7] = ["target", "node_modules", ".git", ".venv", "dist", "__pycache__", "corpus"];
 
 /// Which workspace crates a crate may depend on: arrows point down, and feature crates never import one another.
-const ARROWS: [(&str, &[&str]); 10] = [
+const ARROWS: [(&str, &[&str]); 12] = [
     ("oomph-trace", &[]),
     ("oomph-check", &[]),
     ("oomph-heap", &["oomph-trace"]),
     ("oomph-explain", &["oomph-heap", "oomph-trace"]),
+    ("oomph-box", &[]),
     ("oomph-card", &[]),
     ("oomph-job", &[]),
     // Loaded into somebody else's process in place of the CUDA libraries: it knows what a card is, and nothing else.
     ("oomph-hollow", &["oomph-card"]),
+    // Loaded into a real job: it writes the black box, and knows nothing else.
+    ("oomph-recorder", &["oomph-box"]),
     // Loaded into every process of a plan in front of libc: it stands alone.
     ("oomph-layer", &[]),
     ("oomph-plan", &["oomph-card", "oomph-heap", "oomph-job", "oomph-trace"]),
@@ -25,11 +28,15 @@ const ARROWS: [(&str, &[&str]); 10] = [
 
 /// The only places that may hold `unsafe`: two files that map a file, the crates that are a C interface throughout, and
 /// what happens between fork and exec.
-const UNSAFE_PLACES: [&str; 6] = [
+const UNSAFE_PLACES: [&str; 9] = [
     "benches/src/plain.rs",
     "crates/oomph-trace/src/input.rs",
+    // Memory that processes share, and the processor's counter.
+    "crates/oomph-box/src/clock.rs",
+    "crates/oomph-box/src/memory.rs",
     "crates/oomph-hollow/",
     "crates/oomph-layer/",
+    "crates/oomph-recorder/",
     // Between fork and exec.
     "crates/oomph-job/src/guard.rs",
     "crates/oomph-job/src/process.rs",

@@ -1,0 +1,144 @@
+//! What an allocator does, written to the ring, the tables and the counters of a box.
+
+use std::sync::atomic::Ordering::Relaxed;
+
+use crate::device::{self, field};
+use crate::event;
+use crate::layout::word;
+use crate::model::{Action, HOST, MemoryEvent, Stats};
+use crate::slot;
+use crate::writer::Writer;
+
+impl Writer {
+    /// Something happened to a device's memory. Only one thread at a time may say so of one device.
+    #[inline]
+    pub fn memory(&self, event: &MemoryEvent) {
+        let Some(words) = device::words(&self.memory, self.layout.devices, event.device) else { return };
+        words[field::KNOWN].store(1, Relaxed);
+        device::count(words, event.action);
+        self.settle(words, event);
+        match event.action {
+            Action::Alloc => {
+                let number = self.push(event::of_memory(event));
+                self.blocks().insert(event, number);
+                device::grow(words, field::REQUESTED, event.bytes);
+            }
+            Action::FreeRequested => {
+                if let Some(slot) = self.blocks().find(event.address) {
+                    slot::set_flag(slot);
+                }
+                keep_pending(words, event);
+            }
+            Action::FreeCompleted => {
+                self.blocks().remove(event.address);
+                device::shrink(words, field::REQUESTED, event.bytes);
+            }
+            Action::SegmentAlloc | Action::SegmentMap => {
+                let number = self.push(event::of_memory(event));
+                self.segments().insert(event, number, event.action == Action::SegmentMap);
+                device::grow(words, field::RESERVED, event.bytes);
+            }
+            Action::SegmentFree | Action::SegmentUnmap => {
+                let number = self.push(event::of_memory(event));
+                self.segments().remove(event, number);
+                device::shrink(words, field::RESERVED, event.bytes);
+            }
+            Action::Snapshot | Action::Oom => {
+                self.push(event::of_memory(event));
+            }
+        }
+    }
+
+    /// Writes what was held back. Nearly always a block is given back and free again at once, which then is one event
+    /// in place of two.
+    #[inline]
+    fn settle(&self, words: &device::Words, event: &MemoryEvent) {
+        let pending = words[field::PENDING].load(Relaxed);
+        if pending != 0 {
+            words[field::PENDING].store(0, Relaxed);
+            if event.action == Action::FreeCompleted && event.address == pending {
+                self.push(event::of_free(event));
+                return;
+            }
+            self.push(event::of_memory(&pending_event(words, event.device, pending)));
+        }
+        if event.action == Action::FreeCompleted {
+            self.push(event::of_memory(event));
+        }
+    }
+
+    /// A block was taken for a CPU tensor. Any thread may say so.
+    pub fn host_alloc(&self, event: &MemoryEvent) {
+        let event = MemoryEvent { device: HOST, action: Action::Alloc, ..*event };
+        let number = self.push(event::of_memory(&event));
+        self.blocks().insert(&event, number);
+        self.add(word::HOST_ALLOCATIONS, 1);
+        let [now, peak] = [word::HOST_TENSOR_BYTES, word::HOST_TENSOR_PEAK_BYTES].map(|at| self.memory.words().get(at));
+        if let (Some(now), Some(peak)) = (now, peak) {
+            let bytes = now.fetch_add(event.bytes, Relaxed) + event.bytes;
+            if bytes > peak.load(Relaxed) {
+                peak.fetch_max(bytes, Relaxed);
+            }
+        }
+    }
+
+    /// The block of a CPU tensor was given back; one that was never seen is left alone.
+    pub fn host_free(&self, address: u64) {
+        let Some(slot) = self.blocks().find(address).filter(|slot| slot::device(slot) == HOST) else { return };
+        let Some(block) = slot::block(slot) else { return };
+        slot::clear(slot);
+        let event = MemoryEvent {
+            action: Action::FreeCompleted,
+            device: HOST,
+            address,
+            bytes: block.bytes,
+            stack: crate::StackNumber(0),
+            lane: 0,
+        };
+        self.push(event::of_free(&event));
+        self.add(word::HOST_FREES, 1);
+        self.add(word::HOST_TENSOR_BYTES, block.bytes.wrapping_neg());
+    }
+
+    /// Says what a device is; a limit of 0 is none.
+    pub fn device(&self, ordinal: u8, uuid: [u8; 16], total_bytes: u64, limit_bytes: u64) {
+        let Some(words) = device::words(&self.memory, self.layout.devices, ordinal) else { return };
+        let (halves, _) = uuid.as_chunks::<8>();
+        for (to, half) in words.iter().skip(field::UUID).zip(halves) {
+            to.store(u64::from_le_bytes(*half), Relaxed);
+        }
+        words[field::TOTAL].store(total_bytes, Relaxed);
+        words[field::LIMIT].store(limit_bytes, Relaxed);
+        words[field::KNOWN].store(1, Relaxed);
+    }
+
+    /// Keeps what PyTorch's statistics say.
+    pub fn stats(&self, ordinal: u8, stats: Stats) {
+        let Some(words) = device::words(&self.memory, self.layout.devices, ordinal) else { return };
+        for (to, number) in words.iter().skip(field::STATS).zip(stats.to_numbers()) {
+            to.store(number, Relaxed);
+        }
+        words[field::KNOWN].store(1, Relaxed);
+        self.memory.store(word::PINNED_BYTES, stats.pinned_bytes);
+    }
+}
+
+/// Holds a free back until the next event.
+#[inline]
+fn keep_pending(words: &device::Words, event: &MemoryEvent) {
+    words[field::PENDING_BYTES].store(event.bytes, Relaxed);
+    words[field::PENDING_PLACE].store(u64::from(event.stack.0) | u64::from(event.lane) << 32, Relaxed);
+    words[field::PENDING].store(event.address, Relaxed);
+}
+
+fn pending_event(words: &device::Words, device: u8, address: u64) -> MemoryEvent {
+    let place = words[field::PENDING_PLACE].load(Relaxed);
+    MemoryEvent {
+        action: Action::FreeRequested,
+        device,
+        address,
+        bytes: words[field::PENDING_BYTES].load(Relaxed),
+        stack: crate::StackNumber(place as u32),
+        lane: (place >> 32) as u16,
+    }
+}

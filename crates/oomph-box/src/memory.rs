@@ -1,0 +1,99 @@
+//! The words of a box, wherever they lie: in a file that processes share, or in this process alone.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd as _;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+
+use memmap2::{MmapOptions, MmapRaw};
+
+use crate::layout::WORD_BYTES;
+
+/// Words that others may change at any moment, so all of them are atomic.
+pub(crate) struct Memory {
+    owner: Owner,
+}
+
+enum Owner {
+    Mapped(MmapRaw),
+    Private(Box<[AtomicU64]>),
+}
+
+impl Memory {
+    /// Maps a whole file for writing.
+    pub(crate) fn map(file: &File) -> io::Result<Self> {
+        Ok(Self { owner: Owner::Mapped(MmapOptions::new().map_raw(file)?) })
+    }
+
+    /// Maps a whole file for reading: nothing may be stored in it.
+    pub(crate) fn map_read_only(file: &File) -> io::Result<Self> {
+        Ok(Self { owner: Owner::Mapped(MmapOptions::new().map_raw_read_only(file)?) })
+    }
+
+    /// So many zeros.
+    pub(crate) fn zeroed(words: usize) -> Self {
+        Self { owner: Owner::Private((0..words).map(|_| AtomicU64::new(0)).collect()) }
+    }
+
+    /// A copy of bytes; an incomplete word at their end is left out.
+    pub(crate) fn copy_of(bytes: &[u8]) -> Self {
+        let (chunks, _) = bytes.as_chunks::<WORD_BYTES>();
+        Self { owner: Owner::Private(chunks.iter().map(|chunk| AtomicU64::new(u64::from_le_bytes(*chunk))).collect()) }
+    }
+
+    /// All words.
+    #[inline]
+    pub(crate) fn words(&self) -> &[AtomicU64] {
+        match &self.owner {
+            Owner::Private(words) => words,
+            #[expect(clippy::cast_ptr_alignment, reason = "a mapping begins on a page")]
+            // SAFETY: the mapping begins on a page, so it is aligned, and is there as long as `self` is; `len()` bytes
+            // of it are mapped. Words are reached as atomics alone, and a read-only mapping is only ever loaded from.
+            Owner::Mapped(map) => unsafe {
+                std::slice::from_raw_parts(map.as_ptr().cast::<AtomicU64>(), map.len() / WORD_BYTES)
+            },
+        }
+    }
+
+    /// One word; 0 where there is none.
+    #[inline]
+    pub(crate) fn load(&self, at: usize) -> u64 {
+        self.words().get(at).map_or(0, |word| word.load(Relaxed))
+    }
+
+    /// Sets one word, if there is one.
+    #[inline]
+    pub(crate) fn store(&self, at: usize, value: u64) {
+        if let Some(word) = self.words().get(at) {
+            word.store(value, Relaxed);
+        }
+    }
+
+    /// `count` words from `start`; empty where they are not all there.
+    #[inline]
+    pub(crate) fn slice(&self, start: usize, count: usize) -> &[AtomicU64] {
+        start.checked_add(count).and_then(|end| self.words().get(start..end)).unwrap_or_default()
+    }
+
+    /// One record of `N` words.
+    #[inline]
+    pub(crate) fn record<const N: usize>(&self, start: usize) -> Option<&[AtomicU64; N]> {
+        self.slice(start, N).as_array()
+    }
+
+    /// All of it, as a file would hold it.
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        self.words().iter().flat_map(|word| word.load(Relaxed).to_le_bytes()).collect()
+    }
+}
+
+/// Makes a file so long and takes all the disk space it needs: a store to a mapped page for which there is no room ends
+/// the process.
+pub(crate) fn take_disk_space(file: &File, bytes: usize) -> io::Result<()> {
+    // SAFETY: the descriptor is open as long as `file` is.
+    match unsafe { libc::posix_fallocate(file.as_raw_fd(), 0, bytes as libc::off_t) } {
+        0 => Ok(()),
+        code => Err(io::Error::from_raw_os_error(code)),
+    }
+}
