@@ -10,6 +10,7 @@ pub mod bytes;
 pub mod case;
 pub mod category;
 mod error;
+pub mod forecast;
 pub mod html;
 pub mod log;
 pub mod proof;
