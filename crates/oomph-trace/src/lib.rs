@@ -8,6 +8,7 @@ mod build;
 mod error;
 mod export;
 mod file;
+pub mod host;
 mod input;
 mod intern;
 mod model;
