@@ -4,6 +4,7 @@
 //! - [`Plan::make`] asks everything there is to ask about a job: every card by name, every rank, what it takes where
 //!   there is room, the least it runs in.
 //! - [`fit`] judges by replay whether the same requests fit another card.
+//! - [`promise`] keeps what a plan said, for the real run to be compared with.
 //! - [`Card`] describes a card; [`cards::CATALOGUE`] lists those that are known by name.
 
 mod environment;
@@ -13,6 +14,7 @@ mod follow;
 mod growth;
 mod job;
 mod plan;
+pub mod promise;
 mod run;
 mod seen;
 

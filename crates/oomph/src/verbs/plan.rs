@@ -10,9 +10,11 @@ mod words;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::SystemTime;
 
 use oomph_explain::bytes::show as show_bytes;
 use oomph_explain::render::page;
+use oomph_plan::promise::{self, Identity, Promise, Promises};
 use oomph_plan::{Card, Launch, Plan, Question, Ranks, cards};
 
 use self::answer::Answer;
@@ -156,7 +158,18 @@ pub(crate) fn run(args: &Args) -> Result<Verdict, Error> {
         let mut stage = Stage::start(format!("planning {}", question.job.command.name()));
         Plan::make(&question, &mut |text| stage.say(text))?
     };
+    keep_promise(&plan, args);
     show(&plan, &question, args)
+}
+
+/// Keeps what the plan says for `oomph run` of the same job to be compared with.
+fn keep_promise(plan: &Plan, args: &Args) {
+    let Ok(folder) = std::env::current_dir() else { return };
+    let made = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let job = Identity::new(&args.module, &args.command, &folder);
+    let promise = Promise::of(plan, made.as_micros() as u64);
+    // A comparison that cannot be made later is no fault of this plan.
+    let _ = Promises::of_user().keep(&job, &promise, promise::trace_to_keep(plan));
 }
 
 fn show(plan: &Plan, question: &Question, args: &Args) -> Result<Verdict, Error> {
