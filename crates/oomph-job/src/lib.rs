@@ -14,6 +14,7 @@ mod error;
 pub mod facts;
 mod family;
 mod guard;
+pub mod host;
 mod input;
 mod layer;
 mod library;
