@@ -19,6 +19,7 @@
 //! |---|---|
 //! | `OOMPH_HOLLOW_CARDS` | the cards, a JSON list: [`card`] |
 //! | `OOMPH_HOLLOW_REPORT` | a file to which each process that used CUDA appends one JSON line at its end |
+//! | `OOMPH_HOLLOW_LEDGER` | a file through which processes share the cards, so that each sees what the others hold |
 //! | `OOMPH_HOLLOW_CUDNN_DIR` | the folder of the user's cuDNN libraries; else found from the loaded torch |
 //!
 //! # Adding a library

@@ -3,7 +3,8 @@
 //! Modelled: the capacity of each card, less what a context takes; pages of 2 MiB; small requests packed into pages;
 //! memory pools; physical memory mapped into reserved addresses; pinned, registered and managed host memory; memory
 //! of another process opened through a handle.
-//! Not modelled: what other processes take of a card; managed memory that moves to a card (it is host memory here and
+//! What other processes take of a card is known where they share a ledger ([`shared`]).
+//! Not modelled: managed memory that moves to a card (it is host memory here and
 //! costs a card nothing).
 //!
 //! Every lookup takes logarithmic time under one lock; so does every change but that of the address space, which looks
@@ -14,6 +15,7 @@ mod gaps;
 mod host;
 mod ledger;
 mod pool;
+mod shared;
 mod space;
 mod virtual_memory;
 
@@ -91,8 +93,24 @@ pub(crate) fn is_on_device(address: u64) -> bool {
 /// Free and total bytes of a device, as CUDA tells them.
 pub(crate) fn free_and_total(device: u32) -> Outcome<(u64, u64)> {
     let card = card::cards().get(device as usize).ok_or(Fault::INVALID_DEVICE)?;
-    let used = device_bytes(device);
+    let others = card::installed_index(device).map_or(0, others_bytes);
+    let used = device_bytes(device).saturating_add(others);
     Ok((card.memory_bytes.saturating_sub(used), card.memory_bytes))
+}
+
+/// What other processes have on an installed card.
+pub(crate) fn others_bytes(installed_index: usize) -> u64 {
+    // The lock ends with the statement; looking at other processes takes system calls.
+    let shared = ledger().shared();
+    shared.map_or(0, |shared| shared.others_bytes(installed_index))
+}
+
+/// The processes that have something on an installed card, this one first: id and bytes.
+pub(crate) fn processes_on(installed_index: usize) -> Vec<(u32, u64)> {
+    let own_bytes = card::device_of(installed_index).map_or(0, device_bytes);
+    let own = (own_bytes > 0).then(|| (std::process::id(), own_bytes));
+    let shared = ledger().shared();
+    own.into_iter().chain(shared.into_iter().flat_map(|shared| shared.others_on(installed_index))).collect()
 }
 
 /// What this process has on a device, its context included.

@@ -1,8 +1,9 @@
 //! NVML, the library behind `nvidia-smi`.
 //!
 //! Modelled: every installed card with its name, UUID, place on the bus, clocks and memory; what this process has on a
-//! card, its context included, counts as used, and it is the only process. The card is idle, cool and healthy.
-//! Not modelled: NVLink, MIG, fabric, other processes; such questions get "not supported".
+//! card, its context included, counts as used, and so does what others have that share a ledger with it
+//! (`OOMPH_HOLLOW_LEDGER`). The card is idle, cool and healthy.
+//! Not modelled: NVLink, MIG, fabric; such questions get "not supported".
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
@@ -34,9 +35,9 @@ fn card_of(handle: usize) -> Option<(usize, &'static Card)> {
     card::installed().get(index).map(|card| (index, card))
 }
 
-/// What this process has on an installed card.
+/// What is used of an installed card.
 fn used_bytes(index: usize) -> u64 {
-    card::device_of(index).map_or(0, memory::device_bytes)
+    memory::processes_on(index).iter().fold(0, |sum, (_, used_bytes)| sum.saturating_add(*used_bytes))
 }
 
 /// Hands a result over.
@@ -227,21 +228,23 @@ struct Process2 {
     compute_instance: c_uint,
 }
 
-/// The processes on a card: this one, once it has something there.
+/// The processes on a card: this one, once it has something there, and those that share a ledger with it.
 unsafe fn put_processes<T>(handle: usize, count: *mut c_uint, out: *mut T, make: impl Fn(u32, u64) -> T) -> Status {
     let Some(index) = index_of(handle) else { return INVALID_ARGUMENT };
     // SAFETY: the caller's pointer.
     let Some(count) = (unsafe { count.as_mut() }) else { return INVALID_ARGUMENT };
-    let (room, used) = (*count, used_bytes(index));
-    *count = c_uint::from(used > 0);
-    if used == 0 {
+    let processes = memory::processes_on(index);
+    let room = std::mem::replace(count, processes.len() as c_uint) as usize;
+    if processes.is_empty() {
         return SUCCESS;
     }
-    if room == 0 || out.is_null() {
+    if room < processes.len() || out.is_null() {
         return INSUFFICIENT_SIZE;
     }
-    // SAFETY: the caller's array has room for one at least.
-    unsafe { out.write(make(std::process::id(), used)) };
+    for (at, (pid, used_bytes)) in processes.into_iter().enumerate() {
+        // SAFETY: the caller's array has room for all of them.
+        unsafe { out.add(at).write(make(pid, used_bytes)) };
+    }
     SUCCESS
 }
 

@@ -181,6 +181,13 @@ fn workers_are_forked_and_spawned() {
 }
 
 #[test]
+fn processes_with_one_ledger_share_a_card() {
+    let Some(run) = Run::new(&script("ledger.py")) else { return };
+    let ledger = run.folder.path().join("ledger");
+    run.with("OOMPH_HOLLOW_LEDGER", ledger).output();
+}
+
+#[test]
 fn nvml_agrees_with_cuda() {
     passes("nvml.py");
 }

@@ -1,10 +1,12 @@
 //! Who has which addresses, and what each device has left.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 use super::PAGE_BYTES;
 use super::chunks::{Chunks, UNIT_BYTES};
 use super::pool::Pools;
+use super::shared::Shared;
 use super::space::{OperatingSystem, Own, Space};
 use super::virtual_memory::VirtualMemory;
 use crate::card;
@@ -55,8 +57,11 @@ pub(crate) struct Range {
 }
 
 /// What a device has given to this process.
-#[derive(Debug)]
 pub(crate) struct Device {
+    /// The number of its card among the installed ones.
+    card: usize,
+    /// Where other processes write what they have on it.
+    shared: Option<&'static Shared>,
     capacity_bytes: u64,
     context_bytes: u64,
     has_context: bool,
@@ -84,13 +89,30 @@ impl Device {
     /// Counts `bytes` as taken, if the device has them.
     pub(super) fn charge(&mut self, bytes: u64) -> Outcome {
         let taken = self.taken_bytes.checked_add(bytes).filter(|&taken| taken <= self.capacity_bytes);
-        self.taken_bytes = taken.ok_or(Fault::OUT_OF_MEMORY)?;
+        let taken = taken.ok_or(Fault::OUT_OF_MEMORY)?;
+        let before = std::mem::replace(&mut self.taken_bytes, taken);
+        // Told before it is checked: of two processes that ask at once for what one can have, none gets it.
+        self.publish();
+        let room_bytes = self.capacity_bytes - taken;
+        if self.shared.is_some_and(|shared| !shared.leaves_room(self.card, room_bytes)) {
+            self.taken_bytes = before;
+            self.publish();
+            return Err(Fault::OUT_OF_MEMORY);
+        }
         self.peak_bytes = self.peak_bytes.max(self.used_bytes());
         Ok(())
     }
 
     pub(super) fn give_back(&mut self, bytes: u64) {
         self.taken_bytes = self.taken_bytes.saturating_sub(bytes);
+        self.publish();
+    }
+
+    /// Tells other processes what this one has.
+    fn publish(&self) {
+        if let Some(shared) = self.shared {
+            shared.publish(self.card, self.used_bytes());
+        }
     }
 
     fn space(&mut self) -> &mut Space {
@@ -148,6 +170,8 @@ impl Device {
 
 /// The state behind the lock.
 pub(crate) struct Ledger {
+    /// Empty until it was looked for.
+    shared: OnceCell<Option<&'static Shared>>,
     devices: Vec<Device>,
     ranges: BTreeMap<u64, Range>,
     next_id: u64,
@@ -158,6 +182,7 @@ pub(crate) struct Ledger {
 impl Ledger {
     pub(super) const fn new() -> Self {
         Self {
+            shared: OnceCell::new(),
             devices: Vec::new(),
             ranges: BTreeMap::new(),
             next_id: 1,
@@ -166,13 +191,21 @@ impl Ledger {
         }
     }
 
+    /// What processes share about the cards, where they do.
+    pub(super) fn shared(&self) -> Option<&'static Shared> {
+        *self.shared.get_or_init(Shared::from_environment)
+    }
+
     pub(super) fn device(&self, device: u32) -> Option<&Device> {
         self.devices.get(device as usize)
     }
 
     pub(super) fn device_mut(&mut self, device: u32) -> Outcome<&mut Device> {
         if self.devices.is_empty() {
-            self.devices.extend(card::cards().iter().map(|card| Device {
+            let shared = self.shared();
+            self.devices.extend(card::cards().iter().zip(0..).map(|(card, device)| Device {
+                card: card::installed_index(device).unwrap_or(usize::MAX),
+                shared,
                 capacity_bytes: card.usable_bytes(),
                 context_bytes: card.context_bytes,
                 has_context: false,
@@ -188,10 +221,15 @@ impl Ledger {
 
     pub(super) fn charge_context(&mut self, device: u32) -> Outcome {
         let device = self.device_mut(device)?;
-        device.has_context = true;
+        let had_context = std::mem::replace(&mut device.has_context, true);
+        if let Err(fault) = device.charge(0) {
+            device.has_context = had_context;
+            device.publish();
+            return Err(fault);
+        }
         // The driver's own arenas lie where the program's memory ends at this moment.
         device.space();
-        device.charge(0)
+        Ok(())
     }
 
     pub(super) fn allocate(&mut self, device: u32, bytes: u64) -> Outcome<u64> {
@@ -269,6 +307,9 @@ impl Ledger {
     }
 
     pub(super) fn forget_usage(&mut self) {
+        if let Some(Some(shared)) = self.shared.get() {
+            shared.forked();
+        }
         for device in &mut self.devices {
             device.has_context = false;
             device.taken_bytes = 0;
