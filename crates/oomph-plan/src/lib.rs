@@ -4,9 +4,11 @@
 //! - [`Plan::make`] asks everything there is to ask about a job: every card by name, every rank, what it takes where
 //!   there is room, the least it runs in.
 //! - [`fit`] judges by replay whether the same requests fit another card.
+//! - [`allocator`] chooses settings of PyTorch's allocator by replay of an earlier run.
 //! - [`promise`] keeps what a plan said, for the real run to be compared with.
 //! - [`Card`] describes a card; [`cards::CATALOGUE`] lists those that are known by name.
 
+pub mod allocator;
 mod environment;
 mod error;
 pub mod fit;
