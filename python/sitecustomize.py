@@ -22,11 +22,11 @@ def watch():
 
 
 def refuse():
-    """Says that this Python is too old, where `oomph` looks for the result."""
+    """Says that this Python is too old for a plan, where `oomph` looks for the result. A real run goes on unwatched."""
     import json
 
     settings = json.loads(os.environ["OOMPH_JOB"])
-    if os.getppid() != settings["supervisor"]:
+    if settings["kind"] == "run" or os.getppid() != settings["supervisor"]:
         return
     version = "%d.%d" % sys.version_info[:2]
     message = "%s is Python %s, which is too old" % (sys.executable, version)

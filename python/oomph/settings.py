@@ -1,12 +1,9 @@
-"""What `oomph` wants of this job, handed over in one environment variable."""
+"""What `oomph plan` wants of this job."""
 
 from __future__ import annotations
 
-import json
-import os
 from dataclasses import dataclass
-
-VARIABLE = "OOMPH_JOB"
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -29,7 +26,6 @@ class Settings:
     ranks: tuple[int, ...]
 
     @classmethod
-    def from_environment(cls) -> Settings:
+    def of(cls, fields: dict[str, Any]) -> Settings:
         """Reads them."""
-        fields = json.loads(os.environ[VARIABLE])
         return cls(**{**fields, "ranks": tuple(fields["ranks"])})

@@ -27,7 +27,9 @@ pub fn complete(trace: &mut Trace, facts: &Watched, package: &Path) {
 
 /// Puts what was told into the trace.
 pub(crate) fn add_facts(trace: &mut Trace, facts: &Watched) {
-    let modules = intern_modules(trace, facts);
+    let mut interner = Interner::from_table(std::mem::take(&mut trace.stacks));
+    let modules = intern_modules(&mut interner, facts);
+    trace.stacks = interner.into_table();
     for device in &mut trace.devices {
         let ordinal = device.ordinal;
         add_modules(device, facts, &modules);
@@ -83,18 +85,15 @@ fn drop_own_frames(trace: &mut Trace, package: &Path) {
 
 /// The path of every module, by its number: below its model, or with the model's class in front where there are several
 /// models.
-fn intern_modules(trace: &mut Trace, facts: &Watched) -> Vec<StringId> {
+pub(crate) fn intern_modules(interner: &mut Interner, facts: &Watched) -> Vec<StringId> {
     let models: FxHashSet<&str> =
         facts.modules.iter().filter(|(_, path)| !path.is_empty()).map(|(label, _)| label.as_str()).collect();
-    let mut interner = Interner::from_table(std::mem::take(&mut trace.stacks));
     let named = facts.modules.iter().map(|(label, path)| match (path.is_empty(), models.len() > 1) {
         (true, _) => label.clone(),
         (false, true) => format!("{label}.{path}"),
         (false, false) => path.clone(),
     });
-    let modules = named.map(|name| interner.intern_string(&name)).collect();
-    trace.stacks = interner.into_table();
-    modules
+    named.map(|name| interner.intern_string(&name)).collect()
 }
 
 /// Says of every allocation in whose forward pass it was made: the innermost that was running.

@@ -203,6 +203,37 @@ pub struct Facts {
     pub watched: Watched,
 }
 
+/// What a process of a real run says of itself at its start.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct ProcessFacts {
+    /// Its number on this machine.
+    pub pid: u32,
+    /// Its command line.
+    pub command: Vec<String>,
+    /// Its number in a distributed job.
+    pub rank: Option<u32>,
+    /// The interpreter's version.
+    pub python: String,
+    /// torch's version.
+    pub torch: Option<String>,
+    /// The CUDA version torch was built for.
+    pub cuda: Option<String>,
+}
+
+/// A line that keeps memory on the host from step to step, as Python saw it.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+pub struct HostGrowth {
+    /// The user's file.
+    pub file: String,
+    /// Its line.
+    pub line: u32,
+    /// What every step adds.
+    pub bytes_per_step: u64,
+    /// Steps over which that was seen.
+    pub steps: u64,
+}
+
 /// What a process tells while it runs: what its memory is for, and what it was doing.
 #[derive(Clone, Debug, Default)]
 pub struct Watched {
@@ -216,8 +247,18 @@ pub struct Watched {
     pub stacks: Vec<Vec<(String, String, u32)>>,
     /// Modules by number: the class of the outermost module, and the path below it.
     pub modules: Vec<(String, String)>,
+    /// Their numbers by where they lie in the process, where it told.
+    pub module_pointers: BTreeMap<u64, usize>,
     /// Forward passes: time, and the number of the module that was called; none where one returned.
     pub calls: Vec<(u64, Option<usize>)>,
+    /// What it said of itself, in a real run.
+    pub process: ProcessFacts,
+    /// What the user should know.
+    pub notes: Vec<String>,
+    /// How the allocator was configured, where it was not by default.
+    pub allocator_conf: Option<String>,
+    /// Lines that keep memory on the host.
+    pub host_growth: Vec<HostGrowth>,
 }
 
 /// What a process tells at its end.
@@ -309,6 +350,21 @@ impl Watched {
         Ok((told, end))
     }
 
+    /// A module's number, the class of its model, its path and, in a real run, where it lies.
+    fn take_module(&mut self, mut fact: Vec<Value>) -> Result<(), serde_json::Error> {
+        let pointer = (fact.len() > 3).then(|| fact.pop()).flatten();
+        let (number, label, path): (u32, String, String) = serde_json::from_value(Value::Array(fact))?;
+        let number = number as usize;
+        if let Some(pointer) = pointer.and_then(|pointer| pointer.as_u64()) {
+            self.module_pointers.insert(pointer, number);
+        }
+        // Numbers are given in order, each once or, for another model of the same class, again.
+        if number == self.modules.len() {
+            self.modules.push((label, path));
+        }
+        Ok(())
+    }
+
     /// Takes one fact: its kind and its values.
     fn take(&mut self, mut fact: Vec<Value>, end: &mut Option<End>) -> Result<(), serde_json::Error> {
         if fact.is_empty() {
@@ -322,16 +378,17 @@ impl Watched {
             "tag" => self.tags.push(serde_json::from_value(whole(fact))?),
             "caller" => self.callers.push(serde_json::from_value(whole(fact))?),
             "stacks" => self.stacks = serde_json::from_value(only(fact))?,
-            "module" => {
-                let (_, label, path): (u64, String, String) = serde_json::from_value(whole(fact))?;
-                self.modules.push((label, path));
-            }
+            "module" => self.take_module(fact)?,
             "calls" => {
                 let flat: Vec<i64> = serde_json::from_value(only(fact))?;
                 let pairs = flat.chunks_exact(2);
                 self.calls.extend(pairs.map(|pair| (pair[0].cast_unsigned(), usize::try_from(pair[1]).ok())));
             }
             "end" => *end = Some(serde_json::from_value(only(fact))?),
+            "process" => self.process = serde_json::from_value(only(fact))?,
+            "note" => self.notes.extend(only(fact).as_str().map(str::to_owned)),
+            "settings" => self.allocator_conf = only(fact).as_str().map(str::to_owned),
+            "host_growth" => self.host_growth.push(serde_json::from_value(only(fact))?),
             // Loops are told again at the end; what a newer package tells is none of ours.
             _ => {}
         }

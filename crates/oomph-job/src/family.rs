@@ -55,6 +55,11 @@ pub(crate) fn end_strangers(variable: &OsStr) {
     }
 }
 
+/// When a process was started, in the kernel's ticks: tells it from a later one with the same number.
+pub(crate) fn start_ticks(process: u32) -> Option<u64> {
+    stat_field(Path::new(&format!("/proc/{process}")), 19)
+}
+
 /// Each process and its parent.
 fn processes() -> Vec<(i32, i32)> {
     let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
@@ -65,9 +70,13 @@ fn processes() -> Vec<(i32, i32)> {
     entries.flatten().filter_map(process).collect()
 }
 
-/// The parent, from `/proc/N/stat`: the fourth field, and the second may hold anything in parentheses.
 fn parent_of(folder: &Path) -> Option<i32> {
+    stat_field(folder, 1)
+}
+
+/// A field of `/proc/N/stat`, counted from 0 after the name, which may hold anything in parentheses.
+fn stat_field<T: std::str::FromStr>(folder: &Path, at: usize) -> Option<T> {
     let text = std::fs::read_to_string(folder.join("stat")).ok()?;
     let (_, rest) = text.rsplit_once(')')?;
-    rest.split_whitespace().nth(1)?.parse().ok()
+    rest.split_whitespace().nth(at)?.parse().ok()
 }

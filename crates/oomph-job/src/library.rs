@@ -11,6 +11,8 @@ pub enum Library {
     Hollow,
     /// The private layer of files.
     Layer,
+    /// What hears PyTorch's allocator in a real run.
+    Recorder,
 }
 
 impl Library {
@@ -20,6 +22,7 @@ impl Library {
         match self {
             Self::Hollow => "liboomph_hollow.so",
             Self::Layer => "liboomph_layer.so",
+            Self::Recorder => "liboomph_recorder.so",
         }
     }
 
@@ -28,6 +31,7 @@ impl Library {
         match self {
             Self::Hollow => "OOMPH_HOLLOW_LIB",
             Self::Layer => "OOMPH_LAYER_LIB",
+            Self::Recorder => "OOMPH_RECORDER_LIB",
         }
     }
 

@@ -17,6 +17,7 @@ const MMAP_THRESHOLD_BYTES: &str = "1048576";
 /// What the Python side is told.
 #[derive(Serialize)]
 struct Settings<'a> {
+    kind: &'static str,
     folder: &'a Path,
     supervisor: u32,
     stop_signal: i32,
@@ -86,6 +87,7 @@ impl Environment {
 
 fn settings<'a>(job: &Job, results: &'a Path) -> Settings<'a> {
     Settings {
+        kind: "plan",
         folder: results,
         supervisor: std::process::id(),
         stop_signal: stop_signal(),

@@ -13,9 +13,9 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from ..stream import Stream
 from .activity import Activity
-from .recorder import Recorder, now_us
+from .recorder import now_us
+from .sinks import Recording, Telling
 
 #: Calls and returns that are written down together.
 BATCH = 4096
@@ -26,7 +26,7 @@ RETURN = -1
 class Modules:
     """Numbers modules by their paths, and writes down when each one's forward pass runs."""
 
-    def __init__(self, activity: Activity, recorder: Recorder, stream: Stream) -> None:
+    def __init__(self, activity: Activity, recorder: Recording, stream: Telling, notes_calls: bool = True) -> None:
         self.activity = activity
         self.recorder = recorder
         self.stream = stream
@@ -35,6 +35,9 @@ class Modules:
         self._owners: dict[int, tuple[Any, int]] = {}
         self._paths: dict[tuple[str, str], int] = {}
         self._calls: list[int] = []
+        #: Whether every call is written down. The recorder of a real run reads modules from the stack instead, which
+        #: costs a job nothing; it needs to know where each module lies.
+        self._notes_calls = notes_calls
         #: Called after each outermost call of a module.
         self.on_call: Callable[[], None] = lambda: None
         self._records_graphs: Callable[[], bool] = lambda: False
@@ -48,7 +51,7 @@ class Modules:
         is_compiling = torch.compiler.is_compiling
         modules, activity, get_ident = self, self.activity, threading.get_ident
 
-        # PyTorch's profiler knows this function by its place, and the module by the name `self`.
+        # PyTorch's profiler knows these functions by their place, and the module by the name `self`.
         @functools.wraps(original)
         def __call__(self: Any, *args: Any, **kwargs: Any) -> Any:
             if is_compiling() or get_ident() != modules._main:
@@ -63,7 +66,13 @@ class Modules:
                 activity.depth -= 1
                 modules._note(RETURN)
 
-        base.__call__ = __call__
+        @functools.wraps(original)
+        def outermost_alone(self: Any, *args: Any, **kwargs: Any) -> Any:
+            if is_compiling() or activity.depth or get_ident() != modules._main:
+                return original(self, *args, **kwargs)
+            return modules._outermost(original, self, args, kwargs)
+
+        base.__call__ = __call__ if self._notes_calls else outermost_alone
 
     def _outermost(self, original: Callable[..., Any], module: Any, args: Any, kwargs: Any) -> Any:
         """A call that no other module makes: what people call a batch."""
@@ -88,11 +97,11 @@ class Modules:
     def _enter(self, module: Any) -> None:
         number = self._numbers.get(module)
         if number is None:
-            number = self._numbers[module] = self._number(type(module).__name__, "")
+            number = self._numbers[module] = self._number(type(module).__name__, "", module)
         self._note(number)
 
     def _note(self, number: int) -> None:
-        if self.recorder.recording:
+        if self._notes_calls and self.recorder.recording:
             self._calls += (now_us(), number)
             if len(self._calls) >= BATCH:
                 self.flush()
@@ -107,7 +116,7 @@ class Modules:
         """Gives every module below a model its path, and remembers whose each parameter is."""
         label = type(root).__name__
         for path, module in root.named_modules():
-            number = self._number(label, path)
+            number = self._number(label, path, module)
             self._numbers.setdefault(module, number)
             for part in (module._parameters, module._buffers):
                 for tensor in part.values():
@@ -119,10 +128,15 @@ class Modules:
         reference, number = self._owners.get(id(parameter), (None, None))
         return number if reference is not None and reference() is parameter else None
 
-    def _number(self, label: str, path: str) -> int:
+    def _number(self, label: str, path: str, module: Any) -> int:
         number = self._paths.get((label, path))
+        is_new = number is None
         if number is None:
             number = self._paths[label, path] = len(self._paths)
+        if not self._notes_calls:
+            # Another model of the same class has the same numbers, and lies elsewhere.
+            self.stream.write("module", number, label, path, id(module))
+        elif is_new:
             self.stream.write("module", number, label, path)
         return number
 

@@ -62,6 +62,24 @@ class Recorder:
         if self.recording:
             self.stream.write("mark", now_us(), device, name, stage)
 
+    def mark_step(self, step: int) -> None:
+        """Notes that a step begins."""
+        self.mark(f"step {step}", "START")
+
+    def count_batch(self, _batches: int) -> None:
+        """Plans read it from the activity."""
+
+    def wants_tags(self, _step: int) -> bool:
+        """A plan looks at every step."""
+        return True
+
+    def tagging(self) -> float:
+        """Nobody counts the time of a plan."""
+        return 0.0
+
+    def tagged(self, _began: float) -> None:
+        """Tags are written as they come."""
+
     def mark_caller(self, frame: FrameType | None) -> None:
         """Notes who starts a backward pass: autograd's own threads do not know."""
         if not self.recording:

@@ -8,14 +8,26 @@ import importlib
 import sys
 import weakref
 from collections.abc import Callable
+from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
-from ..settings import Settings
-from ..stream import Stream
 from .activity import Activity
 from .modules import Modules
-from .recorder import Recorder, now_us
+from .recorder import now_us
+from .sinks import Recording, Telling
+
+
+@dataclass(frozen=True)
+class Limits:
+    """After how much a run is over."""
+
+    #: Optimizer steps; 0 for all of them.
+    steps: int
+    #: Outermost module calls; 0 for all of them.
+    batches: int
+    #: Ends the run.
+    stop: Callable[[], None]
 
 
 class Steps:
@@ -23,57 +35,61 @@ class Steps:
 
     def __init__(
         self,
-        settings: Settings,
         activity: Activity,
-        recorder: Recorder,
+        recorder: Recording,
         modules: Modules,
-        stream: Stream,
-        stop: Callable[[], None],
+        stream: Telling,
+        limits: Limits | None = None,
     ) -> None:
-        self.wanted = settings.steps
-        self.batches_wanted = settings.batches
+        self.wanted = limits.steps if limits else 0
+        self.batches_wanted = limits.batches if limits else 0
+        self.stop = limits.stop if limits else lambda: None
+        #: Called after each step with its number.
+        self.on_step: Callable[[int], None] = lambda _step: None
         self.activity = activity
         self.recorder = recorder
         self.modules = modules
         self.stream = stream
-        self.stop = stop
         self.done = 0
         self.optimizers = 0
         self._counts: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
         self._backwards = 0
+        self._tags = False
 
-    def install(self, torch: ModuleType) -> None:
-        """Hooks into every optimizer there will be."""
+    def install(self, torch: ModuleType, guard: Callable[[Any], Any] = lambda function: function) -> None:
+        """Hooks into every optimizer there will be. What others call is given to `guard` first."""
         # `torch.optim` hides the module's name behind nothing.
         optimizers = importlib.import_module("torch.optim.optimizer")
-        optimizers.register_optimizer_step_pre_hook(self._before_step)
-        optimizers.register_optimizer_step_post_hook(self._after_step)
-        self._watch_creation(optimizers.Optimizer)
-        self._watch_loading(optimizers.Optimizer)
+        optimizers.register_optimizer_step_pre_hook(guard(self._before_step))
+        optimizers.register_optimizer_step_post_hook(guard(self._after_step))
+        self._watch_creation(optimizers.Optimizer, guard(self._after_creation))
+        self._watch_loading(optimizers.Optimizer, guard(self._tag_state_alone))
         self._watch_backward(torch)
-        self.modules.on_call = self._after_call
+        self.modules.on_call = guard(self._after_call)
 
-    def _watch_creation(self, base: Any) -> None:
+    def _watch_creation(self, base: Any, after: Callable[[], None]) -> None:
         original = base.__init__
-        steps = self
 
         def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
             original(self, *args, **kwargs)
-            steps.optimizers += 1
-            steps.activity.optimizers += 1
-            if not steps.done:
-                steps.recorder.mark("step 1", "START")
+            after()
 
         __init__.__wrapped__ = original  # type: ignore[attr-defined]
         base.__init__ = __init__
 
-    def _watch_loading(self, base: Any) -> None:
+    def _after_creation(self) -> None:
+        self.optimizers += 1
+        self.activity.optimizers += 1
+        if not self.done:
+            self.recorder.mark_step(1)
+
+    def _watch_loading(self, base: Any, after: Callable[[Any], None]) -> None:
         original = base.load_state_dict
 
         @functools.wraps(original)
         def load_state_dict(optimizer: Any, *args: Any, **kwargs: Any) -> None:
             original(optimizer, *args, **kwargs)
-            self._tag_state(optimizer, now_us())
+            after(optimizer)
 
         base.load_state_dict = load_state_dict
 
@@ -99,6 +115,7 @@ class Steps:
     def _after_call(self) -> None:
         if self.batches_wanted and self.activity.calls >= self.batches_wanted:
             self.stop()
+        self.recorder.count_batch(self.activity.calls)
         if not self.optimizers:
             self.stream.stage(f"batch {self.activity.calls}")
 
@@ -106,20 +123,27 @@ class Steps:
         if self.wanted and self._counts.get(optimizer, 0) >= self.wanted:
             # Some other optimizer of the script steps less often; waiting for it would take for ever.
             self.stop()
-        self._tag_gradients(optimizer, now_us())
+        # Decided once a step: its gradients and its state are seen together, or not at all.
+        self._tags = self.recorder.wants_tags(self.done + 1)
+        if self._tags:
+            began = self.recorder.tagging()
+            self._tag_gradients(optimizer, now_us())
+            self.recorder.tagged(began)
         self.recorder.mark("optimizer", "START")
 
     def _after_step(self, optimizer: Any, _args: Any, _kwargs: Any) -> None:
         self.recorder.mark("optimizer", "END")
-        self._tag_state(optimizer, now_us())
+        if self._tags:
+            self._tag_state_alone(optimizer)
         self.activity.steps += 1
         count = self._counts.get(optimizer, 0) + 1
         self._counts[optimizer] = count
         slowest = min(self._counts.values())
         if count > self.done:
             self.done = count
-            self.recorder.mark(f"step {count + 1}", "START")
+            self.recorder.mark_step(count + 1)
             self.stream.stage(f"step {count + 1}")
+            self.on_step(count)
         if self.wanted and slowest >= self.wanted:
             self.stop()
 
@@ -135,6 +159,11 @@ class Steps:
         if parameter.is_leaf and parameter.grad is not None:
             self.recorder.tag(parameter.grad, "gradient", time_us, module)
 
+    def _tag_state_alone(self, optimizer: Any) -> None:
+        began = self.recorder.tagging()
+        self._tag_state(optimizer, now_us())
+        self.recorder.tagged(began)
+
     def _tag_state(self, optimizer: Any, time_us: int) -> None:
         pending = [(self.modules.of_parameter(parameter), state) for parameter, state in optimizer.state.items()]
         while pending:
@@ -149,6 +178,7 @@ class Steps:
     def tag_everything(self, torch: ModuleType) -> None:
         """Looks for modules and optimizers that no step has shown: inference, frozen layers, a failure before a step."""
         time_us = now_us()
+        began = self.recorder.tagging()
         tag = self.recorder.tag
         for thing in gc.get_objects():
             try:
@@ -166,3 +196,4 @@ class Steps:
             except (AttributeError, KeyError, TypeError, RuntimeError, ReferenceError):
                 # Half-built or half-dead objects of the script.
                 continue
+        self.recorder.tagged(began)

@@ -24,7 +24,7 @@ pub(super) fn limits(cgroup: Option<&Cgroup>) -> HostLimits {
 pub(super) fn now(cgroup: Option<&Cgroup>) -> HostMachine {
     HostMachine {
         available_bytes: Meminfo::current().ok().and_then(|memory| memory.mem_available).unwrap_or(0),
-        oom_kills: keyed(Path::new("/proc/vmstat"), "oom_kill").unwrap_or(0),
+        oom_kills: keyed(Path::new("/proc/vmstat"), "oom_kill"),
         cgroup_bytes: cgroup.and_then(Cgroup::current_bytes),
         cgroup_oom_kills: cgroup.and_then(Cgroup::oom_kills),
         shm_free_bytes: statvfs(SHARED_MEMORY).ok().map(|shm| shm.blocks_available() * shm.fragment_size()),

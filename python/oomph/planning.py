@@ -1,0 +1,234 @@
+"""One process of a plan, from before the script's first line to its results on disk."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import signal
+import sys
+import threading
+from dataclasses import asdict
+from types import ModuleType
+from typing import Any
+
+from . import launch, outcome
+from .hollow import checkpoints, distributed, drawing, endless, following, hostcost, installed, reads, smi
+from .outcome import Outcome, Unusable
+from .settings import Settings
+from .stream import Stream
+from .watching import imports, recorder, scaling, stepping
+from .watching.activity import Activity
+from .watching.loops import Loops
+from .watching.modules import Modules
+
+#: The versions whose allocator writes what the reader of snapshots knows.
+OLDEST_TORCH = (2, 6)
+NEWEST_TORCH = (2, 15)
+
+
+def begin(fields: dict[str, Any]) -> None:
+    """Watches this process from now on."""
+    settings = Settings.of(fields)
+    if is_stand_in(settings, os.environ):
+        # Another process of the job stands for this one, which its launcher believes to have done its work.
+        os._exit(0)
+    Session(settings).install()
+
+
+def is_stand_in(settings: Settings, environment: Any) -> bool:
+    """Whether this process was started by a launcher as one of many, and another one of them is planned."""
+    rank = environment.get("RANK", "")
+    is_launched = os.getppid() != settings.supervisor and "WORLD_SIZE" in environment
+    return is_launched and rank.isdigit() and bool(settings.ranks) and int(rank) not in settings.ranks
+
+
+class Session:
+    """Everything known about the process."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.is_first = os.getppid() == settings.supervisor
+        self.owner = os.getpid()
+        self.stream = Stream(settings.folder)
+        self.activity = Activity()
+        self.recorder = recorder.Recorder(self.stream)
+        self.modules = Modules(self.activity, self.recorder, self.stream)
+        self.watch = endless.Watch(self._progress, self._leave_endless)
+        self.reads = reads.Reads(self.watch.on_read)
+        self.draws = drawing.Draws(self.note)
+        self.following = following.Following(self.reads, self.watch.check, self.draws.catch_up)
+        limits = stepping.Limits(settings.steps, settings.batches, self.stop)
+        self.steps = stepping.Steps(self.activity, self.recorder, self.modules, self.stream, limits)
+        self.scaling = scaling.Scaling(self.recorder)
+        self.loops = Loops(self.activity, self.recorder, self._on_loop, settings.walk)
+        self.checkpoints = checkpoints.Checkpoints(self.recorder, self.note)
+        self.notes: list[str] = []
+        self.outcome = Outcome("end")
+        self.saved = False
+
+    def install(self) -> None:
+        """Waits for torch, for the script, and for the end."""
+        self.settle = installed.install()
+        smi.Desk(self.settings.folder).install()
+        sys.addaudithook(self._on_event)
+        atexit.register(self.finish)
+        os.register_at_fork(after_in_child=self._after_fork)
+        self._exit, os._exit = os._exit, self._on_exit  # type: ignore[assignment]
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(self.settings.stop_signal, self._on_stop_signal)
+        imports.before_import("torch", lambda: self.stream.stage("importing torch"))
+        imports.after_import("torch", self._on_torch)
+        imports.after_import("safetensors.torch", self.checkpoints.install_safetensors)
+        self.loops.install()
+        launch.install(self.loops.compile_main, self._on_system_exit, self._on_end)
+
+    def note(self, text: str) -> None:
+        """Keeps something the reader of the plan should know, once."""
+        if text not in self.notes:
+            self.notes.append(text)
+
+    def _on_loop(self, facts: dict[str, Any]) -> None:
+        self.stream.write("loop", facts)
+
+    def _progress(self) -> object:
+        """What changes as long as the run gets anywhere; None before it uses a card."""
+        if not self.recorder.recording:
+            return None
+        return self.activity.steps, self.recorder.peaks(sys.modules["torch"])
+
+    def _on_torch(self, torch: ModuleType) -> None:
+        check(torch)
+        torch.cuda._lazy_call(self.settle)
+        self.recorder.install(torch)
+        self.recorder.on_start = lambda: self.stream.stage("building the model")
+        self.recorder.on_shortage = lambda: self.steps.tag_everything(torch)
+        self.modules.install(torch)
+        self.steps.install(torch)
+        self.scaling.install(torch)
+        self.watch.install()
+        self.reads.install(torch)
+        self.following.install(torch)
+        self.draws.install(torch)
+        short = hostcost.install(torch, self.draws)
+        self.checkpoints.install(torch, self.following.values, short)
+        distributed.install(self.note, self.following.forget_arguments)
+
+    # The ways a process ends
+
+    def _on_event(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if event == "sys.excepthook" and os.getpid() == self.owner:
+            problem = arguments[2]
+            if isinstance(problem, endless.Endless):
+                self.outcome = self.outcome_of_endless()
+            elif problem is not None:
+                self.outcome = outcome.of_exception(problem, self.reads.last)
+
+    def _on_system_exit(self, code: Any) -> None:
+        """Numbers are told by the process's own exit code; anything else is a message."""
+        if code is not None and not isinstance(code, int):
+            self.outcome = Outcome("exit", message=str(code))
+
+    def _on_end(self) -> None:
+        """The script has come to its end: does what Python does then, but for taking its heap apart."""
+        if self.recorder.recording and os.getpid() == self.owner:
+            threading._shutdown()  # type: ignore[attr-defined]
+            atexit._run_exitfuncs()
+            self._on_exit(0)
+
+    def _leave_endless(self) -> None:
+        self.leave(self.outcome_of_endless())
+
+    def outcome_of_endless(self) -> Outcome:
+        """What the steps before have shown is worth keeping."""
+        if not self.activity.steps:
+            return Outcome("endless", message=self.watch.message())
+        self.note(f"the run was ended: {self.watch.message()}")
+        return Outcome("stopped")
+
+    def _on_stop_signal(self, *_arguments: Any) -> None:
+        self.leave(Outcome("interrupted"))
+
+    def stop(self) -> None:
+        """The planned steps are done."""
+        self.leave(Outcome("stopped"))
+
+    def leave(self, how: Outcome) -> None:
+        """Keeps the result and ends the process at once: giving terabytes back to nobody takes time."""
+        if os.getpid() != self.owner:
+            return
+        self.outcome = how
+        self._on_exit(0)
+
+    def _on_exit(self, code: int) -> None:
+        self.finish()
+        for stream in (sys.stdout, sys.stderr):
+            try:
+                stream.flush()
+            except (OSError, ValueError, AttributeError):
+                pass
+        self._exit(code)
+
+    def _after_fork(self) -> None:
+        """A fork is a process of its own, which may use a card if this one had not; else it is a worker's."""
+        self.owner = -1 if self.recorder.recording else os.getpid()
+        self.recorder.recording = False
+        self.is_first = False
+        self.stream.restart()
+
+    def finish(self) -> None:
+        """Keeps the result, once."""
+        if self.saved or os.getpid() != self.owner:
+            return
+        self.saved = True
+        if self.recorder.recording or self.is_first:
+            self.save(self.outcome)
+
+    def save(self, how: Outcome) -> None:
+        """Writes the snapshot, then what is known about it; the last fact says that all is there."""
+        torch = sys.modules.get("torch")
+        facts: dict[str, Any] = {
+            "outcome": asdict(how),
+            "is_first": self.is_first,
+            "pid": os.getpid(),
+            "command": sys.orig_argv,
+            "rank": _number(os.environ.get("RANK")),
+            "python": sys.version.split()[0],
+            "torch": getattr(torch, "__version__", None),
+            "cuda": getattr(getattr(torch, "version", None), "cuda", None),
+            "steps": self.steps.done,
+            "optimizers": self.steps.optimizers,
+            "batches": self.activity.calls,
+            "reads": self.reads.listing(),
+            "scaled": self.scaling.first,
+            "loops": self.loops.listing(),
+            "used_cuda": self.recorder.recording,
+        }
+        if torch is not None and self.recorder.recording:
+            self.stream.stage("reading the result")
+            self.steps.tag_everything(torch)
+            self.modules.flush()
+            facts.update(self.recorder.totals(torch))
+            caught = self.recorder.raised - (how.kind == "oom")
+            if caught > 0:
+                self.note(f"the script caught {caught} out-of-memory errors and went on")
+            self.stream.write("stacks", list(self.recorder.stacks))
+            self.recorder.dump(torch, os.path.join(self.stream.folder, "snapshot.pickle"))
+        facts["notes"] = self.notes
+        self.stream.write("end", facts)
+        self.stream.flush()
+
+
+def _number(text: str | None) -> int | None:
+    return int(text) if text is not None and text.isdigit() else None
+
+
+def check(torch: ModuleType) -> None:
+    """Raises if this torch cannot be planned with."""
+    version = str(getattr(torch, "__version__", ""))
+    if torch.version.cuda is None:
+        built = "for ROCm" if getattr(torch.version, "hip", None) else "for the CPU only"
+        raise Unusable("cpu_torch", f"torch {version} in {sys.executable} is built {built}")
+    numbers = tuple(int(part) for part in version.split("+")[0].split(".")[:2] if part.isdigit())
+    if not OLDEST_TORCH <= numbers <= NEWEST_TORCH:
+        fault = "old" if numbers < OLDEST_TORCH else "new"
+        raise Unusable("torch_version", f"torch {version} in {sys.executable} is too {fault} for this oomph")

@@ -1,0 +1,205 @@
+"""The black box of this process, through the library that writes it."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import sys
+import time
+from array import array
+from types import FrameType, ModuleType, SimpleNamespace
+from typing import Any
+
+#: Room for one sentence of the library's.
+_SENTENCE_BYTES = 512
+#: Room for the answer to a question.
+_ANSWER_BYTES = 4096
+_STAGES = {"START": 0, "END": 1}
+#: By number, as the box has them.
+_CATEGORIES = {"parameter": 1, "gradient": 2, "optimizer_state": 3, "buffer": 7, "loaded": 7}
+_PHASES = {"setup": 0, "forward": 1, "backward": 2, "optimizer": 3, "evaluation": 4}
+#: Looking what tensors are for may take this part of the time.
+_TAGGING_SHARE = 0.002
+#: Steps whose tensors are always looked at: what they are for is new.
+_FIRST_STEPS = 3
+#: Modules are counted from 1 in the box.
+_NO_MODULE = 0
+
+
+class Box:
+    """Writes down what happens; the library itself hears every allocation."""
+
+    def __init__(self, library: str, own_folder: str) -> None:
+        self._native: Any = SimpleNamespace()
+        self._declare(ctypes.PyDLL(library))
+        self._own_folder = own_folder
+        self._names: dict[str, int] = {}
+        self._tags: dict[str, tuple[array[int], array[int]]] = {}
+        self._tagging_seconds = 0.0
+        self._tagged_at = 0.0
+        self._step, self._batches, self._phase = 0, 0, 0
+        #: The process whose box it is; 0 while there is none.
+        self.owner = 0
+        #: Whether a card is used and recorded.
+        self.recording = False
+
+    def _declare(self, library: ctypes.PyDLL) -> None:
+        """Types are given once: a call without them takes twice as long."""
+        u8, u32, u64, i32, text = ctypes.c_uint8, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_int32, ctypes.c_char_p
+        pointer = ctypes.c_void_p
+        functions: dict[str, tuple[Any, list[Any]]] = {
+            "open": (i32, [text, u64, pointer, u64]),
+            "attach": (i32, [pointer, u64]),
+            "python": (None, [text, u64, text]),
+            "device": (None, [i32, text, u64, u64]),
+            "mark": (None, [u32, u32]),
+            "name": (u32, [text]),
+            "state": (None, [u64, u64, u32]),
+            "backward": (None, [i32]),
+            "tags": (None, [u8, u64, pointer, pointer]),
+            "stats": (None, [i32, pointer, u64]),
+            "fact": (None, [text, u64]),
+            "question": (u64, [text, u64]),
+            "answer": (i32, [u64, pointer, u64]),
+            "end": (None, [u32, i32]),
+            "counter": (u64, [u32]),
+            "host": (None, [i32]),
+        }
+        for name, (result, arguments) in functions.items():
+            function = getattr(library, f"oomph_recorder_{name}")
+            function.restype, function.argtypes = result, arguments
+            setattr(self._native, name, function)
+
+    def open(self, path: str, size_bytes: int) -> str | None:
+        """Makes the box; returns what stands in the way."""
+        problem = ctypes.create_string_buffer(_SENTENCE_BYTES)
+        if self._native.open(os.fsencode(path), size_bytes, ctypes.addressof(problem), _SENTENCE_BYTES) != 0:
+            return problem.value.decode("utf-8", "replace")
+        self.owner = os.getpid()
+        self._names.clear()
+        return None
+
+    def attach(self, torch: ModuleType) -> str | None:
+        """Hears the allocator from now on; returns what stands in the way."""
+        call = torch.nn.Module._call_impl.__code__
+        self._native.python(b"%08x" % sys.hexversion, id(call), os.fsencode(self._own_folder))
+        problem = ctypes.create_string_buffer(_SENTENCE_BYTES)
+        if self._native.attach(ctypes.addressof(problem), _SENTENCE_BYTES) != 0:
+            return problem.value.decode("utf-8", "replace")
+        return None
+
+    # What only Python knows
+
+    def mark(self, name: str, stage: str, _device: int = 0) -> None:
+        """Notes a moment: the start or the end of a stretch."""
+        if not self.recording:
+            return
+        if name in _PHASES:
+            # Forward is what is left when the others end.
+            self._phase = _PHASES[name] if stage == "START" else _PHASES["forward"]
+            self._native.state(self._step, self._batches, self._phase)
+            if name == "backward" and stage == "END":
+                self._native.backward(0)
+            return
+        number = self._names.get(name)
+        if number is None:
+            number = self._names[name] = self._native.name(name.encode())
+        self._native.mark(number, _STAGES[stage])
+
+    def mark_step(self, step: int) -> None:
+        """Notes that a step begins."""
+        if self.recording:
+            self._step, self._phase = step, _PHASES["forward"]
+            self._native.state(step, self._batches, self._phase)
+
+    def count_batch(self, batches: int) -> None:
+        """Keeps how many outermost calls of modules are done; where there are no steps, they are what is counted."""
+        self._batches = batches
+        if self.recording and not self._step:
+            self._native.state(0, batches, self._phase)
+
+    def mark_caller(self, _frame: FrameType | None) -> None:
+        """Notes who starts a backward pass: autograd's own threads do not know."""
+        if self.recording:
+            self._native.backward(1)
+
+    def wants_tags(self, step: int) -> bool:
+        """Whether there is time to look what tensors are for."""
+        if not self.recording:
+            return False
+        wait_seconds = self._tagging_seconds / _TAGGING_SHARE
+        if step > _FIRST_STEPS and time.monotonic() - self._tagged_at < wait_seconds:
+            return False
+        self._tagging_seconds = 0.0
+        return True
+
+    def tag(self, tensor: Any, category: str, _time_us: int, module: int | None = None) -> None:
+        """Says what the storage of a tensor is for, and which module's, if it lies on a card."""
+        # A distributed tensor has no storage of its own; its part on this card has.
+        tensor = getattr(tensor, "_local_tensor", tensor)
+        try:
+            if tensor.is_cuda:
+                address = tensor.untyped_storage().data_ptr()
+                addresses, modules = self._tags.setdefault(category, (array("Q"), array("I")))
+                addresses.append(address)
+                modules.append(_NO_MODULE if module is None else module + 1)
+        except (AttributeError, RuntimeError, NotImplementedError):
+            return
+
+    def tagging(self) -> float:
+        """Begins to look what tensors are for."""
+        return time.monotonic()
+
+    def tagged(self, began: float) -> None:
+        """Writes the tags down, and what they took."""
+        for category, (addresses, modules) in self._tags.items():
+            if addresses:
+                where, whose = addresses.buffer_info()[0], modules.buffer_info()[0]
+                self._native.tags(_CATEGORIES.get(category, 7), len(addresses), where, whose)
+        self._tags.clear()
+        self._tagged_at = time.monotonic()
+        self._tagging_seconds += self._tagged_at - began
+
+    def device(self, ordinal: int, uuid: bytes, total_bytes: int, limit_bytes: int) -> None:
+        """Says which card a device is."""
+        self._native.device(ordinal, uuid, total_bytes, limit_bytes)
+
+    def stats(self, ordinal: int, values: list[int]) -> None:
+        """What PyTorch's own counters say: allocated now and at most, reserved likewise, retries, errors, free."""
+        numbers = array("Q", values)
+        self._native.stats(ordinal, numbers.buffer_info()[0], len(numbers))
+
+    def watch_host(self) -> None:
+        """Hears of tensors in host memory too."""
+        self._native.host(1)
+
+    def ask(self, question: dict[str, Any], patience_seconds: float) -> str | None:
+        """Asks `oomph`, which reads the box; None if there is no answer in time."""
+        text = json.dumps(question).encode()
+        number = self._native.question(text, len(text))
+        if number == 0:
+            return None
+        answer = ctypes.create_string_buffer(_ANSWER_BYTES)
+        until = time.monotonic() + patience_seconds
+        while time.monotonic() < until:
+            if self._native.answer(number, ctypes.addressof(answer), _ANSWER_BYTES) > 0:
+                return answer.value.decode("utf-8", "replace")
+            time.sleep(0.005)
+        return None
+
+    def end(self, how: int, exit_code: int) -> None:
+        """Says how the process ends."""
+        self._native.end(how, exit_code)
+
+    def write(self, kind: str, *values: Any) -> None:
+        """Writes one fact, as plans do."""
+        if self.owner == os.getpid():
+            text = json.dumps([kind, *values]).encode()
+            self._native.fact(text, len(text))
+
+    def stage(self, _text: str) -> None:
+        """Whoever looks at the box sees how far the job is."""
+
+    def flush(self) -> None:
+        """What is in the box is there for all to see."""
