@@ -8,12 +8,13 @@ use crate::harness::root;
 const SKIPPED: [&str; 7] = ["target", "node_modules", ".git", ".venv", "dist", "__pycache__", "corpus"];
 
 /// Which workspace crates a crate may depend on: arrows point down, and feature crates never import one another.
-const ARROWS: [(&str, &[&str]); 12] = [
+const ARROWS: [(&str, &[&str]); 13] = [
     ("oomph-trace", &[]),
     ("oomph-check", &[]),
     ("oomph-heap", &["oomph-trace"]),
     ("oomph-explain", &["oomph-heap", "oomph-trace"]),
     ("oomph-box", &[]),
+    ("oomph-device", &[]),
     ("oomph-card", &[]),
     ("oomph-job", &[]),
     // Loaded into somebody else's process in place of the CUDA libraries: it knows what a card is, and nothing else.
