@@ -14,8 +14,8 @@ import subprocess
 ROOT = pathlib.Path(__file__).parents[2]
 #: The folder that `tool.maturin.data` in pyproject.toml names.
 PLACE = ROOT / "target" / "oomph.data" / "data" / "lib" / "oomph"
-#: The crates whose libraries are loaded into every process of a job.
-CRATES = ("oomph-hollow", "oomph-layer")
+#: The crates whose libraries are loaded into a job's processes.
+CRATES = ("oomph-hollow", "oomph-layer", "oomph-recorder")
 
 
 def place_libraries() -> None:

@@ -4,8 +4,9 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use crate::device::{self, field};
 use crate::event;
-use crate::layout::word;
-use crate::model::{Action, HOST, MemoryEvent, Stats};
+use crate::host;
+use crate::layout::{RECORD_WORDS, word};
+use crate::model::{Action, DeviceState, HOST, HostState, MemoryEvent, Stats};
 use crate::slot;
 use crate::writer::Writer;
 
@@ -71,15 +72,15 @@ impl Writer {
     pub fn host_alloc(&self, event: &MemoryEvent) {
         let event = MemoryEvent { device: HOST, action: Action::Alloc, ..*event };
         let number = self.push(event::of_memory(&event));
+        let live = self.memory.load(word::HOST_ALLOCATIONS).wrapping_sub(self.memory.load(word::HOST_FREES));
+        // The rest of the table is for the devices, whatever a data set does.
+        if live >= self.layout.blocks.records(RECORD_WORDS) as u64 / 2 {
+            self.add(word::LOST_BLOCKS, 1);
+            return;
+        }
         self.blocks().insert(&event, number);
         self.add(word::HOST_ALLOCATIONS, 1);
-        let [now, peak] = [word::HOST_TENSOR_BYTES, word::HOST_TENSOR_PEAK_BYTES].map(|at| self.memory.words().get(at));
-        if let (Some(now), Some(peak)) = (now, peak) {
-            let bytes = now.fetch_add(event.bytes, Relaxed) + event.bytes;
-            if bytes > peak.load(Relaxed) {
-                peak.fetch_max(bytes, Relaxed);
-            }
-        }
+        host::grow(&self.memory, event.bytes);
     }
 
     /// The block of a CPU tensor was given back; one that was never seen is left alone.
@@ -98,6 +99,18 @@ impl Writer {
         self.push(event::of_free(&event));
         self.add(word::HOST_FREES, 1);
         self.add(word::HOST_TENSOR_BYTES, block.bytes.wrapping_neg());
+    }
+
+    /// What the box says of a device.
+    #[must_use]
+    pub fn device_state(&self, ordinal: u8) -> Option<DeviceState> {
+        device::read(&self.memory, self.layout.devices, ordinal)
+    }
+
+    /// What the box says of the host.
+    #[must_use]
+    pub fn host_state(&self) -> HostState {
+        host::read(&self.memory)
     }
 
     /// Says what a device is; a limit of 0 is none.

@@ -15,10 +15,10 @@ const RENEW_AFTER_TICKS: u64 = 1 << 26;
 /// Long enough for a first estimate of the counter's rate.
 const FIRST_ESTIMATE: Duration = Duration::from_micros(200);
 
-/// The processor's counter.
+/// The processor's counter: what time stamps are made of.
 #[inline]
 #[must_use]
-pub(crate) fn ticks() -> u64 {
+pub fn ticks() -> u64 {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: every x86-64 processor has the instruction, and it touches no memory.
     return unsafe { core::arch::x86_64::_rdtsc() };

@@ -2,9 +2,9 @@
 //!
 //! The arenas are in the box; the indexes to find what is already there are the writer's own, made once at the start.
 
-use std::sync::atomic::Ordering::{Relaxed, Release};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-use crate::layout::{FRAME_WORDS, Layout, word};
+use crate::layout::{FRAME_WORDS, Layout, Region, word};
 use crate::memory::Memory;
 use crate::model::{FrameNumber, NameNumber, StackNumber};
 use crate::text;
@@ -167,4 +167,25 @@ pub(crate) fn stack_head(count: usize, hash: u32) -> u64 {
 
 fn pack_frames(frames: &[FrameNumber]) -> impl Iterator<Item = u64> {
     frames.chunks(2).map(|pair| pair.iter().rev().fold(0, |word, frame| word << 32 | u64::from(frame.0)))
+}
+
+/// The frames of a stack, innermost first; empty if there is no such stack.
+pub(crate) fn read_stack(memory: &Memory, region: Region, stack: StackNumber) -> Vec<FrameNumber> {
+    let Some((count, head)) = stack_size(memory, region, stack) else { return Vec::new() };
+    let frames: Vec<_> = (0..count).map(|index| frame_of(memory, region, stack, index)).collect();
+    if stack_head(count, hash_frames(&frames)) == head { frames } else { Vec::new() }
+}
+
+/// How many frames a stack has, and its first word.
+pub(crate) fn stack_size(memory: &Memory, region: Region, stack: StackNumber) -> Option<(usize, u64)> {
+    let offset = Some(stack.0 as usize).filter(|&offset| offset > 0 && offset < region.words)?;
+    let head = memory.words().get(region.start + offset)?.load(Acquire);
+    let count = head as u32 as usize;
+    (count <= MAX_FRAMES && count.div_ceil(2) < region.words - offset).then_some((count, head))
+}
+
+/// One frame of a stack that has so many.
+pub(crate) fn frame_of(memory: &Memory, region: Region, stack: StackNumber, index: usize) -> FrameNumber {
+    let word = memory.load(region.start + stack.0 as usize + 1 + index / 2);
+    FrameNumber((word >> (index % 2 * 32)) as u32)
 }

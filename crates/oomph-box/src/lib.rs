@@ -19,6 +19,7 @@ mod clock;
 mod device;
 mod error;
 mod event;
+mod host;
 mod intern;
 mod lanes;
 mod layout;
@@ -35,6 +36,7 @@ mod writer;
 mod tests;
 
 pub use answers::Answers;
+pub use clock::ticks;
 pub use error::BoxError;
 pub use intern::MAX_FRAMES;
 pub use layout::{DEFAULT_BYTES, MAX_BYTES, MAX_DEVICES, MAX_MESSAGE_BYTES, MIN_BYTES};

@@ -9,7 +9,8 @@ use crate::clock::Calibration;
 use crate::device;
 use crate::error::BoxError;
 use crate::event;
-use crate::intern::{MAX_FRAMES, hash_frames, seal_frame, stack_head};
+use crate::host;
+use crate::intern::{self, seal_frame};
 use crate::lanes;
 use crate::layout::{self, FRAME_WORDS, Layout, MAX_DEVICES, RECORD_WORDS, word};
 use crate::memory::Memory;
@@ -116,13 +117,7 @@ impl BlackBox {
     /// Memory on the host.
     #[must_use]
     pub fn host(&self) -> HostState {
-        HostState {
-            cpu_tensor_bytes: self.memory.load(word::HOST_TENSOR_BYTES),
-            cpu_tensor_peak_bytes: self.memory.load(word::HOST_TENSOR_PEAK_BYTES),
-            pinned_bytes: self.memory.load(word::PINNED_BYTES),
-            allocations: self.memory.load(word::HOST_ALLOCATIONS),
-            frees: self.memory.load(word::HOST_FREES),
-        }
+        host::read(&self.memory)
     }
 
     /// What had no room.
@@ -187,26 +182,7 @@ impl BlackBox {
     /// The frames of a stack, innermost first: stacks that share callers share their numbers.
     #[must_use]
     pub fn stack_frames(&self, stack: StackNumber) -> Vec<FrameNumber> {
-        let region = self.layout.stacks;
-        let offset = stack.0 as usize;
-        if offset == 0 || offset >= region.words {
-            return Vec::new();
-        }
-        let head = self.memory.words().get(region.start + offset).map_or(0, |word| word.load(Acquire));
-        let count = head as u32 as usize;
-        let words = count.div_ceil(2);
-        if count > MAX_FRAMES || words >= region.words - offset {
-            return Vec::new();
-        }
-        let mut frames: Vec<_> = self
-            .memory
-            .slice(region.start + offset + 1, words)
-            .iter()
-            .map(|word| word.load(Relaxed))
-            .flat_map(|word| [FrameNumber(word as u32), FrameNumber((word >> 32) as u32)])
-            .collect();
-        frames.truncate(count);
-        if stack_head(count, hash_frames(&frames)) == head { frames } else { Vec::new() }
+        intern::read_stack(&self.memory, self.layout.stacks, stack)
     }
 
     /// One frame.

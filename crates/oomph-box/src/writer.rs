@@ -14,7 +14,7 @@ use crate::blocks::Blocks;
 use crate::clock;
 use crate::error::BoxError;
 use crate::event::{self, Words};
-use crate::intern::{Interner, frame_words};
+use crate::intern::{self, Interner, frame_words};
 use crate::lanes;
 use crate::layout::{self, Layout, MAX_MESSAGE_BYTES, RECORD_WORDS, word};
 use crate::memory::{self, Memory};
@@ -61,6 +61,8 @@ impl Writer {
         let layout = layout_of(bytes)?;
         let failed = |source| BoxError::Io { path: path.to_owned(), source };
         let file = OpenOptions::new().read(true).write(true).open(path).map_err(failed)?;
+        // What an earlier attempt left there.
+        file.set_len(0).map_err(failed)?;
         Self::in_file(&file, layout).map_err(failed)
     }
 
@@ -160,6 +162,14 @@ impl Writer {
     /// The number of a stack, innermost frame first.
     pub fn stack(&self, frames: &[FrameNumber]) -> StackNumber {
         self.interner().map_or(StackNumber(0), |mut interner| interner.stack(&self.memory, &self.layout, frames))
+    }
+
+    /// One frame of a stack, counted from the innermost.
+    #[must_use]
+    pub fn frame_of_stack(&self, stack: StackNumber, index: usize) -> Option<FrameNumber> {
+        let region = self.layout.stacks;
+        let (count, _) = intern::stack_size(&self.memory, region, stack)?;
+        (index < count).then(|| intern::frame_of(&self.memory, region, stack, index))
     }
 
     /// The number of a stack of files, functions and lines, innermost first.

@@ -1,0 +1,85 @@
+//! Finds small numbers by hash: fixed in size, without locks, made for far more reading than writing.
+
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Slots looked at before an entry is given up.
+const WINDOW: usize = 8;
+
+/// A table from hashes to numbers. An entry is one word, the upper half of the hash and the number, so it is never seen
+/// half written; what has no room takes the place of something else.
+pub(crate) struct Cache {
+    slots: Box<[AtomicU64]>,
+}
+
+fn tag(hash: u64) -> u64 {
+    // Never 0: that is an empty slot.
+    (hash >> 32) | 1
+}
+
+impl Cache {
+    /// One with so many slots, rounded up to a power of two.
+    pub(crate) fn of_slots(slots: usize) -> Self {
+        Self { slots: (0..slots.next_power_of_two()).map(|_| AtomicU64::new(0)).collect() }
+    }
+
+    #[inline]
+    fn window(&self, hash: u64) -> impl Iterator<Item = &AtomicU64> {
+        let mask = self.slots.len() - 1;
+        let home = hash as usize;
+        (0..WINDOW).filter_map(move |step| self.slots.get(home.wrapping_add(step) & mask))
+    }
+
+    /// The number that was kept for a hash.
+    #[inline]
+    pub(crate) fn get(&self, hash: u64) -> Option<u32> {
+        let entries = self.window(hash).map(|slot| slot.load(Relaxed));
+        let found = entries.take_while(|&entry| entry != 0).find(|entry| entry >> 32 == tag(hash))?;
+        Some(found as u32)
+    }
+
+    /// Keeps a number for a hash.
+    pub(crate) fn put(&self, hash: u64, number: u32) {
+        let entry = tag(hash) << 32 | u64::from(number);
+        let place = self
+            .window(hash)
+            .find(|slot| matches!(slot.load(Relaxed), held if held == 0 || held >> 32 == tag(hash)))
+            .or_else(|| self.window(hash).nth(number as usize % WINDOW));
+        if let Some(place) = place {
+            place.store(entry, Relaxed);
+        }
+    }
+}
+
+/// Spreads a sum over all bits.
+#[inline]
+pub(crate) fn finish(hash: u64) -> u64 {
+    let hash = (hash ^ (hash >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
+    hash ^ (hash >> 32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_kept_is_found_and_nothing_else() {
+        let cache = Cache::of_slots(1000);
+        for number in 0..400_u32 {
+            cache.put(finish(u64::from(number) * 64 + 7), number);
+        }
+        let found = (0..400_u32).filter(|&number| cache.get(finish(u64::from(number) * 64 + 7)) == Some(number));
+        assert!(found.count() > 395);
+        assert!((0..400_u64).all(|number| cache.get(finish(number * 64 + 8)).is_none()));
+    }
+
+    #[test]
+    fn a_full_cache_takes_new_entries() {
+        let cache = Cache::of_slots(16);
+        for number in 0..1000_u32 {
+            let hash = finish(u64::from(number) * 977);
+            cache.put(hash, number);
+            assert_eq!(cache.get(hash), Some(number));
+        }
+    }
+}

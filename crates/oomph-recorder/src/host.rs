@@ -1,0 +1,101 @@
+//! Blocks of CPU tensors: `libc10.so` takes them with `posix_memalign` and gives them back with `free`. Only the places
+//! where that library keeps the addresses of these two functions are changed, so nobody else's allocations are touched.
+
+use std::ffi::{c_int, c_void};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use oomph_box::{Action, HOST, MemoryEvent};
+
+use crate::elf;
+use crate::recorder;
+
+/// Smaller blocks are not worth a place in the table: numbers and shapes, mostly.
+const MIN_BYTES: usize = 1024;
+
+type Take = unsafe extern "C" fn(*mut *mut c_void, usize, usize) -> c_int;
+type Give = unsafe extern "C" fn(*mut c_void);
+
+static TAKE: AtomicUsize = AtomicUsize::new(0);
+static GIVE: AtomicUsize = AtomicUsize::new(0);
+static IS_ON: AtomicBool = AtomicBool::new(false);
+
+/// Begins or stops to record blocks of CPU tensors.
+pub(crate) fn set(on: bool) -> Result<(), &'static str> {
+    if on && TAKE.load(Ordering::Acquire) == 0 {
+        redirect()?;
+    }
+    IS_ON.store(on, Ordering::Release);
+    Ok(())
+}
+
+fn redirect() -> Result<(), &'static str> {
+    let c10 = elf::loaded("libc10.so").ok_or("PyTorch's library for CPU tensors (libc10.so) is not loaded")?;
+    let (takes, gives) = (c10.imports(c"posix_memalign"), c10.imports(c"free"));
+    if takes.is_empty() || gives.is_empty() {
+        return Err("this build of PyTorch takes the memory of CPU tensors in another way");
+    }
+    let original = |name| elf::global_symbol(name).ok_or("the C library's functions are not found");
+    let (take, give) = (original(c"posix_memalign")?, original(c"free")?);
+    GIVE.store(give, Ordering::Release);
+    TAKE.store(take, Ordering::Release);
+    // Frees first: a block that was seen must not be missed when it goes.
+    for (places, function) in [(gives, give_back as *const () as usize), (takes, take_block as *const () as usize)] {
+        for place in places {
+            set_place(place, function)?;
+        }
+    }
+    Ok(())
+}
+
+/// Sets one of a library's addresses; the loader may have made the page read-only.
+fn set_place(place: usize, function: usize) -> Result<(), &'static str> {
+    const PAGE: usize = 4096;
+    // SAFETY: pages of the library's own data; making them writable takes nothing away from anybody.
+    let done =
+        unsafe { libc::mprotect((place & !(PAGE - 1)) as *mut c_void, PAGE, libc::PROT_READ | libc::PROT_WRITE) == 0 };
+    if !done {
+        return Err("the addresses that PyTorch's library uses cannot be changed");
+    }
+    // SAFETY: an aligned word that holds the address of a function; other threads read it whole.
+    unsafe { (*(place as *const AtomicUsize)).store(function, Ordering::Release) };
+    Ok(())
+}
+
+unsafe extern "C" fn take_block(block: *mut *mut c_void, alignment: usize, bytes: usize) -> c_int {
+    // SAFETY: set before this function could be called, to the C library's own.
+    let take: Take = unsafe { std::mem::transmute(TAKE.load(Ordering::Acquire)) };
+    // SAFETY: the caller's arguments, passed on.
+    let code = unsafe { take(block, alignment, bytes) };
+    if code == 0 && bytes >= MIN_BYTES && IS_ON.load(Ordering::Relaxed) {
+        // SAFETY: it succeeded, so the address is there.
+        record(unsafe { *block } as u64, bytes as u64);
+    }
+    code
+}
+
+fn record(address: u64, bytes: u64) {
+    let Some(recorder) = recorder::current() else { return };
+    let stack = recorder.current_stack();
+    recorder.box_writer().host_alloc(&MemoryEvent {
+        action: Action::Alloc,
+        device: HOST,
+        address,
+        bytes,
+        stack,
+        lane: 0,
+    });
+}
+
+unsafe extern "C" fn give_back(block: *mut c_void) {
+    if !block.is_null() && IS_ON.load(Ordering::Relaxed) {
+        // SAFETY: the caller owns the block, which is still there.
+        let bytes = unsafe { libc::malloc_usable_size(block) };
+        if let Some(recorder) = recorder::current().filter(|_| bytes >= MIN_BYTES) {
+            recorder.box_writer().host_free(block as u64);
+        }
+    }
+    // SAFETY: set before this function could be called, to the C library's own.
+    let give: Give = unsafe { std::mem::transmute(GIVE.load(Ordering::Acquire)) };
+    // SAFETY: the caller's argument, passed on.
+    unsafe { give(block) };
+}
