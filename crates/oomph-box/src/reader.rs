@@ -1,6 +1,7 @@
 //! Reads a box: one that a process is writing, or that a dead one left. Nothing in it is trusted.
 
 use std::fs::File;
+use std::io::Read as _;
 use std::path::Path;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 
@@ -30,6 +31,14 @@ pub struct BlackBox {
 }
 
 impl BlackBox {
+    /// Whether a file begins as boxes do.
+    #[must_use]
+    pub fn is_one(path: &Path) -> bool {
+        let mut first = [0; 8];
+        let read = File::open(path).and_then(|mut file| file.read_exact(&mut first));
+        read.is_ok() && u64::from_le_bytes(first) == layout::MAGIC
+    }
+
     /// Opens the box at `path`.
     ///
     /// The file is mapped; it must not be cut short by another program meanwhile.

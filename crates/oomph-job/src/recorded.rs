@@ -6,6 +6,8 @@
 
 mod before;
 mod builder;
+#[cfg(test)]
+mod tests;
 
 use oomph_box::{BlackBox, Events};
 use oomph_trace::Trace;

@@ -12,6 +12,12 @@ pub(crate) enum Error {
     /// The input file is not what it should be.
     #[error("{0}")]
     Trace(#[from] TraceError),
+    /// A black box that cannot be read.
+    #[error("{0}")]
+    Box(#[from] oomph_box::BoxError),
+    /// A job cannot be run, or what it left behind not be understood.
+    #[error("{0}")]
+    Job(#[from] oomph_job::JobError),
     /// The file has no such device, or none with a history.
     #[error("{}: there is no {wanted} with a history in it; it has {known}", path.display())]
     NoDevice {
@@ -156,6 +162,8 @@ impl Error {
             Self::Explain(error) => Some(error.hint().into()),
             Self::Card(error) => Some(error.hint()),
             Self::Plan(error) => Some(error.hint()),
+            Self::Job(error) => Some(error.hint()),
+            Self::Box(_) => Some("oomph explain reads what oomph run of the same version wrote".into()),
             Self::Check(error) => error.hint().map(Into::into),
             Self::Read { source, .. } if source.kind() == ErrorKind::NotFound => {
                 Some("check the path; it is looked up from the current folder".into())

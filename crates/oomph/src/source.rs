@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
+use oomph_box::BlackBox;
 use oomph_explain::log::Log;
+use oomph_job::Recorded;
 use oomph_trace::{Action, DeviceTrace, Input, Trace, TraceError};
 
 use crate::error::Error;
@@ -16,15 +18,29 @@ pub(crate) enum Source {
     Log(Log),
 }
 
-/// Reads a snapshot or a trace; `-` is stdin.
+/// Reads a snapshot, a trace or a black box; `-` is stdin.
 pub(crate) fn read(path: &Path) -> Result<Trace, Error> {
     let _stage = Stage::start(format!("reading {}", path.display()));
-    Ok(open(path)?.trace()?)
+    match read_box(path)? {
+        Some(trace) => Ok(trace),
+        None => Ok(open(path)?.trace()?),
+    }
 }
 
-/// Reads a snapshot, a trace, or a log in which PyTorch says that memory ran out; `-` is stdin.
+/// The trace in the black box of a process, if the file is one.
+fn read_box(path: &Path) -> Result<Option<Trace>, Error> {
+    if !BlackBox::is_one(path) {
+        return Ok(None);
+    }
+    Ok(Some(Recorded::of(&BlackBox::open(path)?)?.trace))
+}
+
+/// Reads a snapshot, a trace, a black box, or a log in which PyTorch says that memory ran out; `-` is stdin.
 pub(crate) fn read_any(path: &Path) -> Result<Source, Error> {
     let _stage = Stage::start(format!("reading {}", path.display()));
+    if let Some(trace) = read_box(path)? {
+        return Ok(Source::Trace(Box::new(trace)));
+    }
     let input = open(path)?;
     input.trace().map(|trace| Source::Trace(Box::new(trace))).or_else(|problem| {
         let log = input.text().and_then(|text| Log::read(&text));
