@@ -4,7 +4,7 @@
 //! is kept from every step raises that point again and again. An alarm is raised only where the rise is beyond chance
 //! and goes on at one rate; a step up (optimizer state, a cache that fills) and noise are neither.
 
-mod trend;
+pub(crate) mod trend;
 
 use std::collections::VecDeque;
 

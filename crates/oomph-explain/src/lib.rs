@@ -11,6 +11,7 @@ pub mod case;
 pub mod category;
 mod error;
 pub mod forecast;
+pub mod host;
 pub mod html;
 pub mod log;
 pub mod proof;

@@ -8,7 +8,7 @@ const BEYOND_CHANCE: f64 = 6.0;
 const RATE_PERCENT_MAX: u64 = 160;
 
 /// Bytes that every point adds to the one before, where that is beyond chance and goes on at one rate.
-pub(super) fn rise_per_point(points: &[u64]) -> Option<u64> {
+pub(crate) fn rise_per_point(points: &[u64]) -> Option<u64> {
     if points.len() < POINTS_MIN || order(points) < BEYOND_CHANCE {
         return None;
     }

@@ -92,7 +92,7 @@ fn other_processes(text: &str) -> Vec<(u32, u64)> {
     text.split("Process ").skip(1).filter_map(one).collect()
 }
 
-fn size_after(text: &str, marker: &str) -> Option<u64> {
+pub(super) fn size_after(text: &str, marker: &str) -> Option<u64> {
     size_at(&text[text.find(marker)? + marker.len()..])
 }
 

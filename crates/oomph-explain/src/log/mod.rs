@@ -4,12 +4,15 @@
 //! traceback above it says who asked last. It cannot say who holds the memory, and nothing can be replayed from it: so
 //! a [`FirstVerdict`] has no proof, and says what it cannot tell and how to find out.
 
+mod host;
 mod lines;
 mod message;
 mod verdict;
 
+pub use host::{HostFailure, HostFailureKind};
 pub use lines::Call;
 pub use message::Figures;
+pub(crate) use verdict::SHARED_MEMORY_ADVICE;
 pub use verdict::{FirstVerdict, RECIPE};
 
 use lines::{LogLine, traceback};
@@ -34,8 +37,8 @@ pub enum FailureKind {
     Allocator(Figures),
     /// The driver or a library, past PyTorch's allocator: `CUDA error: out of memory`.
     Driver,
-    /// The machine's own memory; how much was asked for, where the message says it.
-    Host(Option<u64>),
+    /// The machine's own memory.
+    Host(HostFailure),
 }
 
 /// Everything a log tells of memory that ran out.
@@ -130,17 +133,7 @@ fn kind(lines: &[LogLine], at: usize) -> Option<FailureKind> {
     {
         return Some(FailureKind::Driver);
     }
-    host_failure(text)
-}
-
-fn host_failure(text: &str) -> Option<FailureKind> {
-    if text.contains("DefaultCPUAllocator") && (text.contains("allocate memory") || text.contains("enough memory")) {
-        let (_, rest) = text.split_once("tried to allocate ")?;
-        let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
-        return Some(FailureKind::Host(digits.parse().ok()));
-    }
-    let killed = ["is killed by signal: Killed", "Out of memory: Killed process", "oom-kill", "oom_kill"];
-    killed.iter().any(|words| text.contains(words)).then_some(FailureKind::Host(None))
+    HostFailure::read(text).map(FailureKind::Host)
 }
 
 /// The message from its beginning, with the lines of the same writer that continue it up to the next message.
@@ -214,7 +207,8 @@ mod tests {
         assert_eq!(driver.first().kind, FailureKind::Driver);
         let host = "RuntimeError: [enforce fail at alloc_cpu.cpp:114] . DefaultCPUAllocator: can't allocate memory: you \
                     tried to allocate 1048576 bytes. Error code 12";
-        assert_eq!(Log::read(host).expect("a failure").first().kind, FailureKind::Host(Some(1 << 20)));
+        let FailureKind::Host(failure) = Log::read(host).expect("a failure").first().kind.clone() else { panic!() };
+        assert_eq!(failure.request_bytes, Some(1 << 20));
         let both = format!("{host}\n{RANKS}");
         assert_eq!(Log::read(&both).expect("failures").failures().len(), 2, "the card's failures come first");
     }

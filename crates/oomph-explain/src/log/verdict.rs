@@ -2,7 +2,7 @@
 
 use oomph_trace::Interner;
 
-use super::{Failure, FailureKind, Figures};
+use super::{Failure, FailureKind, Figures, HostFailure, HostFailureKind};
 use crate::analyses::outside::CONTEXT_BYTES_MAX;
 use crate::bytes::show;
 use crate::source::{Sources, file_name};
@@ -48,6 +48,9 @@ const WHOSE_IT_IS: &str =
 const WOULD_FIT: &str =
     "whether the request would have fitted with other allocator settings: oomph replay can, from a snapshot";
 
+pub(crate) const SHARED_MEMORY_ADVICE: &str = "Give the container more of it (docker run --shm-size=16g, or --ipc=host; in Kubernetes an emptyDir with medium \
+     Memory at /dev/shm), or use fewer workers, a smaller prefetch_factor or smaller batches.";
+
 impl FirstVerdict {
     pub(super) fn of(failure: &Failure) -> Self {
         let asked_at = asked_at(failure);
@@ -58,7 +61,7 @@ impl FirstVerdict {
         let mut verdict = match &failure.kind {
             FailureKind::Allocator(figures) => of_figures(figures, &asker),
             FailureKind::Driver => of_driver(&asker),
-            FailureKind::Host(request) => of_host(*request, &asker),
+            FailureKind::Host(host) => of_host(host, &asker),
         };
         verdict.asked_at = asked_at;
         verdict
@@ -235,14 +238,27 @@ fn of_driver(asker: &str) -> FirstVerdict {
         .cannot_tell(WHOSE_IT_IS)
 }
 
-fn of_host(request: Option<u64>, asker: &str) -> FirstVerdict {
-    let summary = match request {
-        Some(bytes) => format!("The machine, not the card, ran out of memory: {asker} asked for {}.", show(bytes)),
-        None => "A process was killed because the machine, not the card, ran out of memory.".to_owned(),
+fn of_host(failure: &HostFailure, asker: &str) -> FirstVerdict {
+    let bytes = failure.request_bytes.unwrap_or(0);
+    let summary = match failure.kind {
+        HostFailureKind::Refused if bytes > 0 => {
+            format!("The machine, not the card, ran out of memory: {asker} asked for {}.", show(bytes))
+        }
+        HostFailureKind::Refused => format!("The machine, not the card, ran out of memory, in a call of {asker}."),
+        HostFailureKind::Killed => {
+            "A process was killed because the machine, not the card, ran out of memory.".to_owned()
+        }
+        HostFailureKind::SharedMemory => {
+            "Shared memory (/dev/shm) ran out, through which DataLoader workers hand their batches over.".to_owned()
+        }
     };
-    FirstVerdict::new("host_out_of_memory", request.unwrap_or(0), summary).advise(
-        "Use fewer DataLoader workers, and load less per worker; look at what grows on the host with top or ps.",
-    )
+    let advice = match failure.kind {
+        HostFailureKind::SharedMemory => SHARED_MEMORY_ADVICE,
+        HostFailureKind::Refused | HostFailureKind::Killed => {
+            "Use fewer DataLoader workers, and load less per worker; look at what grows on the host with top or ps."
+        }
+    };
+    FirstVerdict::new("host_out_of_memory", bytes, summary).advise(advice)
 }
 
 /// Whether the process's own limit refused it: the card itself had room.

@@ -205,7 +205,7 @@ fn failure_row(failure: &Failure) -> Value {
     let request = match &failure.kind {
         FailureKind::Allocator(figures) => figures.request_bytes,
         FailureKind::Driver => None,
-        FailureKind::Host(bytes) => *bytes,
+        FailureKind::Host(host) => host.request_bytes,
     };
     json!({
         "writer": failure.writer,

@@ -323,7 +323,7 @@ mod tests {
             history.push(sample(second * 1000, vec![point(1, 10 * second), point(2, 3)]));
         }
         history.end_process(2, 20_000, Some(HostEnd::Exit(3)));
-        history.close(HostMachine { oom_kills: 7, ..HostMachine::default() });
+        history.close(HostMachine { oom_kills: Some(7), ..HostMachine::default() });
         let text = history.lines();
         assert_eq!(HostHistory::from_lines(&text).expect("readable"), history);
         let torn = &text[..text.len() - 5];

@@ -29,7 +29,8 @@ pub struct HostMachine {
     /// What the kernel could still give out (`MemAvailable`).
     pub available_bytes: u64,
     /// How often the kernel has killed a process for memory since it started, in all of the machine.
-    pub oom_kills: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub oom_kills: Option<u64>,
     /// What the job's cgroup is charged with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cgroup_bytes: Option<u64>,
