@@ -1,5 +1,5 @@
-//! Prints everything in a box as one object of JSON: `cargo run -p oomph-box --example show_box -- FILE`. For tests and
-//! for whoever debugs the recorder; `oomph explain` is for everybody else.
+//! Prints everything in a box as one object of JSON: `cargo run -p oomph-box --example show_box -- FILE [STACK...]`, with
+//! the stacks of these numbers. For tests and for whoever debugs the recorder; `oomph explain` is for everybody else.
 
 use std::path::Path;
 
@@ -19,6 +19,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         "segments": segments(&seen),
         "events": events(&seen),
         "facts": seen.facts(),
+        "stacks": stacks(&seen),
         "lost": format!("{:?}", seen.lost()),
     });
     serde_json::to_writer(std::io::stdout().lock(), &shown)?;
@@ -54,6 +55,12 @@ fn host(seen: &BlackBox) -> Value {
 fn stack(seen: &BlackBox, stack: StackNumber) -> Value {
     let frame = |frame: oomph_box::BoxFrame| json!([frame.file, frame.function, frame.line, frame.module_pointer]);
     seen.stack(stack).into_iter().map(frame).collect()
+}
+
+/// The stacks whose numbers were given.
+fn stacks(seen: &BlackBox) -> Value {
+    let numbers = std::env::args().skip(2).filter_map(|number| number.parse().ok());
+    numbers.map(|number| stack(seen, StackNumber(number))).collect()
 }
 
 fn blocks(seen: &BlackBox) -> Value {

@@ -24,12 +24,7 @@ impl Writer {
                 self.blocks().insert(event, number);
                 device::grow(words, field::REQUESTED, event.bytes);
             }
-            Action::FreeRequested => {
-                if let Some(slot) = self.blocks().find(event.address) {
-                    slot::set_flag(slot);
-                }
-                keep_pending(words, event);
-            }
+            Action::FreeRequested => keep_pending(words, event),
             Action::FreeCompleted => {
                 self.blocks().remove(event.address);
                 device::shrink(words, field::REQUESTED, event.bytes);
@@ -62,6 +57,9 @@ impl Writer {
                 return;
             }
             self.push(event::of_memory(&pending_event(words, event.device, pending)));
+            if let Some(slot) = self.blocks().find(pending) {
+                slot::set_flag(slot);
+            }
         }
         if event.action == Action::FreeCompleted {
             self.push(event::of_memory(event));

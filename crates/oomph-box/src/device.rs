@@ -71,6 +71,11 @@ pub(crate) fn count(words: &Words, action: Action) {
     }
 }
 
+/// The address of a block whose free was asked for and is not in the ring yet, or 0.
+pub(crate) fn pending(memory: &Memory, region: Region, ordinal: u8) -> u64 {
+    words(memory, region, ordinal).map_or(0, |words| words[field::PENDING].load(Relaxed))
+}
+
 /// What is known of a device; `None` if nothing is.
 pub(crate) fn read(memory: &Memory, region: Region, ordinal: u8) -> Option<DeviceState> {
     let words = words(memory, region, ordinal)?;

@@ -128,6 +128,7 @@ impl Layout {
         };
         // One word of length and check before the text.
         let message_words = MAX_MESSAGE_BYTES / WORD_BYTES + 1;
+        let nothing = Region { start: 0, words: 0 };
         let mut layout = Self {
             words,
             devices: take(MAX_DEVICES * DEVICE_WORDS),
@@ -135,22 +136,30 @@ impl Layout {
             answer: take(message_words),
             lanes: take(MAX_LANES * LANE_WORDS),
             segments: take(MAX_SEGMENTS * RECORD_WORDS),
-            facts: take(words / 24),
-            strings: take(words / 24),
-            frames: take(words / 24),
-            stacks: take(words / 8),
-            blocks: take(block_slots(words) * RECORD_WORDS),
-            ring: Region { start: 0, words: 0 },
+            blocks: take(power_of_two(words / 5)),
+            ring: take(power_of_two(words / 3 * 2)),
+            facts: nothing,
+            strings: nothing,
+            frames: nothing,
+            stacks: nothing,
         };
-        layout.ring = Region { start: next, words: words.checked_sub(next)? };
+        let share = words.checked_sub(next)? / 6 / PAGE_WORDS * PAGE_WORDS;
+        let mut take = |wanted: usize| {
+            let region = Region { start: next, words: wanted };
+            next += wanted;
+            region
+        };
+        layout.facts = take(share);
+        layout.strings = take(share);
+        layout.frames = take(share);
+        layout.stacks = take(share * 3);
         Some(layout)
     }
 }
 
-/// A power of two, at most a fifth of the box.
-fn block_slots(words: usize) -> usize {
-    let slots = (words / 5 / RECORD_WORDS).next_power_of_two();
-    slots / 2
+/// The largest power of two that is not larger: what is found by a hash or a number needs no division then.
+fn power_of_two(words: usize) -> usize {
+    1 << words.max(1).ilog2()
 }
 
 #[cfg(test)]
@@ -167,28 +176,31 @@ mod tests {
                 layout.answer,
                 layout.lanes,
                 layout.segments,
+                layout.blocks,
+                layout.ring,
                 layout.facts,
                 layout.strings,
                 layout.frames,
                 layout.stacks,
-                layout.blocks,
-                layout.ring,
             ];
             assert_eq!(regions[0].start, PAGE_WORDS);
             for pair in regions.windows(2) {
                 assert_eq!(pair[0].start + pair[0].words, pair[1].start);
             }
-            assert_eq!(layout.ring.start + layout.ring.words, layout.words);
-            assert!(layout.ring.words * 4 > layout.words, "{mib} MiB: {layout:?}");
+            let end = layout.stacks.start + layout.stacks.words;
+            assert!((layout.words - 6 * PAGE_WORDS..=layout.words).contains(&end), "{mib} MiB: {layout:?}");
+            assert!(layout.ring.words * 3 > layout.words, "{mib} MiB: {layout:?}");
+            assert!(layout.stacks.words * 20 > layout.words, "{mib} MiB: {layout:?}");
             assert!(layout.blocks.records(RECORD_WORDS).is_power_of_two());
+            assert!(layout.ring.records(RECORD_WORDS).is_power_of_two());
         }
     }
 
     #[test]
-    fn a_default_box_has_room_for_a_quarter_million_blocks_and_as_many_events_again() {
+    fn a_default_box_has_room_for_a_quarter_million_blocks_and_a_million_events() {
         let layout = Layout::of_bytes(DEFAULT_BYTES).expect("the default");
         assert_eq!(layout.blocks.records(RECORD_WORDS), 1 << 18);
-        assert!(layout.ring.records(RECORD_WORDS) > 700_000);
+        assert_eq!(layout.ring.records(RECORD_WORDS), 1 << 20);
     }
 
     #[test]

@@ -12,48 +12,61 @@ use crate::layout::WORD_BYTES;
 
 /// Words that others may change at any moment, so all of them are atomic.
 pub(crate) struct Memory {
-    owner: Owner,
+    /// Of what `owner` holds.
+    words: *const [AtomicU64],
+    _owner: Owner,
 }
 
+/// Held for what it does when it is dropped.
 enum Owner {
-    Mapped(MmapRaw),
-    Private(Box<[AtomicU64]>),
+    Mapped { _map: MmapRaw },
+    Private { _words: Box<[AtomicU64]> },
 }
+
+// SAFETY: the words are atomics, and neither a mapping nor a box belongs to one thread.
+unsafe impl Send for Memory {}
+// SAFETY: as above.
+unsafe impl Sync for Memory {}
 
 impl Memory {
     /// Maps a whole file for writing.
     pub(crate) fn map(file: &File) -> io::Result<Self> {
-        Ok(Self { owner: Owner::Mapped(MmapOptions::new().map_raw(file)?) })
+        Ok(Self::of_map(MmapOptions::new().map_raw(file)?))
     }
 
     /// Maps a whole file for reading: nothing may be stored in it.
     pub(crate) fn map_read_only(file: &File) -> io::Result<Self> {
-        Ok(Self { owner: Owner::Mapped(MmapOptions::new().map_raw_read_only(file)?) })
+        Ok(Self::of_map(MmapOptions::new().map_raw_read_only(file)?))
     }
 
     /// So many zeros.
     pub(crate) fn zeroed(words: usize) -> Self {
-        Self { owner: Owner::Private((0..words).map(|_| AtomicU64::new(0)).collect()) }
+        Self::of_words((0..words).map(|_| AtomicU64::new(0)).collect())
     }
 
     /// A copy of bytes; an incomplete word at their end is left out.
     pub(crate) fn copy_of(bytes: &[u8]) -> Self {
         let (chunks, _) = bytes.as_chunks::<WORD_BYTES>();
-        Self { owner: Owner::Private(chunks.iter().map(|chunk| AtomicU64::new(u64::from_le_bytes(*chunk))).collect()) }
+        Self::of_words(chunks.iter().map(|chunk| AtomicU64::new(u64::from_le_bytes(*chunk))).collect())
+    }
+
+    #[expect(clippy::cast_ptr_alignment, reason = "a mapping begins on a page")]
+    fn of_map(map: MmapRaw) -> Self {
+        let start = map.as_ptr().cast::<AtomicU64>();
+        let words = std::ptr::slice_from_raw_parts(start, map.len() / WORD_BYTES);
+        Self { words, _owner: Owner::Mapped { _map: map } }
+    }
+
+    fn of_words(words: Box<[AtomicU64]>) -> Self {
+        Self { words: &raw const *words, _owner: Owner::Private { _words: words } }
     }
 
     /// All words.
     #[inline]
     pub(crate) fn words(&self) -> &[AtomicU64] {
-        match &self.owner {
-            Owner::Private(words) => words,
-            #[expect(clippy::cast_ptr_alignment, reason = "a mapping begins on a page")]
-            // SAFETY: the mapping begins on a page, so it is aligned, and is there as long as `self` is; `len()` bytes
-            // of it are mapped. Words are reached as atomics alone, and a read-only mapping is only ever loaded from.
-            Owner::Mapped(map) => unsafe {
-                std::slice::from_raw_parts(map.as_ptr().cast::<AtomicU64>(), map.len() / WORD_BYTES)
-            },
-        }
+        // SAFETY: they lie in what `_owner` holds, which is aligned and stays where it is as long as `self` is there.
+        // Words are reached as atomics alone, and a read-only mapping is only ever loaded from.
+        unsafe { &*self.words }
     }
 
     /// One word; 0 where there is none.

@@ -148,6 +148,15 @@ impl BlackBox {
         found.sort_unstable_by_key(|block| (block.address, std::cmp::Reverse(block.birth)));
         // Of one address that stands there twice, the elder was given back unseen.
         found.dedup_by_key(|block| block.address);
+        // What was given back last is not in the ring yet.
+        for ordinal in 0..MAX_DEVICES as u8 {
+            let pending = device::pending(&self.memory, self.layout.devices, ordinal);
+            if let Ok(at) = found.binary_search_by_key(&pending, |block| block.address)
+                && let Some(block) = found.get_mut(at)
+            {
+                block.free_requested = true;
+            }
+        }
         found
     }
 

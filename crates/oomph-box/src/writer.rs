@@ -118,8 +118,9 @@ impl Writer {
         let ticks = clock::ticks();
         clock::keep(&self.memory, ticks);
         let words = event::seal(number, words, ticks >> clock::TICK_SHIFT);
-        let room = self.layout.ring.records(RECORD_WORDS) as u64;
-        let at = self.layout.ring.start + (number % room) as usize * RECORD_WORDS;
+        // The ring's size is a power of two.
+        let index = number as usize & (self.layout.ring.records(RECORD_WORDS) - 1);
+        let at = self.layout.ring.start + index * RECORD_WORDS;
         if let Some(record) = self.memory.record::<RECORD_WORDS>(at) {
             for (to, from) in record.iter().zip(words) {
                 to.store(from, Relaxed);

@@ -9,6 +9,8 @@ use crate::layout::{CELL_CONTENT, Frames, OBJECT_TYPE, OWNER_GENERATOR, OWNER_NO
 /// A chain that is longer than any stack is no chain.
 const MAX_WALK: usize = 100_000;
 
+const OBJECT_INSTRUCTION_SHIFT: u32 = 47;
+
 /// A frame, as it lies in memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RawFrame {
@@ -16,16 +18,15 @@ pub(crate) struct RawFrame {
     pub(crate) code: usize,
     /// Which instruction of which code.
     pub(crate) place: u64,
-    /// Tells code objects apart that were made in one place.
-    pub(crate) identity: u32,
     /// The module whose call this is, or 0.
     pub(crate) module: usize,
-    /// The position in the code in bytes; negative before the first instruction.
-    pub(crate) at_byte: i64,
+    /// It belongs to a generator or coroutine.
+    is_generator: bool,
 }
 
 impl Interpreter {
-    /// Calls `visit` for every frame of this thread, innermost first, until it returns `false`.
+    /// Calls `visit` for every frame of this thread, innermost first, until it returns `false`. Frames that are being
+    /// set up are among them, see [`Interpreter::position`].
     #[inline]
     pub(crate) fn walk(&self, visit: impl FnMut(RawFrame) -> bool) {
         let thread_state = self.thread_state();
@@ -50,55 +51,31 @@ impl Interpreter {
 
     #[inline]
     fn walk_internal(&self, innermost: usize, mut visit: impl FnMut(RawFrame) -> bool) {
-        let layout = &self.layout;
+        let layout = self.layout;
         let owner_at = layout.frame_owner.unwrap_or(0);
         let mut frame = innermost;
         for _ in 0..MAX_WALK {
             if frame == 0 {
                 return;
             }
-            // SAFETY: a frame of this thread, of the proved layout; frames of C code have no more than a link and an
-            // owner that is read.
-            let (previous, owner) =
-                unsafe { (field::<usize>(frame, layout.frame_previous), field::<u8>(frame, owner_at)) };
+            // SAFETY: a frame of this thread, of the proved layout.
+            let (previous, owner, code, place) = unsafe {
+                (
+                    field::<usize>(frame, layout.frame_previous),
+                    field::<u8>(frame, owner_at),
+                    field::<usize>(frame, layout.frame_code) & !REFERENCE_FLAGS,
+                    field::<u64>(frame, layout.frame_instruction),
+                )
+            };
             if owner < OWNER_NOT_PYTHON {
-                // SAFETY: as above; its code is alive, since it is being run.
-                let found = unsafe { self.internal_frame(frame, owner) };
-                if found.is_some_and(|found| !visit(found)) {
+                // SAFETY: this code has an argument: the module.
+                let module = if code == self.module_call_code { unsafe { self.module_of(frame) } } else { 0 };
+                if !visit(RawFrame { code, place, module, is_generator: owner == OWNER_GENERATOR }) {
                     return;
                 }
             }
             frame = previous;
         }
-    }
-
-    /// # Safety
-    /// `frame` is a frame of Python code of this thread.
-    #[inline]
-    unsafe fn internal_frame(&self, frame: usize, owner: u8) -> Option<RawFrame> {
-        let layout = &self.layout;
-        // SAFETY: the caller's promise.
-        let (code, place) = unsafe {
-            (field::<usize>(frame, layout.frame_code) & !REFERENCE_FLAGS, field::<u64>(frame, layout.frame_instruction))
-        };
-        if code == 0 {
-            return None;
-        }
-        // SAFETY: as above.
-        let (identity, first_traceable) =
-            unsafe { (field::<u32>(code, layout.code_identity), field::<i32>(code, layout.code_first_traceable)) };
-        let at_byte = place.wrapping_sub((code + layout.code_instructions) as u64) as i64;
-        // Until then it is being set up, and Python does not show it either.
-        if owner != OWNER_GENERATOR && at_byte < i64::from(first_traceable) * 2 {
-            return None;
-        }
-        let module = if code == self.module_call_code {
-            // SAFETY: it has an argument: the module.
-            unsafe { self.module_of(frame) }
-        } else {
-            0
-        };
-        Some(RawFrame { code, place, identity, module, at_byte })
     }
 
     fn walk_objects(&self, innermost: usize, mut visit: impl FnMut(RawFrame) -> bool) {
@@ -116,16 +93,35 @@ impl Interpreter {
                     field::<usize>(frame, layout.frame_previous),
                 )
             };
-            // SAFETY: its code is alive, since it is being run.
-            let identity = unsafe { field::<u32>(code, layout.code_identity) };
-            // SAFETY: it has an argument: the module.
+            // SAFETY: this code has an argument: the module.
             let module = if code == self.module_call_code { unsafe { self.module_of(frame) } } else { 0 };
-            let place = (code as u64).wrapping_add((instruction as u64) << 48);
-            if !visit(RawFrame { code, place, identity, module, at_byte: i64::from(instruction) * 2 }) {
+            // Addresses leave the upper bits to the number of the instruction.
+            let place = (code as u64).wrapping_add((instruction as u64) << OBJECT_INSTRUCTION_SHIFT);
+            if !visit(RawFrame { code, place, module, is_generator: false }) {
                 return;
             }
             frame = previous;
         }
+    }
+
+    /// Where in its code a frame is, in bytes, negative before the first instruction; `None` if the frame is being set
+    /// up, which Python does not show either.
+    ///
+    /// # Safety
+    /// The frame is one that [`Interpreter::walk`] has just found, so its code is alive.
+    pub(crate) unsafe fn position(&self, frame: &RawFrame) -> Option<i64> {
+        let layout = &self.layout;
+        if layout.frames == Frames::Objects {
+            let instruction = frame.place.wrapping_sub(frame.code as u64) as i64 >> OBJECT_INSTRUCTION_SHIFT;
+            return Some(instruction * 2);
+        }
+        if frame.code == 0 {
+            return None;
+        }
+        // SAFETY: the caller's promise.
+        let first = unsafe { field::<i32>(frame.code, layout.code_first_traceable) };
+        let at_byte = frame.place.wrapping_sub((frame.code + layout.code_instructions) as u64) as i64;
+        (frame.is_generator || at_byte >= i64::from(first) * 2).then_some(at_byte)
     }
 
     /// The first argument of a frame, which inner functions may have made a cell of.

@@ -4,6 +4,7 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use crate::code;
+use crate::deaths;
 use crate::elf;
 use crate::layout::{self, Frames, Layout};
 
@@ -57,6 +58,7 @@ pub(crate) fn set_up(hex_version: u32, module_call_code: usize, own_folder: &[u8
     if !functions.agree_with(&interpreter) {
         return Err("the frames of this build of Python are not as expected");
     }
+    deaths::watch()?;
     CURRENT.store(Box::leak(Box::new(interpreter)), Ordering::Release);
     Ok(())
 }
@@ -143,13 +145,15 @@ impl Functions {
         let mut is_same = !said.is_empty();
         let mut rooms = ([0; 4096], [0; 4096]);
         interpreter.walk(|frame| {
+            // SAFETY: the frame was just found.
+            let Some(at_byte) = (unsafe { interpreter.position(&frame) }) else { return true };
             let Some((file, function, line)) = said.pop_front() else { return false };
             // SAFETY: were the layout wrong, this is where it would show; it is that of the interpreter's version.
             let found = unsafe {
                 let text = |offset, room| code::text(&interpreter.layout, code::field(frame.code, offset), room);
                 let file_found = text(interpreter.layout.code_file, &mut rooms.0);
                 let function_found = text(interpreter.layout.code_name, &mut rooms.1);
-                (file_found, function_found, code::line(&interpreter.layout, frame.code, frame.at_byte))
+                (file_found, function_found, code::line(&interpreter.layout, frame.code, at_byte))
             };
             is_same &= found == (file.as_slice(), function.as_slice(), line);
             is_same

@@ -37,8 +37,6 @@ pub(crate) struct Layout {
     /// The first instruction, and the number of the first one that counts as the function's own.
     pub(crate) code_instructions: usize,
     pub(crate) code_first_traceable: usize,
-    /// 32 bits that differ between code objects, so that one made in the place of another is noticed.
-    pub(crate) code_identity: usize,
     /// The sizes of a string's head: ASCII, and other.
     pub(crate) text_ascii: usize,
     pub(crate) text_other: usize,
@@ -54,6 +52,9 @@ pub(crate) const BYTES_LENGTH: usize = 16;
 pub(crate) const BYTES_START: usize = 32;
 pub(crate) const CELL_CONTENT: usize = 16;
 pub(crate) const OBJECT_TYPE: usize = 8;
+
+/// In a type: the function that its objects end in.
+pub(crate) const TYPE_DEALLOC: usize = 48;
 
 /// Owners of frames from this one on are no functions, from 3.12.
 pub(crate) const OWNER_NOT_PYTHON: u8 = 3;
@@ -76,7 +77,6 @@ const V3_11: Layout = Layout {
     code_lines: 136,
     code_instructions: 184,
     code_first_traceable: 168,
-    code_identity: 72,
     text_ascii: 48,
     text_other: 72,
     text_kind_shift: 2,
@@ -90,7 +90,6 @@ const V3_12: Layout = Layout {
     code_first_line: 68,
     code_instructions: 192,
     code_first_traceable: 176,
-    code_identity: 92,
     text_ascii: 40,
     text_other: 56,
     ..V3_11
@@ -120,7 +119,6 @@ const V3_10: Layout = Layout {
     code_name: 112,
     code_first_line: 40,
     code_lines: 120,
-    code_identity: 40,
     ..V3_11
 };
 

@@ -19,6 +19,7 @@ mod api;
 mod attach;
 mod cache;
 mod code;
+mod deaths;
 mod elf;
 mod frames;
 mod host;

@@ -10,6 +10,7 @@ use oomph_box::{FrameNumber, MAX_FRAMES, StackNumber};
 
 use crate::cache::finish;
 use crate::code;
+use crate::deaths;
 use crate::frames::RawFrame;
 use crate::interpreter::{self, Interpreter};
 use crate::recorder::Recorder;
@@ -18,15 +19,13 @@ use crate::recorder::Recorder;
 const LEFT_OUT: u32 = u32::MAX;
 
 const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
-const IDENTITY_FACTOR: u64 = 0xc2b2_ae3d_27d4_eb4f;
+const CALLER_FACTOR: u64 = 0xc2b2_ae3d_27d4_eb4f;
+const LIFE_FACTOR: u64 = 0xff51_afd7_ed55_8ccd;
 const MODULE_FACTOR: u64 = 0x1656_67b1_9e37_79f9;
 
 #[inline]
 fn hash_frame(frame: &RawFrame) -> u64 {
-    frame
-        .place
-        .wrapping_add(u64::from(frame.identity).wrapping_mul(IDENTITY_FACTOR))
-        .wrapping_add((frame.module as u64).wrapping_mul(MODULE_FACTOR))
+    frame.place.wrapping_add((frame.module as u64).wrapping_mul(MODULE_FACTOR))
 }
 
 impl Recorder {
@@ -39,7 +38,7 @@ impl Recorder {
             _ => 0,
         };
         let Some(interpreter) = interpreter::current() else { return StackNumber(caller) };
-        let (mut hash, mut depth) = (0_u64, 0);
+        let (mut hash, mut depth) = (deaths::count(), 0);
         interpreter.walk(|frame| {
             hash = hash.wrapping_mul(FACTOR).wrapping_add(hash_frame(&frame));
             depth += 1;
@@ -48,7 +47,7 @@ impl Recorder {
         if depth == 0 {
             return StackNumber(caller);
         }
-        let hash = finish(hash.wrapping_add(u64::from(caller).wrapping_mul(IDENTITY_FACTOR)));
+        let hash = finish(hash.wrapping_add(u64::from(caller).wrapping_mul(CALLER_FACTOR)));
         match self.stacks.get(hash) {
             Some(stack) => StackNumber(stack),
             None => self.new_stack(interpreter, hash, StackNumber(caller)),
@@ -84,7 +83,8 @@ impl Recorder {
 
     /// The number of a frame.
     fn frame(&self, interpreter: &Interpreter, frame: &RawFrame) -> u32 {
-        let hash = finish(hash_frame(frame));
+        let life = u64::from(deaths::life_of(frame.code)).wrapping_mul(LIFE_FACTOR);
+        let hash = finish(hash_frame(frame).wrapping_add(life));
         self.frames.get(hash).unwrap_or_else(|| {
             let number = self.new_frame(interpreter, frame);
             self.frames.put(hash, number);
@@ -94,13 +94,15 @@ impl Recorder {
 
     fn new_frame(&self, interpreter: &Interpreter, frame: &RawFrame) -> u32 {
         let layout = &interpreter.layout;
+        // SAFETY: the frame was just found.
+        let Some(at_byte) = (unsafe { interpreter.position(frame) }) else { return LEFT_OUT };
         let mut rooms = ([0; 1024], [0; 1024]);
         // SAFETY: the code is that of a frame of this thread, so it is alive; the layout was proved.
         let (file, function, line) = unsafe {
             (
                 code::text(layout, code::field(frame.code, layout.code_file), &mut rooms.0),
                 code::text(layout, code::field(frame.code, layout.code_name), &mut rooms.1),
-                code::line(layout, frame.code, frame.at_byte),
+                code::line(layout, frame.code, at_byte),
             )
         };
         if is_own(file, &interpreter.own_folder) {
