@@ -13,7 +13,7 @@ steps = int(os.environ.get("STEPS", 30))
 class Batch:
     def __init__(self, size):
         self.inputs = torch.randn(size, 512, device="cuda")  # leak
-        self.targets = torch.randn(size, 16, device="cuda")
+        self.targets = torch.randn(size, 16, device="cuda")  # leak
         self.views = [View(self, start, size // 4) for start in range(0, size, size // 4)]  # leak
 
 

@@ -15,7 +15,7 @@ class BadBatch(ValueError):
 
 def forward(model, x):
     hidden = model[0](x)  # leak
-    scores = model[1](torch.relu(hidden))
+    scores = model[1](torch.relu(hidden))  # leak
     if scores.shape[0] != 400:
         raise BadBatch(f"odd batch of {scores.shape[0]}")
     return scores

@@ -36,5 +36,5 @@ def run(x):
 
 for step in range(steps):
     x = torch.randn(400 + 3 * step, 1024, device="cuda")
-    y = run(x)
+    y = run(x)  # leak
     print("step", step, tuple(y.shape), "graphs", len(captured))

@@ -41,5 +41,5 @@ def answer(session, prompt_tokens, new_tokens):
 
 
 for step in range(steps):
-    answer(f"user-{step}", prompt_tokens=300, new_tokens=4)
+    answer(f"user-{step}", prompt_tokens=300, new_tokens=4)  # leak
     print("step", step, "sessions", len(sessions))

@@ -20,7 +20,7 @@ def validate():
     for x, y in valid:
         total = total + mse(net(x), y)  # leak
     net.train()
-    return total / len(valid)
+    return total / len(valid)  # leak
 
 
 for step in range(steps):

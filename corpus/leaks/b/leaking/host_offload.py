@@ -1,4 +1,4 @@
-"""Checkpoints of the weights on the host after each iteration, "so that one can always go back"."""
+"""Half-precision copies of the weights on the host after each iteration, "so that one can always go back"."""
 
 import os
 
@@ -7,7 +7,7 @@ import torch.nn as nn
 
 
 def to_host(state: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    return {name: value.detach().cpu() for name, value in state.items()}  # leak
+    return {name: value.detach().cpu().half() for name, value in state.items()}  # leak
 
 
 def main(iterations: int) -> None:

@@ -16,7 +16,7 @@ class Trainer:
 
     def training_step(self, batch: torch.Tensor) -> dict[str, Any]:
         rebuilt = self.module(batch)  # leak
-        loss = nn.functional.mse_loss(rebuilt, batch)
+        loss = nn.functional.mse_loss(rebuilt, batch)  # leak
         return {"loss": loss, "rebuilt": rebuilt, "batch": batch}  # leak
 
     def fit(self) -> None:
