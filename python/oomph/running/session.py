@@ -49,7 +49,7 @@ class Session:
         self.modules = Modules(self.activity, self.box, self.box, notes_calls=False)
         self.steps = stepping.Steps(self.activity, self.box, self.modules, self.box)
         self.allocator = Allocator(settings.allocator, settings.limit_bytes)
-        self.shortage = Shortage(self.box, self.steps.tag_everything)
+        self.shortage = Shortage(self.box, settings.supervisor, self._look_closely)
         self.history = History(settings.folder)
         self.outcome = Outcome("end")
         self._boxes = 0
@@ -163,6 +163,11 @@ class Session:
             values = [stats[kind]["all"][when] for kind in ("allocated_bytes", "reserved_bytes") for when in ("current", "peak")]
             values += [stats["num_alloc_retries"], stats["num_ooms"], 0, _pinned_bytes(torch)]
             self.box.stats(index, values)
+
+    def _look_closely(self, torch: ModuleType) -> None:
+        """Memory has run out: what is live now is what matters."""
+        self.steps.tag_everything(torch)
+        self._tell_stats(all_devices=True)
 
     # The ways a process ends
 

@@ -18,8 +18,9 @@ PATIENCE_SECONDS = 0.9
 class Shortage:
     """Stands where out-of-memory errors come to be."""
 
-    def __init__(self, box: Box, look_closely: Callable[[ModuleType], None]) -> None:
+    def __init__(self, box: Box, supervisor: int, look_closely: Callable[[ModuleType], None]) -> None:
         self.box = box
+        self.supervisor = supervisor
         self.look_closely = look_closely
         #: Out-of-memory errors that reached Python.
         self.raised = 0
@@ -39,6 +40,8 @@ class Shortage:
         if self.box.owner != os.getpid() or not self.box.recording:
             return text
         try:
+            # Nobody answers where `oomph` is gone.
+            os.kill(self.supervisor, 0)
             self.look_closely(torch)
             sentence = self.box.ask({"kind": "oom", "number": self.raised}, PATIENCE_SECONDS)
         except Exception:

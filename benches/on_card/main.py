@@ -1,0 +1,168 @@
+"""What `oomph run` costs and gets right on a real card: main.py OUT.json [--oomcases DIR]. Needs a card; nothing in CI does.
+
+- `cost`: the same job plainly and under `oomph run`, in turns, five times each: ratio of median steps, and the noise (the
+  ratio of plain runs to one another).
+- `counts`: what the recorder counted against `torch.cuda.memory_stats`.
+- `features`: what PyTorch counts with and without the recorder, for everything that bends its allocator.
+- `shortages`: jobs that run out of memory for a known reason: class and line.
+- `promises`: `oomph plan`, then `oomph run` of the same job: how far off the plan was.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).parent
+OOMPH = os.environ.get("OOMPH", "oomph")
+REPEATS = 5
+JOBS = {"gpt2": 40, "resnet50": 80, "qwen2": 40, "small": 1500}
+WARM_UP = 5
+FEATURES = ["plain", "cuda_graphs", "reduce_overhead", "mem_pools", "cudnn_benchmark", "ddp", "streams"]
+CONFS = {"native": None, "expandable": "expandable_segments:True", "async": "backend:cudaMallocAsync"}
+PLANNED = [("gpt2", 3), ("resnet50", 3), ("qwen2", 3), ("small", 5)]
+
+
+def run(command, environment=None):
+    """Runs a command; returns its exit code, what it printed and how long it took."""
+    start = time.monotonic()
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **(environment or {})}, timeout=400)
+    return done.returncode, done.stdout, done.stderr, time.monotonic() - start
+
+
+def job(script, *words, recorded, options=(), environment=None):
+    """The JSON that a script prints, run plainly or under `oomph run`."""
+    start = [OOMPH, "run", "--python", sys.executable, *options] if recorded else [sys.executable]
+    code, out, err, seconds = run([*start, str(HERE / script), *map(str, words)], environment)
+    if code != 0:
+        return {"failed": code, "stderr": err[-1500:]}
+    return {**json.loads(out.strip().splitlines()[-1]), "seconds": seconds, "stderr": err[-1500:]}
+
+
+def cost(repeats):
+    found = {}
+    for name, steps in JOBS.items():
+        medians = {"plain": [], "recorded": []}
+        for repeat in range(repeats):
+            # Turned around each time: whoever comes second finds a warmer card.
+            order = ("plain", "recorded") if repeat % 2 == 0 else ("recorded", "plain")
+            for kind in order:
+                told = job("steps.py", name, steps, recorded=kind == "recorded")
+                if "failed" in told:
+                    found[name] = told
+                    break
+                medians[kind].append(statistics.median(told["times_ms"][WARM_UP:]))
+                if kind == "recorded":
+                    counts = {"counted": told["counted"], "stats": told["found"]}
+        if not (medians["plain"] and medians["recorded"]):
+            continue
+        plain, recorded = statistics.median(medians["plain"]), statistics.median(medians["recorded"])
+        found[name] = {
+            "plain_ms": plain,
+            "recorded_ms": recorded,
+            "ratio": recorded / plain,
+            "best_ratio": min(medians["recorded"]) / min(medians["plain"]),
+            "noise": max(medians["plain"]) / min(medians["plain"]),
+            "plain_all_ms": medians["plain"],
+            "recorded_all_ms": medians["recorded"],
+            "counts": counts,
+            "counts_equal": counts["counted"] == counts["stats"],
+        }
+    return found
+
+
+def features():
+    found = {}
+    for name in FEATURES:
+        for conf, text in CONFS.items():
+            if conf == "async" and name in ("mem_pools", "cuda_graphs", "reduce_overhead"):
+                continue
+            environment = {"PYTORCH_CUDA_ALLOC_CONF": text} if text else {}
+            plain = job("features.py", name, recorded=False, environment=environment)
+            recorded = job("features.py", name, recorded=True, environment=environment)
+            if "failed" in plain or "failed" in recorded:
+                found[f"{name} {conf}"] = {"plain": plain.get("failed"), "recorded": recorded.get("failed"),
+                                           "stderr": (plain.get("stderr", "") + recorded.get("stderr", ""))[-800:]}
+                continue
+            different = {key: (plain["stats"].get(key), value) for key, value in recorded["stats"].items()
+                         if plain["stats"].get(key) != value}
+            same = plain["segments"] == recorded["segments"] and plain["backend"] == recorded["backend"]
+            found[f"{name} {conf}"] = {"equal": not different and same, "different": different, "segments_equal": same}
+    return found
+
+
+def shortages(folder):
+    """Runs the jobs of a file that also lists them: each as the script it is, without its own handling of the error."""
+    folder = pathlib.Path(folder)
+    text = (folder / "oomcases.py").read_text()
+    body = text[: text.index("res = {")].replace("torch.cuda.memory._record_memory_history", "(lambda **_: None)")
+    found = {}
+    with tempfile.TemporaryDirectory() as scratch:
+        script = pathlib.Path(scratch, "oomcases.py")
+        script.write_text(body + "globals()[name]()\n")
+        for line in (folder / "oom.jsonl").read_text().splitlines():
+            case = json.loads(line)
+            out = pathlib.Path(scratch, "account.json")
+            command = [OOMPH, "run", "--python", sys.executable, "--json", str(out), str(script), case["case"], "-", str(case["cap_mib"])]
+            code, _, err, seconds = run(command)
+            account = json.loads(out.read_text()) if out.exists() else {}
+            verdict = account.get("verdict") or {}
+            told = {"class": verdict.get("class"), "line": verdict.get("line")}
+            expected = {"class": case["class"], "line": case.get("line")}
+            found[case["case"]] = {
+                "right": told == expected, "told": told, "expected": expected, "exit_code": code, "seconds": seconds,
+                "in_exception": "\noomph: " in err, "stderr": err[-2500:],
+            }
+    return found
+
+
+def promises():
+    found = {}
+    jobs = [("steps.py", name, str(steps)) for name, steps in PLANNED]
+    jobs += [("features.py", name) for name in ("plain", "mem_pools", "cudnn_benchmark", "streams")]
+    for words in jobs:
+        with tempfile.TemporaryDirectory() as scratch:
+            out = pathlib.Path(scratch, "account.json")
+            command = [str(HERE / words[0]), *words[1:]]
+            options = ["--python", sys.executable]
+            planned = run([OOMPH, "plan", "--gpu", "h200_sxm", "--json", "--steps", "0", *options, *command])
+            code, _, err, _ = run([OOMPH, "run", "--json", str(out), *options, *command])
+            account = json.loads(out.read_text()) if out.exists() else {}
+            found[" ".join(words)] = {"plan_code": planned[0], "run_code": code, "promise": account.get("promise"),
+                                      "account": err[-1500:], "plan_stderr": planned[2][-300:]}
+    return found
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("out")
+    parser.add_argument("--oomcases")
+    parser.add_argument("--repeats", type=int, default=REPEATS)
+    parser.add_argument("--only", nargs="*")
+    wanted = parser.parse_args()
+    parts = {
+        "cost": lambda: cost(wanted.repeats),
+        "features": features,
+        "promises": promises,
+    }
+    if wanted.oomcases:
+        parts["shortages"] = lambda: shortages(wanted.oomcases)
+    found = {}
+    for name, part in parts.items():
+        if wanted.only and name not in wanted.only:
+            continue
+        start = time.monotonic()
+        try:
+            found[name] = part()
+        except Exception as problem:  # one part that fails must not cost the others
+            found[name] = {"failed": repr(problem)}
+        print(f"{name}: {time.monotonic() - start:.0f} s", file=sys.stderr, flush=True)
+        pathlib.Path(wanted.out).write_text(json.dumps(found, indent=1))
+
+
+main()
