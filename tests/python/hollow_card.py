@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sysconfig
 import tempfile
+import tomllib
 
 ROOT = pathlib.Path(__file__).parents[2]
 #: Names under which programs ask the loader for the driver and for NVML.
@@ -46,8 +47,13 @@ def _folder():
     return folder
 
 
+def card(name="h200", **changes):
+    """A card of the catalogue, with other figures where they are given: `card(memory_bytes=8 << 30)`."""
+    return tomllib.loads((ROOT / "crates" / "oomph-card" / "cards" / f"{name}.toml").read_text()) | changes
+
+
 def hollow_environment(cards=None, **more):
-    """The environment of a process on a hollow card: one H200, or the given ones (see `OOMPH_HOLLOW_CARDS`)."""
+    """The environment of a process on a hollow card: one H200, or a list of `card()`s."""
     paths = [str(_folder()), *filter(None, [os.environ.get("LD_LIBRARY_PATH")])]
     environment = {
         **os.environ,
@@ -56,5 +62,5 @@ def hollow_environment(cards=None, **more):
         **more,
     }
     if cards is not None:
-        environment["OOMPH_HOLLOW_CARDS"] = cards if isinstance(cards, str) else json.dumps(cards)
+        environment["OOMPH_HOLLOW_CARDS"] = json.dumps(cards)
     return environment

@@ -49,6 +49,12 @@ def start(bytes=48 << 20, module_call_code=0, own_folder=b""):
     assert problem is None, problem
     assert recorder.python(hex(sys.hexversion).encode(), module_call_code, own_folder) == 0
 
+def leave(value):
+    """Prints a value and is gone at once, so that the box stays what it is now."""
+    import json
+    print(json.dumps(value), flush=True)
+    os._exit(0)
+
 def start_on_card(**options):
     import torch
     torch.cuda.init()
