@@ -20,9 +20,8 @@ impl Attribution {
     /// Charges every event of a device.
     #[must_use]
     pub fn of(device: &DeviceTrace, sources: &Sources) -> Self {
-        let has_python: Vec<bool> = (0..sources.table().stack_count())
-            .map(|at| sources.outermost_first(StackId(at as u32)).next().is_some())
-            .collect();
+        let has_python: Vec<bool> =
+            (0..sources.table().stack_count()).map(|at| sources.has_python(StackId(at as u32))).collect();
         let mut last_seen = StackId::MISSING;
         let mut stacks = Vec::with_capacity(device.events.len());
         let mut borrowed = Vec::with_capacity(device.events.len());

@@ -1,7 +1,7 @@
 //! Everything the analyses look at, worked out once.
 
 use oomph_heap::{BlockId, Config, LiveSpan, OomEvent, Requests, Timeline};
-use oomph_trace::{Category, DeviceTrace, EventIndex, Mark, Origin, StackId, Trace};
+use oomph_trace::{Action, Category, DeviceTrace, Event, EventIndex, Mark, Origin, StackId, Trace};
 
 use crate::attribution::Attribution;
 use crate::category::{self, Categories};
@@ -77,7 +77,7 @@ impl<'a> Case<'a> {
         let requests = oom.is_some().then(|| Requests::of(device, &timeline));
         let failed_at = oom.as_ref().map(|oom| oom.event);
         let loop_end = loop_end.map(|end| end.event);
-        let moment = options.at.or(failed_at).or(loop_end).unwrap_or_else(|| end_of(device));
+        let moment = options.at.or(failed_at).or(loop_end).unwrap_or_else(|| end_of(device, trace.origin));
         let sources = Sources::of(&trace.stacks);
         let attribution = Attribution::of(device, &sources);
         let steps = match loop_name {
@@ -150,7 +150,7 @@ fn choose_device(trace: &Trace, wanted: Option<u32>) -> Result<&DeviceTrace, Exp
             .ok_or_else(|| ExplainError::NoSuchDevice { ordinal, known: known() });
     }
     let weight = |device: &DeviceTrace| {
-        let ran_out = device.events.iter().any(|event| event.action == oomph_trace::Action::Oom);
+        let ran_out = device.events.iter().any(|event| event.action == Action::Oom);
         let held: u64 = device.segments.iter().map(|segment| segment.bytes).sum();
         (ran_out, held, device.events.len(), std::cmp::Reverse(device.ordinal))
     };
@@ -165,6 +165,12 @@ fn fatal_oom(timeline: &Timeline, at: Option<EventIndex>) -> Option<OomEvent> {
     }
 }
 
-fn end_of(device: &DeviceTrace) -> EventIndex {
-    device.events.len().saturating_sub(1) as EventIndex
+/// The last moment worth looking at.
+///
+/// A run is recorded to its very end, where the program lets go of everything, leaks too: after its last allocation. A
+/// snapshot is taken when the user says so, and means that moment.
+fn end_of(device: &DeviceTrace, origin: Origin) -> EventIndex {
+    let is_alloc = |event: &Event| event.action == Action::Alloc;
+    let last_alloc = device.events.iter().rposition(is_alloc).filter(|_| origin == Origin::RealRun);
+    last_alloc.unwrap_or(device.events.len().saturating_sub(1)) as EventIndex
 }

@@ -84,6 +84,11 @@ impl<'a> Sources<'a> {
         self.table.stack(stack).iter().rev().copied().filter(python)
     }
 
+    /// Whether a stack has a Python frame: those of autograd's own threads have none.
+    pub(crate) fn has_python(&self, stack: StackId) -> bool {
+        self.outermost_first(stack).next().is_some()
+    }
+
     pub(crate) fn is_user(&self, frame: FrameId) -> bool {
         self.roles[frame.0 as usize] == Role::User
     }

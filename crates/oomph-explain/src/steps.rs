@@ -100,6 +100,30 @@ impl Steps {
         MarkedLoops { device, marks, sources, allocs: &allocs, moment }.named(name)
     }
 
+    /// The same iterations, each from the top of the loop's body on.
+    ///
+    /// Marks may lie anywhere in it: a step that oomph marks ends with the optimizer's step, and what the loop does after
+    /// that would be counted to the next iteration. Where the top cannot be told, they stay as they are.
+    #[must_use]
+    pub(crate) fn at_the_top(&self, device: &DeviceTrace, sources: &Sources, moment: EventIndex) -> Self {
+        let mut steps = self.clone();
+        let Some(frame) = self.loop_frame.as_ref().filter(|_| self.source != StepSource::Period) else { return steps };
+        let allocs = Allocs::until(device, moment);
+        // The first mark may be the creation of an optimizer, with all kinds of things before the loop.
+        let starts = self.starts.get(1..).unwrap_or_default();
+        let all_in_sight = allocs.events.first().zip(starts.first()).is_some_and(|(first, start)| first <= start);
+        if starts.len() < 3 || !all_in_sight {
+            return steps;
+        }
+        let positions: Vec<usize> =
+            starts.iter().map(|&start| allocs.events.partition_point(|&alloc| alloc < start)).collect();
+        let tops = from_the_top(sources, &allocs, &positions, frame);
+        if tops.len().abs_diff(self.starts.len()) <= 1 {
+            steps.starts = tops.into_iter().map(|at| allocs.events[at]).collect();
+        }
+        steps
+    }
+
     /// The iteration an event belongs to, from 1; 0 is what came before the loop.
     #[must_use]
     pub fn of_event(&self, event: EventIndex) -> usize {
@@ -163,6 +187,8 @@ struct Allocs {
     events: Vec<EventIndex>,
     stacks: Vec<StackId>,
     bytes: Vec<u64>,
+    /// Whether the last of them failed.
+    is_cut_short: bool,
 }
 
 /// What an allocation looks like from iteration to iteration.
@@ -192,7 +218,8 @@ impl Allocs {
         events.reverse();
         let stacks = events.iter().map(|&at| device.events[at as usize].stack).collect();
         let bytes = events.iter().map(|&at| device.events[at as usize].bytes).collect();
-        Self { events, stacks, bytes }
+        let is_cut_short = events.last().is_some_and(|&at| device.events[at as usize].action == Action::Oom);
+        Self { events, stacks, bytes, is_cut_short }
     }
 
     fn len(&self) -> usize {
@@ -249,7 +276,7 @@ fn grains(coverage: f64) -> u8 {
 fn candidates(sources: &Sources, allocs: &Allocs) -> Vec<Vec<usize>> {
     let mut places: FxHashMap<(StackId, Option<u64>), Vec<usize>> = FxHashMap::default();
     for (at, &stack) in allocs.stacks.iter().enumerate() {
-        if !sources.table().stack(stack).is_empty() {
+        if sources.has_python(stack) {
             places.entry((stack, None)).or_default().push(at);
             places.entry((stack, Some(allocs.bytes[at]))).or_default().push(at);
         }
@@ -312,11 +339,12 @@ fn from_the_top(sources: &Sources, allocs: &Allocs, positions: &[usize], frame: 
     let stacks: FxHashSet<StackId> = allocs.stacks[first..last].iter().copied().collect();
     let number = |stack: StackId| frame.own_line(sources, stack);
     let lines: FxHashMap<StackId, Option<u32>> = stacks.iter().map(|&stack| (stack, number(stack))).collect();
-    let body = || lines.values().flatten();
-    let opens: Box<dyn Fn(usize) -> bool> = match (body().min(), body().max()) {
-        (Some(&top), Some(&bottom)) if top < bottom => {
-            Box::new(move |at| lines.get(&allocs.stacks[at]) == Some(&Some(top)))
-        }
+    let line = |at: usize| lines.get(&allocs.stacks[at]).copied().flatten();
+    // A line further up may allocate in some iterations only: then they begin there. But a job that died in an iteration
+    // longer than all before it may have been in a loop inside the one that matters.
+    let top = if allocs.is_cut_short { lines.values().flatten().min().copied() } else { usual_top(positions, line) };
+    let opens: Box<dyn Fn(usize) -> bool> = match (top, lines.values().flatten().max()) {
+        (Some(top), Some(&bottom)) if top < bottom => Box::new(move |at| line(at).is_some_and(|line| line <= top)),
         _ => {
             let longest = positions.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0);
             let opening = (first.saturating_sub(longest)..first).find(|&at| stacks.contains(&allocs.stacks[at]));
@@ -332,6 +360,21 @@ fn from_the_top(sources: &Sources, allocs: &Allocs, positions: &[usize], frame: 
     in_first.into_iter().chain(later).collect()
 }
 
+/// The first line of the loop's body that allocates in nearly every iteration.
+fn usual_top(positions: &[usize], line: impl Fn(usize) -> Option<u32>) -> Option<u32> {
+    let mut iterations: FxHashMap<u32, usize> = FxHashMap::default();
+    for pair in positions.windows(2) {
+        let mut lines: Vec<u32> = (pair[0]..pair[1]).filter_map(&line).collect();
+        lines.sort_unstable();
+        lines.dedup();
+        for line in lines {
+            *iterations.entry(line).or_default() += 1;
+        }
+    }
+    let usual = RESEMBLANCE * (positions.len() - 1) as f64;
+    iterations.into_iter().filter(|&(_, count)| count as f64 >= usual).map(|(line, _)| line).min()
+}
+
 /// What the stacks of the last whole iterations have in common, from the outside in.
 fn loop_frame(sources: &Sources, allocs: &Allocs, positions: &[usize]) -> Option<LoopFrame> {
     let from = positions[positions.len().saturating_sub(FRAME_ITERATIONS + 1)];
@@ -340,7 +383,7 @@ fn loop_frame(sources: &Sources, allocs: &Allocs, positions: &[usize]) -> Option
     let stacks: Vec<StackId> = allocs.stacks[from..last]
         .iter()
         .copied()
-        .filter(|&stack| !sources.table().stack(stack).is_empty() && seen.insert(stack))
+        .filter(|&stack| sources.has_python(stack) && seen.insert(stack))
         .collect();
     let mut common: Vec<FrameId> = sources.outermost_first(*stacks.first()?).collect();
     for &stack in &stacks[1..] {

@@ -32,7 +32,7 @@ def batches():
 
 model = nn.Linear(768, 5).cuda()
 opt = torch.optim.SGD(model.parameters(), lr=0.1)
-for step, (x, y) in enumerate(Prefetcher(batches())):
+for step, (x, y) in enumerate(Prefetcher(batches())):  # leak
     loss = nn.functional.cross_entropy(model(x), y)
     opt.zero_grad()
     loss.backward()

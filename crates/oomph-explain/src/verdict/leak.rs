@@ -113,6 +113,7 @@ pub(super) fn heaviest<'a>(evidence: &'a Evidence, kind: Kind) -> Option<&'a Ret
     let enough = match evidence.shortage {
         None => {
             retention.steps >= ALARM_STEPS
+                && does_work(evidence.case)
                 && all as f64 >= ALARM_SHARE * evidence.case.timeline.peak_allocated.bytes as f64
         }
         Some(shortage) => {
@@ -132,6 +133,15 @@ pub(super) fn heaviest<'a>(evidence: &'a Evidence, kind: Kind) -> Option<&'a Ret
         }
     };
     enough.then_some(retention)
+}
+
+/// Whether the loop does more than make what it keeps: a loop that does not, builds something, such as a list of batches
+/// that are worked on later.
+fn does_work(case: &Case) -> bool {
+    let Some(steps) = &case.steps else { return false };
+    let made_in_loop = |block: &&LiveSpan| block.alloc.is_some_and(|at| at <= case.moment && steps.of_event(at) > 0);
+    let freed = |block: &&LiveSpan| block.free_requested.is_some_and(|free| free <= case.moment);
+    case.timeline.blocks.iter().filter(made_in_loop).filter(freed).nth(steps.starts.len()).is_some()
 }
 
 /// Holes that weigh more than this many times what is kept explain the failure better.
