@@ -19,7 +19,7 @@ static TAKE: AtomicUsize = AtomicUsize::new(0);
 static GIVE: AtomicUsize = AtomicUsize::new(0);
 static IS_ON: AtomicBool = AtomicBool::new(false);
 
-/// Begins or stops to record blocks of CPU tensors.
+/// Begins or stops to record blocks that are taken for CPU tensors.
 pub(crate) fn set(on: bool) -> Result<(), &'static str> {
     if on && TAKE.load(Ordering::Acquire) == 0 {
         redirect()?;
@@ -87,7 +87,8 @@ fn record(address: u64, bytes: u64) {
 }
 
 unsafe extern "C" fn give_back(block: *mut c_void) {
-    if !block.is_null() && IS_ON.load(Ordering::Relaxed) {
+    // Also when nothing new is recorded: what was seen must not stay for ever.
+    if !block.is_null() {
         // SAFETY: the caller owns the block, which is still there.
         let bytes = unsafe { libc::malloc_usable_size(block) };
         if let Some(recorder) = recorder::current().filter(|_| bytes >= MIN_BYTES) {
