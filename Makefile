@@ -86,6 +86,7 @@ bench: setup $(VENV)/.truth ## Measure speed and memory against the targets
 	cargo run --release --locked -p oomph-heap --example replay_speed
 	$(BIN)/python benches/plan_cost.py
 	$(BIN)/python benches/check_speed.py
+	$(BIN)/python benches/top_cost.py
 
 .PHONY: recall
 recall: setup ## Say which labelled bugs `oomph check` finds, its false alarms, and what other words hide
