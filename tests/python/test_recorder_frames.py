@@ -198,7 +198,7 @@ def test_modules_are_told_by_their_call(version, tmp_path):
             def forward(self):
                 return self.child()
 
-        kind = Module if sys.version_info < (3, 11) else globals()[os.environ["KIND"]]
+        kind = globals()[os.environ["KIND"]]
         start(module_call_code=id(kind.__call__.__code__))
         leaf = type("Leaf", (Leaf, kind), {})()
         root = type("Root", (Root, kind), {})(leaf)

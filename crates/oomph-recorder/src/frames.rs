@@ -4,7 +4,10 @@
 
 use crate::code::field;
 use crate::interpreter::Interpreter;
-use crate::layout::{CELL_CONTENT, Frames, OBJECT_TYPE, OWNER_GENERATOR, OWNER_NOT_PYTHON, REFERENCE_FLAGS};
+use crate::layout::{
+    CELL_CONTENT, Frames, OBJECT_CODE_ARGUMENTS, OBJECT_CODE_CELLS, OBJECT_CODE_LOCALS, OBJECT_TYPE, OWNER_GENERATOR,
+    OWNER_NOT_PYTHON, REFERENCE_FLAGS, TUPLE_LENGTH,
+};
 
 /// A chain that is longer than any stack is no chain.
 const MAX_WALK: usize = 100_000;
@@ -132,10 +135,35 @@ impl Interpreter {
         // SAFETY: the caller's promise; an argument is an object, a cell, or gone.
         unsafe {
             let argument = field::<usize>(frame, self.layout.frame_locals) & !REFERENCE_FLAGS;
-            if argument != 0 && field::<usize>(argument, OBJECT_TYPE) == self.cell_type {
+            if argument == 0 && self.layout.frames == Frames::Objects {
+                self.argument_in_cell(frame)
+            } else if argument != 0 && field::<usize>(argument, OBJECT_TYPE) == self.cell_type {
                 field::<usize>(argument, CELL_CONTENT)
             } else {
                 argument
+            }
+        }
+    }
+
+    /// Where frames are objects, cells stand behind the local variables, and the code lists which argument each holds.
+    ///
+    /// # Safety
+    /// `frame` is a frame object of this thread.
+    unsafe fn argument_in_cell(&self, frame: usize) -> usize {
+        // SAFETY: the caller's promise; the list, if there is one, has an entry for each of the code's cells.
+        unsafe {
+            let code = field::<usize>(frame, self.layout.frame_code);
+            let (cells, arguments) =
+                (field::<usize>(code, OBJECT_CODE_CELLS), field::<usize>(code, OBJECT_CODE_ARGUMENTS));
+            if cells == 0 || arguments == 0 {
+                return 0;
+            }
+            let locals = field::<i32>(code, OBJECT_CODE_LOCALS) as usize;
+            let count = field::<usize>(cells, TUPLE_LENGTH);
+            let Some(index) = (0..count).find(|index| field::<isize>(arguments, index * 8) == 0) else { return 0 };
+            match field::<usize>(frame, self.layout.frame_locals + (locals + index) * 8) {
+                0 => 0,
+                cell => field::<usize>(cell, CELL_CONTENT),
             }
         }
     }

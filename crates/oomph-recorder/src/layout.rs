@@ -53,6 +53,13 @@ pub(crate) const BYTES_START: usize = 32;
 pub(crate) const CELL_CONTENT: usize = 16;
 pub(crate) const OBJECT_TYPE: usize = 8;
 
+/// In a code object of 3.10: how many local variables it has, its cells, and which argument each holds. In a tuple: its
+/// length.
+pub(crate) const OBJECT_CODE_LOCALS: usize = 28;
+pub(crate) const OBJECT_CODE_CELLS: usize = 88;
+pub(crate) const OBJECT_CODE_ARGUMENTS: usize = 96;
+pub(crate) const TUPLE_LENGTH: usize = 16;
+
 /// In a type: the function that its objects end in.
 pub(crate) const TYPE_DEALLOC: usize = 48;
 

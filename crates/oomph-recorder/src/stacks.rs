@@ -111,11 +111,13 @@ impl Recorder {
         self.box_writer().frame(file, function, line, frame.module as u64).0
     }
 
-    /// `backward()` begins or ends on the calling thread. One that is called within another one runs on threads that
-    /// have the outer one's caller already.
+    /// `backward()` begins or ends on the calling thread. One that is called within another one, on autograd's threads,
+    /// has the outer one's caller already.
     pub(crate) fn backward(&self, begins: bool) {
         if begins {
-            if self.backward_depth.fetch_add(1, Relaxed) == 0 {
+            self.backward_depth.fetch_add(1, Relaxed);
+            // Set anew each time, whatever became of the last one: an exception may have kept its end from being said.
+            if !is_autograd_thread() {
                 self.backward_caller.store(self.current_stack().0, Relaxed);
             }
         } else {
