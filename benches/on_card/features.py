@@ -64,7 +64,7 @@ def cudnn_benchmark():
 
 
 def ddp():
-    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT="29511", RANK="0", WORLD_SIZE="1")
+    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(20000 + os.getpid() % 20000), RANK="0", WORLD_SIZE="1")
     torch.distributed.init_process_group("nccl", device_id=torch.device("cuda:0"))
     train(torch.nn.parallel.DistributedDataParallel(network(), device_ids=[0]))
     torch.distributed.destroy_process_group()

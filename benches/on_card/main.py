@@ -9,6 +9,8 @@
 """
 
 import argparse
+import concurrent.futures
+import functools
 import json
 import os
 import pathlib
@@ -21,6 +23,7 @@ import time
 HERE = pathlib.Path(__file__).parent
 OOMPH = os.environ.get("OOMPH", "oomph")
 REPEATS = 5
+AT_ONCE = 4
 JOBS = {"gpt2": 40, "resnet50": 80, "qwen2": 40, "small": 1500}
 WARM_UP = 5
 FEATURES = ["plain", "cuda_graphs", "reduce_overhead", "mem_pools", "cudnn_benchmark", "ddp", "streams"]
@@ -76,24 +79,30 @@ def cost(repeats):
     return found
 
 
+def together(jobs):
+    """Runs several jobs at a time, where no time is measured; results by name."""
+    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+        return dict(zip(jobs, pool.map(lambda job: job(), jobs.values())))
+
+
+def feature(name, conf):
+    environment = {"PYTORCH_CUDA_ALLOC_CONF": conf} if conf else {}
+    plain, recorded = (job("features.py", name, recorded=is_recorded, environment=environment) for is_recorded in (False, True))
+    if "failed" in plain or "failed" in recorded:
+        failed = {"plain": plain.get("failed"), "recorded": recorded.get("failed")}
+        return {**failed, "stderr": (plain.get("stderr", "") + recorded.get("stderr", ""))[-800:]}
+    different = {
+        key: (plain["stats"].get(key), value) for key, value in recorded["stats"].items() if plain["stats"].get(key) != value
+    }
+    same = plain["segments"] == recorded["segments"] and plain["backend"] == recorded["backend"]
+    return {"equal": not different and same, "different": different, "segments_equal": same}
+
+
 def features():
-    found = {}
-    for name in FEATURES:
-        for conf, text in CONFS.items():
-            if conf == "async" and name in ("mem_pools", "cuda_graphs", "reduce_overhead"):
-                continue
-            environment = {"PYTORCH_CUDA_ALLOC_CONF": text} if text else {}
-            plain = job("features.py", name, recorded=False, environment=environment)
-            recorded = job("features.py", name, recorded=True, environment=environment)
-            if "failed" in plain or "failed" in recorded:
-                found[f"{name} {conf}"] = {"plain": plain.get("failed"), "recorded": recorded.get("failed"),
-                                           "stderr": (plain.get("stderr", "") + recorded.get("stderr", ""))[-800:]}
-                continue
-            different = {key: (plain["stats"].get(key), value) for key, value in recorded["stats"].items()
-                         if plain["stats"].get(key) != value}
-            same = plain["segments"] == recorded["segments"] and plain["backend"] == recorded["backend"]
-            found[f"{name} {conf}"] = {"equal": not different and same, "different": different, "segments_equal": same}
-    return found
+    pairs = [(name, conf) for name in FEATURES for conf in CONFS]
+    # CUDA's own pool has neither pools of PyTorch's nor graphs.
+    pairs = [pair for pair in pairs if pair[1] != "async" or pair[0] in ("plain", "cudnn_benchmark", "ddp", "streams")]
+    return together({f"{name} {conf}": functools.partial(feature, name, CONFS[conf]) for name, conf in pairs})
 
 
 def shortages(folder):
@@ -121,21 +130,26 @@ def shortages(folder):
     return found
 
 
+def promise(words):
+    with tempfile.TemporaryDirectory() as scratch:
+        out = pathlib.Path(scratch, "account.json")
+        command = [str(HERE / words[0]), *words[1:]]
+        options = ["--python", sys.executable]
+        environment = {"XDG_STATE_HOME": scratch}
+        planned = run([OOMPH, "plan", "--gpu", "h200", "--json", "--steps", "0", *options, *command], environment)
+        code, _, err, _ = run([OOMPH, "run", "--json", str(out), *options, *command], environment)
+        account = json.loads(out.read_text()) if out.exists() else {}
+        return {
+            "plan_code": planned[0], "run_code": code, "promise": account.get("promise"),
+            "peaks": [account.get("peak_allocated_bytes"), account.get("peak_reserved_bytes")],
+            "account": err[-1500:], "plan_stderr": planned[2][-300:],
+        }
+
+
 def promises():
-    found = {}
     jobs = [("steps.py", name, str(steps)) for name, steps in PLANNED]
     jobs += [("features.py", name) for name in ("plain", "mem_pools", "cudnn_benchmark", "streams")]
-    for words in jobs:
-        with tempfile.TemporaryDirectory() as scratch:
-            out = pathlib.Path(scratch, "account.json")
-            command = [str(HERE / words[0]), *words[1:]]
-            options = ["--python", sys.executable]
-            planned = run([OOMPH, "plan", "--gpu", "h200_sxm", "--json", "--steps", "0", *options, *command])
-            code, _, err, _ = run([OOMPH, "run", "--json", str(out), *options, *command])
-            account = json.loads(out.read_text()) if out.exists() else {}
-            found[" ".join(words)] = {"plan_code": planned[0], "run_code": code, "promise": account.get("promise"),
-                                      "account": err[-1500:], "plan_stderr": planned[2][-300:]}
-    return found
+    return together({" ".join(words): functools.partial(promise, words) for words in jobs})
 
 
 def main():

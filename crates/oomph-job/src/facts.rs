@@ -221,19 +221,6 @@ pub struct ProcessFacts {
     pub cuda: Option<String>,
 }
 
-/// A line that keeps memory on the host from step to step, as Python saw it.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
-pub struct HostGrowth {
-    /// The user's file.
-    pub file: String,
-    /// Its line.
-    pub line: u32,
-    /// What every step adds.
-    pub bytes_per_step: u64,
-    /// Steps over which that was seen.
-    pub steps: u64,
-}
-
 /// What a process tells while it runs: what its memory is for, and what it was doing.
 #[derive(Clone, Debug, Default)]
 pub struct Watched {
@@ -257,8 +244,6 @@ pub struct Watched {
     pub notes: Vec<String>,
     /// How the allocator was configured, where it was not by default.
     pub allocator_conf: Option<String>,
-    /// Lines that keep memory on the host.
-    pub host_growth: Vec<HostGrowth>,
 }
 
 /// What a process tells at its end.
@@ -388,7 +373,6 @@ impl Watched {
             "process" => self.process = serde_json::from_value(only(fact))?,
             "note" => self.notes.extend(only(fact).as_str().map(str::to_owned)),
             "settings" => self.allocator_conf = only(fact).as_str().map(str::to_owned),
-            "host_growth" => self.host_growth.push(serde_json::from_value(only(fact))?),
             // Loops are told again at the end; what a newer package tells is none of ours.
             _ => {}
         }

@@ -77,8 +77,11 @@ impl JobFolder {
     pub fn create(record: &JobRecord) -> Option<(Self, u64)> {
         let roomy =
             |bytes: u64| places().into_iter().find(|place| is_usable(place) && room(place) >= bytes * PROCESSES);
-        let (place, box_bytes) =
-            std::iter::once(BOX_BYTES).chain(SMALLER_BOXES).find_map(|bytes| Some((roomy(bytes)?, bytes)))?;
+        // For whoever has many processes and little disk.
+        let wanted = std::env::var("OOMPH_BOX_BYTES").ok().and_then(|text| text.parse().ok());
+        let (place, box_bytes) = std::iter::once(wanted.unwrap_or(BOX_BYTES))
+            .chain(SMALLER_BOXES)
+            .find_map(|bytes| Some((roomy(bytes)?, bytes)))?;
         sweep(&place);
         let folder = Self { path: place.join(name_of(record)) };
         DirBuilder::new().mode(0o700).create(&folder.path).ok()?;

@@ -48,7 +48,9 @@ impl Recorded {
     /// If its facts say what no version of oomph says.
     pub fn with_events(the_box: &BlackBox, history: &Events) -> Result<Self, JobError> {
         let lines = the_box.facts();
-        let (watched, end) = Watched::of_lines(lines.iter().map(String::as_str))?;
+        // A line that says what no version of oomph says costs no more than itself: boxes outlive versions.
+        let is_ours = |line: &&str| Watched::of_lines(std::iter::once(*line)).is_ok();
+        let (watched, end) = Watched::of_lines(lines.iter().map(String::as_str).filter(is_ours))?;
         let is_whole = history.events.first().is_none_or(|(number, _)| *number == 0) && history.lost == 0;
         let mut builder = Builder::new(the_box, watched);
         builder.begin(&before::start(the_box, history));

@@ -25,6 +25,8 @@ _TAGGING_SHARE = 0.002
 _FIRST_STEPS = 3
 #: Modules are counted from 1 in the box.
 _NO_MODULE = 0
+#: The number of a counter of the library's.
+_CPU_TENSOR_BYTES = 8
 
 
 class Box:
@@ -169,6 +171,10 @@ class Box:
         """What PyTorch's own counters say: allocated now and at most, reserved likewise, retries, errors, free."""
         numbers = array("Q", values)
         self._native.stats(ordinal, numbers.buffer_info()[0], len(numbers))
+
+    def cpu_tensor_bytes(self) -> int:
+        """What live tensors in host memory take."""
+        return int(self._native.counter(_CPU_TENSOR_BYTES))
 
     def watch_host(self) -> None:
         """Hears of tensors in host memory too."""

@@ -15,6 +15,8 @@ from .. import launch, notebook, outcome
 from ..outcome import Outcome
 from ..watching import imports, stepping
 from ..watching.activity import Activity
+from ..watching.host import HostGrowth
+from ..watching.loaders import Loaders
 from ..watching.modules import Modules
 from . import children
 from .aside import Aside
@@ -51,6 +53,8 @@ class Session:
         self.allocator = Allocator(settings.allocator, settings.limit_bytes)
         self.shortage = Shortage(self.box, settings.supervisor, self._look_closely)
         self.history = History(settings.folder)
+        self.growth = HostGrowth(self.box.write)
+        self.loaders = Loaders(self.box.write, self._open)
         self.outcome = Outcome("end")
         self._boxes = 0
         self._stats_at = 0.0
@@ -87,6 +91,7 @@ class Session:
         self.steps.on_step = self._on_step
         self.shortage.install(torch)
         self.box.watch_host()
+        guard(self.loaders.install)(torch)
 
     def _open(self) -> None:
         """Makes the box of this process, if it has none yet."""
@@ -151,6 +156,7 @@ class Session:
         if now - self._stats_at >= STATS_SECONDS:
             self._stats_at = now
             self._tell_stats()
+        self.growth.on_step(step, self.box.cpu_tensor_bytes())
 
     def _tell_stats(self, all_devices: bool = False) -> None:
         """Writes PyTorch's own counters down."""

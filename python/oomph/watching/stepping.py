@@ -44,7 +44,7 @@ class Steps:
         self.wanted = limits.steps if limits else 0
         self.batches_wanted = limits.batches if limits else 0
         self.stop = limits.stop if limits else lambda: None
-        #: Called after each step with its number.
+        #: Called after each step with its number; where there is no optimizer, after each batch.
         self.on_step: Callable[[int], None] = lambda _step: None
         self.activity = activity
         self.recorder = recorder
@@ -118,6 +118,7 @@ class Steps:
         self.recorder.count_batch(self.activity.calls)
         if not self.optimizers:
             self.stream.stage(f"batch {self.activity.calls}")
+            self.on_step(self.activity.calls)
 
     def _before_step(self, optimizer: Any, _args: Any, _kwargs: Any) -> None:
         if self.wanted and self._counts.get(optimizer, 0) >= self.wanted:

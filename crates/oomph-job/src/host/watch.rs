@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use oomph_trace::host::{HostEnd, HostHistory, HostPoint, HostProcess, HostRole, HostSample, HostTold};
+use oomph_trace::host::{HostEnd, HostHistory, HostMachine, HostPoint, HostProcess, HostRole, HostSample, HostTold};
 
 use super::cgroup::Cgroup;
 use super::family::Family;
@@ -41,8 +41,8 @@ pub struct HostWatch {
     rolled_up: Option<Instant>,
     /// How long what is dear took the last time.
     rollup_cost: Duration,
-    /// Resident bytes of all when it was read.
-    rollup_resident_bytes: u64,
+    /// Resident bytes of all when it was read, and what the cgroup or the machine held.
+    rollup_held_bytes: (u64, u64),
     next_number: u32,
     file: Option<PathBuf>,
     saved: Option<Instant>,
@@ -72,7 +72,7 @@ impl HostWatch {
             looked: None,
             rolled_up: None,
             rollup_cost: Duration::ZERO,
-            rollup_resident_bytes: 0,
+            rollup_held_bytes: (0, 0),
             next_number: 0,
             file: None,
             saved: None,
@@ -133,10 +133,11 @@ impl HostWatch {
             let rollup = if is_new { rollup(stat.pid) } else { None };
             points.push((stat.pid, HostPoint { process, resident_bytes, shared_bytes, rollup, told }));
         }
-        self.roll_up(&mut points, now);
+        let machine = machine::now(self.cgroup.as_ref());
+        self.roll_up(&mut points, &machine, now);
         if !points.is_empty() {
             let points = points.into_iter().map(|(_, point)| point).collect();
-            self.history.push(HostSample { time_ms, machine: machine::now(self.cgroup.as_ref()), points });
+            self.history.push(HostSample { time_ms, machine, points });
         }
         self.save_if_due(now);
         true
@@ -193,10 +194,14 @@ impl HostWatch {
     }
 
     /// Reads what is dear for all processes, if it is time.
-    fn roll_up(&mut self, points: &mut [(u32, HostPoint)], now: Instant) {
+    fn roll_up(&mut self, points: &mut [(u32, HostPoint)], machine: &HostMachine, now: Instant) {
         let resident_bytes: u64 = points.iter().map(|(_, point)| point.resident_bytes).sum();
+        let used_bytes = self.history.limits().total_bytes.saturating_sub(machine.available_bytes);
+        // A worker that copies what it shared holds no more resident bytes, but its cgroup does.
+        let held_bytes = (resident_bytes, machine.cgroup_bytes.unwrap_or(used_bytes));
         let passed = self.rolled_up.map(|at| now.saturating_duration_since(at));
-        let has_risen = resident_bytes * 100 > self.rollup_resident_bytes * (100 + RISE_PERCENT);
+        let rises = |now: u64, then: u64| now.saturating_mul(100) > then.saturating_mul(100 + RISE_PERCENT);
+        let has_risen = rises(held_bytes.0, self.rollup_held_bytes.0) || rises(held_bytes.1, self.rollup_held_bytes.1);
         let is_due = passed.is_none_or(|passed| {
             let is_affordable = passed >= self.rollup_cost * ROLLUP_SHARE;
             is_affordable && (passed >= ROLLUP || has_risen || self.is_tight())
@@ -210,7 +215,7 @@ impl HostWatch {
         }
         self.rollup_cost = started.elapsed();
         self.rolled_up = Some(now);
-        self.rollup_resident_bytes = resident_bytes;
+        self.rollup_held_bytes = held_bytes;
     }
 
     /// Whether little memory is left.
