@@ -189,7 +189,7 @@ class Box:
         answer = ctypes.create_string_buffer(_ANSWER_BYTES)
         until = time.monotonic() + patience_seconds
         while time.monotonic() < until:
-            if self._native.answer(number, ctypes.addressof(answer), _ANSWER_BYTES) > 0:
+            if self._native.answer(number, ctypes.addressof(answer), _ANSWER_BYTES) == 0:
                 return answer.value.decode("utf-8", "replace")
             time.sleep(0.005)
         return None
