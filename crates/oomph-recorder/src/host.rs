@@ -17,12 +17,14 @@ type Give = unsafe extern "C" fn(*mut c_void);
 
 static TAKE: AtomicUsize = AtomicUsize::new(0);
 static GIVE: AtomicUsize = AtomicUsize::new(0);
+static IS_REDIRECTED: AtomicBool = AtomicBool::new(false);
 static IS_ON: AtomicBool = AtomicBool::new(false);
 
 /// Begins or stops to record blocks that are taken for CPU tensors.
 pub(crate) fn set(on: bool) -> Result<(), &'static str> {
-    if on && TAKE.load(Ordering::Acquire) == 0 {
+    if on && !IS_REDIRECTED.load(Ordering::Acquire) {
         redirect()?;
+        IS_REDIRECTED.store(true, Ordering::Release);
     }
     IS_ON.store(on, Ordering::Release);
     Ok(())
@@ -49,10 +51,11 @@ fn redirect() -> Result<(), &'static str> {
 
 /// Sets one of a library's addresses; the loader may have made the page read-only.
 fn set_place(place: usize, function: usize) -> Result<(), &'static str> {
-    const PAGE: usize = 4096;
+    // SAFETY: a question without side effects.
+    let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) }.max(1) as usize;
     // SAFETY: pages of the library's own data; making them writable takes nothing away from anybody.
     let done =
-        unsafe { libc::mprotect((place & !(PAGE - 1)) as *mut c_void, PAGE, libc::PROT_READ | libc::PROT_WRITE) == 0 };
+        unsafe { libc::mprotect((place & !(page - 1)) as *mut c_void, page, libc::PROT_READ | libc::PROT_WRITE) == 0 };
     if !done {
         return Err("the addresses that PyTorch's library uses cannot be changed");
     }
