@@ -18,6 +18,9 @@ use crate::plan::{Plan, Trial, peaks_by_device};
 pub struct Promise {
     /// When it was made, in microseconds since the Unix epoch.
     pub made_us: u64,
+    /// The version of torch that it was made with.
+    #[serde(default)]
+    pub torch: Option<String>,
     /// The job on each card that was asked for, in that order.
     pub trials: Vec<PromisedTrial>,
 }
@@ -54,7 +57,9 @@ impl Promise {
     /// What a plan made at this time promises.
     #[must_use]
     pub fn of(plan: &Plan, made_us: u64) -> Self {
-        Self { made_us, trials: plan.trials.iter().map(PromisedTrial::of).collect() }
+        let (_, process) = plan.first().decisive();
+        let torch = process.facts.end.torch.clone();
+        Self { made_us, torch, trials: plan.trials.iter().map(PromisedTrial::of).collect() }
     }
 
     /// The trial on the card that is most like one with so much memory.
@@ -111,7 +116,7 @@ mod tests {
             fits: true,
             peaks: vec![],
         };
-        let promise = Promise { made_us: 0, trials: vec![trial("rtx_4090", 24), trial("h200", 140)] };
+        let promise = Promise { made_us: 0, torch: None, trials: vec![trial("rtx_4090", 24), trial("h200", 140)] };
         let found = |gib: u64| promise.on_card_of(gib << 30).map(|trial| trial.card.as_str());
         assert_eq!([found(139), found(22)], [Some("h200"), Some("rtx_4090")]);
         assert_eq!(Promise { trials: vec![], ..promise }.on_card_of(1), None);

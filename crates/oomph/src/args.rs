@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use clap::{ArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::error::Error;
-use crate::verbs::{Verdict, check, completions, doc, explain, lsp, man, plan, replay};
+use crate::verbs::{Verdict, check, completions, doc, explain, lsp, man, plan, replay, run};
 
 /// What every number in oomph's output means, shown at the foot of each help page.
 pub(crate) const GLOSSARY: &str = "\
@@ -42,6 +42,7 @@ Exit codes:
         "Examples:\n  \
         oomph check                                       which lines will cost memory?\n  \
         oomph plan train.py                               will it fit, on which cards?\n  \
+        oomph run train.py                                run it, and what did it take?\n  \
         oomph explain snapshot.pickle                     why did memory run out?\n  \
         oomph explain train.log                           a first verdict from the log\n  \
         oomph replay snapshot.pickle                      would a setting have helped?\n  \
@@ -99,6 +100,7 @@ impl Color {
 pub(crate) enum Verb {
     Check(check::Args),
     Plan(plan::Args),
+    Run(run::Args),
     Explain(explain::Args),
     Replay(replay::Args),
     Doc(doc::Args),
@@ -114,6 +116,7 @@ impl Verb {
             Self::Check(args) => return check::run(args),
             Self::Lsp(args) => return lsp::run(args),
             Self::Plan(args) => return plan::run(args),
+            Self::Run(args) => return run::run(args),
             Self::Explain(args) => explain::run(args),
             Self::Replay(args) => replay::run(args),
             Self::Doc(args) => doc::run(args),

@@ -1,13 +1,14 @@
 //! The `oomph` command: the only crate that prints.
 //!
 //! A verb reads its arguments, calls the libraries and hands text to [`output`]; here every outcome becomes an exit
-//! code, in one place: 0 for success or a yes, 1 for a no, 2 for an error, and success too when the reader of a pipe has
-//! had enough.
+//! code, in one place: 0 for success or a yes, 1 for a no, 2 for an error, a script's own where one was run, and success
+//! too when the reader of a pipe has had enough.
 
 mod args;
 mod bytes;
 mod command_line;
 mod error;
+mod numbers;
 mod output;
 mod pages;
 mod progress;
@@ -36,6 +37,8 @@ fn main() -> ExitCode {
         Ok(Verdict::Yes) | Err(Error::ClosedPipe) => ExitCode::SUCCESS,
         Ok(Verdict::No) => ExitCode::from(1),
         Ok(Verdict::Failed) => ExitCode::from(2),
+        Ok(Verdict::Script(code)) => ExitCode::from(code),
+        Ok(Verdict::Signal(signal)) => oomph_job::real::die_by(signal),
         Err(error) => {
             if as_json {
                 output::error_as_json(&error.to_string(), error.hint().as_deref(), error.evidence());

@@ -28,6 +28,12 @@ pub(crate) fn pretty(value: &impl Serialize) -> String {
     serde_json::to_string_pretty(value).unwrap_or_default() + "\n"
 }
 
+/// Writes what was found beside a script's own output, which has stdout: as it is, to stderr.
+pub(crate) fn aside(text: &str) {
+    // Nobody is left to tell when stderr is closed.
+    let _ = anstream::stderr().lock().write_all(text.as_bytes());
+}
+
 /// Tells the user something that is not data.
 pub(crate) fn note(text: &str) {
     // Nobody is left to tell when stderr is closed.
@@ -157,6 +163,15 @@ const WIDTH_MAX: usize = 120;
 
 /// Columns to lay text out for: the terminal's, or 80 where stdout is none.
 pub(crate) fn width() -> usize {
-    let columns = terminal_size::terminal_size_of(std::io::stdout()).map(|(columns, _)| usize::from(columns.0));
+    width_of(terminal_size::terminal_size_of(std::io::stdout()))
+}
+
+/// The same for text that goes to stderr.
+pub(crate) fn width_aside() -> usize {
+    width_of(terminal_size::terminal_size_of(std::io::stderr()))
+}
+
+fn width_of(terminal: Option<(terminal_size::Width, terminal_size::Height)>) -> usize {
+    let columns = terminal.map(|(columns, _)| usize::from(columns.0));
     columns.map_or(WIDTH_ELSEWHERE, |columns| columns.clamp(40, WIDTH_MAX))
 }

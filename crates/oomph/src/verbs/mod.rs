@@ -8,6 +8,7 @@ pub(crate) mod lsp;
 pub(crate) mod man;
 pub(crate) mod plan;
 pub(crate) mod replay;
+pub(crate) mod run;
 
 /// What a verb answered, where its answer is an exit code too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,4 +19,8 @@ pub(crate) enum Verdict {
     No,
     /// Part of it could not be done; the errors have been told.
     Failed,
+    /// What a script of the user's ended with.
+    Script(u8),
+    /// The signal that ended a script of the user's.
+    Signal(i32),
 }

@@ -6,7 +6,7 @@ use oomph_plan::OutcomeKind;
 use oomph_plan::facts::Assumed;
 
 use super::answer::Answer;
-use super::words::grouped;
+use crate::numbers::grouped;
 
 /// Every estimate in use, the most important first; empty only where there is none.
 pub(super) fn sentences(answer: &Answer, top: usize) -> Vec<String> {

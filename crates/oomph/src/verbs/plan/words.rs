@@ -5,6 +5,7 @@ use oomph_plan::facts::LoopKind;
 use oomph_plan::{OutcomeKind, Seen, seen};
 
 use super::answer::{Answer, Kept};
+use crate::numbers::grouped;
 
 /// The answer in one sentence, without the reason where it does not fit.
 pub(super) fn sentence(answer: &Answer) -> String {
@@ -111,26 +112,12 @@ fn count(number: u64, one: &str) -> String {
     format!("{} {one}{}", grouped(number), if number == 1 { "" } else { ending })
 }
 
-/// A number with its digits in groups of three.
-pub(super) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_grouped() {
-        assert_eq!([grouped(7), grouped(1250), grouped(1_234_567)], ["7", "1,250", "1,234,567"]);
+    fn counts_have_their_plural() {
         assert_eq!([count(1, "batch"), count(2, "batch"), count(3, "step")], ["1 batch", "2 batches", "3 steps"]);
     }
 

@@ -1,0 +1,198 @@
+//! `oomph run [OPTIONS] SCRIPT [ARGS…]`.
+
+mod account;
+mod cards;
+mod earlier;
+mod follow;
+mod line;
+mod metrics;
+mod outcome;
+mod row;
+mod server;
+mod status;
+mod terminal;
+mod watched;
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use clap::ValueEnum;
+use oomph_job::jobs::{JobFolder, JobRecord, now_us};
+use oomph_job::real::{RealEnd, RealRun, Wishes};
+
+use self::account::End;
+use self::earlier::Earlier;
+use self::follow::Following;
+use crate::args::GLOSSARY;
+use crate::bytes::ByteCount;
+use crate::command_line::{self, Verb};
+use crate::error::Error;
+use crate::output;
+use crate::verbs::Verdict;
+
+/// Run a script as it is, record its memory, and say what it came to
+///
+/// SCRIPT runs on the real card as it would under python: the same streams, arguments, environment, signals and exit
+/// code. Every allocation is recorded from inside PyTorch's own allocator, into a file of fixed size that outlives the
+/// process. When the job ends, a short account says what the peak was, when, and which lines held it; when memory runs
+/// out, the line to blame and a proof come first, and PyTorch's own error carries the first sentence.
+///
+/// Stdout is the script's. The account goes to stderr, and where stderr is a terminal its last row shows how the job is
+/// doing. What 'oomph plan' said of the same script and arguments is compared with what happened.
+#[derive(Debug, clap::Args)]
+#[command(
+    override_usage = "oomph run [OPTIONS] SCRIPT [ARGS]...\n       \
+        oomph run [OPTIONS] -m MODULE [ARGS]...\n       \
+        oomph run [OPTIONS] torchrun [OPTIONS] SCRIPT [ARGS]...\n       \
+        oomph run [OPTIONS] PROGRAM [ARGS]...",
+    after_long_help = format!("Examples:\n  \
+    oomph run train.py --batch 64                        and an account at the end\n  \
+    oomph run --record run.oomph train.py                everything, for oomph explain\n  \
+    oomph run --limit 20GiB --allocator auto train.py    in as little as it takes\n  \
+    oomph run --metrics 9400 torchrun --nproc-per-node 8 train.py\n\n\
+    Exit codes:\n  \
+    the script's own; a signal that ends it ends oomph too\n  \
+    2   an error before it was started: a bad option, no such script\n\n{GLOSSARY}")
+)]
+pub(crate) struct Args {
+    /// The most that PyTorch may take of each card, e.g. 20GiB
+    #[arg(long, value_name = "SIZE")]
+    limit: Option<ByteCount>,
+
+    /// How PyTorch's allocator is set up [default: as the script and its environment say]
+    #[arg(long, value_name = "WHICH", value_enum)]
+    allocator: Option<Allocator>,
+
+    /// Write everything that was recorded as an oomph trace
+    #[arg(long, value_name = "TRACE.oomph")]
+    record: Option<PathBuf>,
+
+    /// Write a self-contained page to look around in
+    #[arg(long, value_name = "OUT")]
+    html: Option<PathBuf>,
+
+    /// Serve metrics for Prometheus on this port of 127.0.0.1; 0 takes any free one
+    #[arg(long, value_name = "PORT")]
+    metrics: Option<u16>,
+
+    /// Write the account as JSON
+    #[arg(long, value_name = "OUT")]
+    json: Option<PathBuf>,
+
+    /// The interpreter [default: the active environment's, the one beside oomph, or python3]
+    #[arg(long, value_name = "PATH")]
+    python: Option<PathBuf>,
+
+    /// Run a module, as 'python -m' does; everything after its name is given to it
+    #[arg(short = 'm', value_name = "MODULE", num_args = 1.., allow_hyphen_values = true)]
+    module: Vec<OsString>,
+
+    /// The script and its arguments, a torchrun command, or a program that starts Python
+    #[arg(
+        value_name = "SCRIPT",
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        required_unless_present = "module"
+    )]
+    command: Vec<OsString>,
+}
+
+/// How PyTorch's allocator is set up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Allocator {
+    /// As an earlier run or plan of this job needs least, by replay
+    Auto,
+    /// Ordinary segments
+    Native,
+    /// Segments that can grow
+    Expandable,
+    /// The driver's own allocator, cudaMallocAsync
+    Async,
+}
+
+/// This verb, for messages about its options.
+const RUN: Verb = Verb { name: "run", options: command_line::options_of::<Args> };
+
+pub(crate) fn run(args: &Args) -> Result<Verdict, Error> {
+    let command = command_line::command(RUN, args.python.as_deref(), &args.module, &args.command)?;
+    command.check()?;
+    for path in args.record.iter().chain(&args.html).chain(&args.json) {
+        output::check_place(path)?;
+    }
+    command_line::warn_of_misplaced_options(RUN, &command);
+    let earlier = Earlier::find(&args.module, &args.command);
+    let chosen = earlier.settings(args.allocator, args.limit.map(|limit| limit.0));
+    let wishes = Wishes { limit_bytes: args.limit.map(|limit| limit.0), allocator: chosen.conf };
+    let mut record = RealRun::describe(&command, &wishes);
+    record.promise = earlier.promise.as_ref().and_then(|promise| serde_json::to_value(promise).ok());
+    let started = Instant::now();
+    let mut real = RealRun::start(&command, &wishes, JobFolder::create(&record), &mut |problem| {
+        output::warning(&problem);
+    })?;
+    let mut following = Following::new(args, &command.name(), real.pid(), real.folder().map(JobFolder::path));
+    let end = real.follow(&mut following)?;
+    let seen = following.finish(ended(&end), started.elapsed());
+    tell_the_folder(real.folder(), record, &end);
+    outcome::tell(args, &command.name(), &seen, earlier.promise.as_ref(), chosen.reason.as_deref());
+    Ok(verdict(&end))
+}
+
+/// Describes how the job ended to whoever looks at it later.
+fn tell_the_folder(folder: Option<&JobFolder>, mut record: JobRecord, end: &RealEnd) {
+    let Some(folder) = folder else { return };
+    record.ended_us = Some(now_us());
+    (record.exit_code, record.signal) = (end.status.code(), end.signal());
+    // The boxes tell the rest.
+    let _ = folder.write(&record);
+}
+
+/// How the script ended is how we end.
+fn verdict(end: &RealEnd) -> Verdict {
+    match ended(end) {
+        End::Code(code) => Verdict::Script(u8::try_from(code).unwrap_or(1)),
+        End::Signal(signal) => Verdict::Signal(signal),
+    }
+}
+
+fn ended(end: &RealEnd) -> End {
+    end.signal().map_or_else(|| End::Code(end.status.code().unwrap_or(1)), End::Signal)
+}
+
+/// A file beside another for a further process: `run-rank1.oomph` for `run.oomph`.
+fn beside(path: &Path, name: &str) -> PathBuf {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let ending = path.extension().map(|ending| format!(".{}", ending.to_string_lossy())).unwrap_or_default();
+    path.with_file_name(format!("{stem}-{name}{ending}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::*;
+    use crate::args::{Cli, Verb as Verbs};
+
+    fn read(line: &str) -> Args {
+        let cli = Cli::try_parse_from(line.split_whitespace()).expect(line);
+        let Verbs::Run(args) = cli.verb else { panic!("{line}") };
+        args
+    }
+
+    #[test]
+    fn options_stand_before_the_script() {
+        let args = read("oomph run --limit 20GiB --json out.json train.py --limit 3 --json");
+        assert_eq!((args.limit, args.json), (Some(ByteCount(20 << 30)), Some("out.json".into())));
+        assert_eq!(args.command, ["train.py", "--limit", "3", "--json"]);
+        let args = read("oomph run --allocator auto --metrics 0 -m pkg.train --metrics 1");
+        assert_eq!((args.allocator, args.metrics), (Some(Allocator::Auto), Some(0)));
+        assert_eq!(args.module, ["pkg.train", "--metrics", "1"]);
+        assert!(Cli::try_parse_from(["oomph", "run"]).is_err(), "there is nothing to run");
+    }
+
+    #[test]
+    fn further_processes_get_files_of_their_own() {
+        assert_eq!(beside(Path::new("a/run.oomph"), "rank1"), Path::new("a/run-rank1.oomph"));
+        assert_eq!(beside(Path::new("run"), "7"), Path::new("run-7"));
+    }
+}
