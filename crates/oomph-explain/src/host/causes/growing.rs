@@ -3,11 +3,17 @@
 use super::{Finding, HostCause, capitalised, place, short, who};
 use crate::bytes::show;
 use crate::host::facts::{HostFacts, LineGrowth};
+use crate::host::growth::HostGrowth;
 use crate::host::moment::{Holder, Moment};
+
+/// What rose only in the first half of the time was built up once. Less than this part of it in the second half is noise.
+const LATE_SHARE: u64 = 10;
 
 /// The process whose heap rose most, where it still rose towards the end.
 pub(super) fn find(moment: &Moment, facts: &HostFacts) -> Option<Finding> {
-    let rising = moment.holders.iter().filter(|holder| holder.growth.is_steady() || holder.growth.risen_late_bytes > 0);
+    let still_rises =
+        |growth: &HostGrowth| growth.risen_bytes > 0 && growth.risen_late_bytes >= growth.risen_bytes / LATE_SHARE;
+    let rising = moment.holders.iter().filter(|holder| holder.growth.is_steady() || still_rises(&holder.growth));
     let holder = rising.max_by_key(|holder| holder.growth.risen_bytes)?;
     let lines = facts.growth.iter().filter(|line| line.pid == holder.process.pid);
     let line = lines.max_by_key(|line| line.bytes_per_step);
