@@ -85,12 +85,13 @@ def main():
     globals()[sys.argv[1]]()
     torch.cuda.synchronize()
     stats = torch.cuda.memory_stats()
-    snapshot = torch.cuda.memory_snapshot()
+    backend = torch.cuda.memory.get_allocator_backend()
+    # CUDA's own pool has no snapshot.
+    snapshot = torch.cuda.memory_snapshot() if backend == "native" else []
     segments = sorted(
         (part["total_size"], part["segment_type"], tuple((block["size"], block["state"]) for block in part["blocks"]))
         for part in snapshot
     )
-    backend = torch.cuda.memory.get_allocator_backend()
     print(json.dumps({"backend": backend, "stats": stats, "segments": segments}))
 
 

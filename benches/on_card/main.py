@@ -24,7 +24,7 @@ HERE = pathlib.Path(__file__).parent
 OOMPH = os.environ.get("OOMPH", "oomph")
 REPEATS = 5
 AT_ONCE = 4
-JOBS = {"gpt2": 40, "resnet50": 80, "qwen2": 40, "small": 1500}
+JOBS = {"gpt2": 30, "resnet50": 60, "qwen2": 30, "small": 1000}
 WARM_UP = 5
 FEATURES = ["plain", "cuda_graphs", "reduce_overhead", "mem_pools", "cudnn_benchmark", "ddp", "streams"]
 CONFS = {"native": None, "expandable": "expandable_segments:True", "async": "backend:cudaMallocAsync"}
@@ -47,34 +47,36 @@ def job(script, *words, recorded, options=(), environment=None):
     return {**json.loads(out.strip().splitlines()[-1]), "seconds": seconds, "stderr": err[-1500:]}
 
 
-def cost(repeats):
-    found = {}
-    for name, steps in JOBS.items():
-        medians = {"plain": [], "recorded": []}
-        for repeat in range(repeats):
+def cost(repeats, until):
+    """Rounds over all jobs, so that what a machine does meanwhile hits all of them; ends in time with what there is."""
+    medians = {name: {"plain": [], "recorded": []} for name in JOBS}
+    counts, found = {}, {}
+    for repeat in range(repeats):
+        for name, steps in JOBS.items():
+            if time.monotonic() > until:
+                break
             # Turned around each time: whoever comes second finds a warmer card.
-            order = ("plain", "recorded") if repeat % 2 == 0 else ("recorded", "plain")
-            for kind in order:
+            for kind in ("plain", "recorded") if repeat % 2 == 0 else ("recorded", "plain"):
                 told = job("steps.py", name, steps, recorded=kind == "recorded")
                 if "failed" in told:
                     found[name] = told
-                    break
-                medians[kind].append(statistics.median(told["times_ms"][WARM_UP:]))
+                    continue
+                medians[name][kind].append(statistics.median(told["times_ms"][WARM_UP:]))
                 if kind == "recorded":
-                    counts = {"counted": told["counted"], "stats": told["found"]}
-        if not (medians["plain"] and medians["recorded"]):
+                    counts[name] = {"counted": told["counted"], "stats": told["found"]}
+    for name, kinds in medians.items():
+        pairs = list(zip(kinds["plain"], kinds["recorded"]))
+        if not pairs:
             continue
-        plain, recorded = statistics.median(medians["plain"]), statistics.median(medians["recorded"])
+        ratios = [recorded / plain for plain, recorded in pairs]
         found[name] = {
-            "plain_ms": plain,
-            "recorded_ms": recorded,
-            "ratio": recorded / plain,
-            "best_ratio": min(medians["recorded"]) / min(medians["plain"]),
-            "noise": max(medians["plain"]) / min(medians["plain"]),
-            "plain_all_ms": medians["plain"],
-            "recorded_all_ms": medians["recorded"],
-            "counts": counts,
-            "counts_equal": counts["counted"] == counts["stats"],
+            "ratio": statistics.median(ratios),
+            "ratios": ratios,
+            "noise": [plain / statistics.median(kinds["plain"]) for plain in kinds["plain"]],
+            "plain_ms": statistics.median(kinds["plain"]),
+            "recorded_ms": statistics.median(kinds["recorded"]),
+            "counts": counts[name],
+            "counts_equal": counts[name]["counted"] == counts[name]["stats"],
         }
     return found
 
@@ -90,7 +92,7 @@ def feature(name, conf):
     plain, recorded = (job("features.py", name, recorded=is_recorded, environment=environment) for is_recorded in (False, True))
     if "failed" in plain or "failed" in recorded:
         failed = {"plain": plain.get("failed"), "recorded": recorded.get("failed")}
-        return {**failed, "stderr": (plain.get("stderr", "") + recorded.get("stderr", ""))[-800:]}
+        return {**failed, "stderr": [told.get("stderr", "")[-600:] for told in (plain, recorded)]}
     different = {
         key: (plain["stats"].get(key), value) for key, value in recorded["stats"].items() if plain["stats"].get(key) != value
     }
@@ -105,28 +107,33 @@ def features():
     return together({f"{name} {conf}": functools.partial(feature, name, CONFS[conf]) for name, conf in pairs})
 
 
+def shortage(script, case):
+    """One job that runs out of memory for a known reason, as the script that it is."""
+    with tempfile.TemporaryDirectory() as scratch:
+        out = pathlib.Path(scratch, "account.json")
+        options = ["--python", sys.executable, "--json", str(out)]
+        code, _, err, seconds = run([OOMPH, "run", *options, str(script), case["case"], "-", str(case["cap_mib"])])
+        verdict = (json.loads(out.read_text()) if out.exists() else {}).get("verdict") or {}
+    told = {"class": verdict.get("class"), "line": verdict.get("line")}
+    expected = {"class": case["class"], "line": case.get("line")}
+    in_exception = "\noomph: " in err
+    return {"right": told == expected, "told": told, "expected": expected, "exit_code": code, "seconds": seconds,
+            "in_exception": in_exception, "stderr": err[-2500:]}
+
+
 def shortages(folder):
-    """Runs the jobs of a file that also lists them: each as the script it is, without its own handling of the error."""
+    """The jobs of a file that lists them, without its own handling of the error."""
     folder = pathlib.Path(folder)
     text = (folder / "oomcases.py").read_text()
     body = text[: text.index("res = {")].replace("torch.cuda.memory._record_memory_history", "(lambda **_: None)")
-    found = {}
+    cases = [json.loads(line) for line in (folder / "oom.jsonl").read_text().splitlines()]
+    # One takes the whole card, which the others would notice.
+    alone = [case for case in cases if case["class"] == "outside_pytorch"]
     with tempfile.TemporaryDirectory() as scratch:
         script = pathlib.Path(scratch, "oomcases.py")
         script.write_text(body + "globals()[name]()\n")
-        for line in (folder / "oom.jsonl").read_text().splitlines():
-            case = json.loads(line)
-            out = pathlib.Path(scratch, "account.json")
-            command = [OOMPH, "run", "--python", sys.executable, "--json", str(out), str(script), case["case"], "-", str(case["cap_mib"])]
-            code, _, err, seconds = run(command)
-            account = json.loads(out.read_text()) if out.exists() else {}
-            verdict = account.get("verdict") or {}
-            told = {"class": verdict.get("class"), "line": verdict.get("line")}
-            expected = {"class": case["class"], "line": case.get("line")}
-            found[case["case"]] = {
-                "right": told == expected, "told": told, "expected": expected, "exit_code": code, "seconds": seconds,
-                "in_exception": "\noomph: " in err, "stderr": err[-2500:],
-            }
+        found = together({case["case"]: functools.partial(shortage, script, case) for case in cases if case not in alone})
+        found.update({case["case"]: shortage(script, case) for case in alone})
     return found
 
 
@@ -157,15 +164,13 @@ def main():
     parser.add_argument("out")
     parser.add_argument("--oomcases")
     parser.add_argument("--repeats", type=int, default=REPEATS)
+    parser.add_argument("--seconds", type=float, default=3600, help="what the costs may take")
     parser.add_argument("--only", nargs="*")
     wanted = parser.parse_args()
-    parts = {
-        "cost": lambda: cost(wanted.repeats),
-        "features": features,
-        "promises": promises,
-    }
+    until = time.monotonic() + wanted.seconds
+    parts = {"features": features, "promises": promises, "cost": lambda: cost(wanted.repeats, until)}
     if wanted.oomcases:
-        parts["shortages"] = lambda: shortages(wanted.oomcases)
+        parts = {"shortages": lambda: shortages(wanted.oomcases), **parts}
     found = {}
     for name, part in parts.items():
         if wanted.only and name not in wanted.only:

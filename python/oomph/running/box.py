@@ -53,7 +53,7 @@ class Box:
         functions: dict[str, tuple[Any, list[Any]]] = {
             "open": (i32, [text, u64, pointer, u64]),
             "attach": (i32, [pointer, u64]),
-            "python": (None, [text, u64, text]),
+            "python": (i32, [text, u64, text]),
             "device": (None, [i32, text, u64, u64]),
             "mark": (None, [u32, u32]),
             "name": (u32, [text]),
@@ -66,7 +66,7 @@ class Box:
             "answer": (i32, [u64, pointer, u64]),
             "end": (None, [u32, i32]),
             "counter": (u64, [u32]),
-            "host": (None, [i32]),
+            "host": (i32, [i32]),
         }
         for name, (result, arguments) in functions.items():
             function = getattr(library, f"oomph_recorder_{name}")
@@ -85,7 +85,8 @@ class Box:
     def attach(self, torch: ModuleType) -> str | None:
         """Hears the allocator from now on; returns what stands in the way."""
         call = torch.nn.Module._call_impl.__code__
-        self._native.python(b"%08x" % sys.hexversion, id(call), os.fsencode(self._own_folder))
+        if self._native.python(b"%08x" % sys.hexversion, id(call), os.fsencode(self._own_folder)) != 0:
+            self.write("note", "lines are not recorded: this Python keeps its frames in a way that oomph does not know")
         problem = ctypes.create_string_buffer(_SENTENCE_BYTES)
         if self._native.attach(ctypes.addressof(problem), _SENTENCE_BYTES) != 0:
             return problem.value.decode("utf-8", "replace")

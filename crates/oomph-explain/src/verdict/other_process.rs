@@ -3,6 +3,7 @@
 use oomph_trace::StackId;
 
 use super::{Accusation, Class, Evidence, Remove};
+use crate::analyses::shortage::Refusal;
 use crate::bytes::show;
 
 /// See [`Class::summary`].
@@ -28,7 +29,8 @@ impl Class for OtherProcess {
     }
 
     fn accuse(&self, evidence: &Evidence) -> Option<Accusation> {
-        let shortage = evidence.shortage?;
+        // What others hold is no matter to a job that came up against its own limit.
+        let shortage = evidence.shortage.filter(|shortage| shortage.refusal == Refusal::Driver)?;
         let others = evidence.case.other_process_bytes?;
         if others < shortage.segment_bytes.saturating_sub(shortage.device_free_bytes) {
             return None;
