@@ -123,6 +123,9 @@ pub(crate) fn run(args: &Args) -> Result<Verdict, Error> {
     command_line::warn_of_misplaced_options(RUN, &command);
     let earlier = Earlier::find(&args.module, &args.command);
     let chosen = earlier.settings(args.allocator, args.limit.map(|limit| limit.0));
+    if let Some(reason) = &chosen.reason {
+        output::note(&format!("oomph: {reason}"));
+    }
     let wishes = Wishes { limit_bytes: args.limit.map(|limit| limit.0), allocator: chosen.conf };
     let mut record = RealRun::describe(&command, &wishes);
     record.promise = earlier.promise.as_ref().and_then(|promise| serde_json::to_value(promise).ok());

@@ -131,9 +131,9 @@ impl Following {
     fn status(&self) -> Status {
         let mut status = Status { processes: self.processes.len(), ..Status::default() };
         for process in &self.processes {
-            let state = process.the_box.state();
-            if (state.step, state.batches) > (status.steps, status.batches) {
-                (status.steps, status.batches) = (state.step, state.batches);
+            let progress = process.progress();
+            if progress > (status.steps, status.batches) {
+                (status.steps, status.batches) = progress;
             }
             for device in process.the_box.devices() {
                 self.add_device(&mut status, process, &device);
@@ -196,9 +196,8 @@ impl Follower for Following {
         self.looked = Some(now);
         self.cards.look(now);
         for process in &self.processes {
-            let (state, host) = (process.the_box.state(), process.the_box.host());
-            let told =
-                HostTold { step: state.step, cpu_tensor_bytes: host.cpu_tensor_bytes, pinned_bytes: host.pinned_bytes };
+            let ((step, _), host) = (process.progress(), process.the_box.host());
+            let told = HostTold { step, cpu_tensor_bytes: host.cpu_tensor_bytes, pinned_bytes: host.pinned_bytes };
             self.host.tell(process.the_box.process().pid, told);
         }
         self.host.sample(now);

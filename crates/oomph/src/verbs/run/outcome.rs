@@ -64,8 +64,9 @@ fn record_of(process: &Watched) -> Option<Recorded> {
 fn shares(seen: &Seen, recorded: &[Option<Recorded>]) -> Vec<Place> {
     let mut found = Vec::new();
     for (at, (process, recorded)) in seen.processes.iter().zip(recorded).enumerate() {
-        let (state, pid) = (process.the_box.state(), process.the_box.process().pid);
-        let ran_out = state.ended.and_then(|ended| ended.how) == Some(oomph_box::EndedHow::OutOfMemory);
+        let ((steps, batches), pid) = (process.progress(), process.the_box.process().pid);
+        let ran_out =
+            process.the_box.state().ended.and_then(|ended| ended.how) == Some(oomph_box::EndedHow::OutOfMemory);
         let devices = process.the_box.devices();
         let last_refused = devices.iter().max_by_key(|device| refusals(device)).map(|device| device.ordinal);
         for device in devices.iter().filter(|device| is_used(device)) {
@@ -74,8 +75,8 @@ fn shares(seen: &Seen, recorded: &[Option<Recorded>]) -> Vec<Place> {
                 pid,
                 rank,
                 device: device.ordinal.into(),
-                steps: state.step,
-                batches: state.batches,
+                steps,
+                batches,
                 allocated_bytes: device.stats.allocated_peak_bytes.max(device.requested_peak_bytes),
                 reserved_bytes: device.stats.reserved_peak_bytes.max(device.reserved_peak_bytes),
                 retries: device.stats.retries,

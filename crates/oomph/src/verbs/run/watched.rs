@@ -66,6 +66,12 @@ impl Watched {
         }
     }
 
+    /// Steps and batches that are done: a box tells the step that runs.
+    pub(super) fn progress(&self) -> (u64, u64) {
+        let state = self.the_box.state();
+        (state.step.saturating_sub(1), state.batches)
+    }
+
     /// After a gap, what is held can only be told from where it ended up.
     fn find_level(&mut self, news: &Events) {
         for device in self.the_box.devices() {

@@ -75,7 +75,6 @@ fn summary(out: &mut String, account: &Account, width: usize) {
         words::trouble(share),
         account.promise.as_ref().map(|promise| words::compared(promise, share)),
         account.host.as_ref().filter(|_| account.host_verdict.is_none()).map(host::account_line),
-        account.allocator.map(str::to_owned),
     ];
     for sentence in said.into_iter().flatten().chain(account.notes.iter().cloned()) {
         let _ = write!(out, "  - {}", wrap(&sentence, "    ", width).trim_start());
