@@ -55,6 +55,7 @@ class Session:
         self.history = History(settings.folder)
         self.growth = HostGrowth(self.box.write)
         self.loaders = Loaders(self.box.write, self._open)
+        self._on_open = aside.guard(self.loaders.on_event)
         self.outcome = Outcome("end")
         self._boxes = 0
         self._stats_at = 0.0
@@ -178,7 +179,9 @@ class Session:
     # The ways a process ends
 
     def _on_event(self, event: str, arguments: tuple[Any, ...]) -> None:
-        if event == "sys.excepthook" and os.getpid() == self.owner:
+        if event == "open":
+            self._on_open(event, arguments)
+        elif event == "sys.excepthook" and os.getpid() == self.owner:
             problem = arguments[2]
             if problem is not None:
                 self.outcome = self.aside.guard(outcome.of_exception)(problem, None) or Outcome("error")

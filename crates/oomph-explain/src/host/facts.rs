@@ -77,11 +77,18 @@ impl HostFacts {
         let what = parts.swap_remove(1);
         match parts[0].as_str() {
             Some("host_growth") => self.growth.extend(read(what).map(|found| LineGrowth { pid, ..found })),
+            Some("host_growth_ended") => self.end_growth(pid, read(what)),
             Some("loader") => self.add_loader(read(what).map(|found| LoaderFacts { pid, ..found })),
             Some("load") => self.loads.extend(read(what).map(|found| LoadFacts { pid, ..found })),
             Some("end") => self.add_end(pid, &what),
             _ => {}
         }
+    }
+
+    /// What was told of a line was the filling of a cache: it has come to its end.
+    fn end_growth(&mut self, pid: u32, ended: Option<LineGrowth>) {
+        let Some(ended) = ended else { return };
+        self.growth.retain(|known| (known.pid, &known.file, known.line) != (pid, &ended.file, ended.line));
     }
 
     /// A loader is told again once a batch was seen.
@@ -120,6 +127,8 @@ mod tests {
             r#"["load", {"file": null, "line": null, "bytes": 7}]"#,
             r#"["end", {"outcome": {"kind": "error", "message": "MemoryError", "traceback": "x\nMemoryError\n"}}]"#,
             r#"["step", 4]"#,
+            r#"["host_growth", {"file": "b.py", "line": 9, "bytes_per_step": 10, "steps": 8}]"#,
+            r#"["host_growth_ended", {"file": "b.py", "line": 9, "bytes_per_step": 10, "steps": 8}]"#,
             r#"["host_growth"]"#,
             "not JSON",
         ] {
