@@ -22,6 +22,9 @@ use crate::output;
 /// How often the status is renewed.
 const LOOK: Duration = Duration::from_secs(1);
 
+/// The newest events that a process is judged by which waits for the answer: more would make it wait too long.
+const EVENTS_FOR_ANSWER: u64 = 150_000;
+
 /// A card in a process: the place of its box among the others, and the card's ordinal.
 pub(super) type Place = (usize, u8);
 
@@ -261,7 +264,9 @@ fn category_name(category: Category) -> &'static str {
 
 /// The first sentence of the verdict on what a process was refused just now.
 fn why(process: &Watched, cards: &Cards) -> Option<String> {
-    let mut recorded = Recorded::of(&process.the_box).ok()?;
+    let newest = process.the_box.events_since(u64::MAX).next;
+    let events = process.the_box.events_since(newest.saturating_sub(EVENTS_FOR_ANSWER));
+    let mut recorded = Recorded::with_events(&process.the_box, &events).ok()?;
     let pid = process.the_box.process().pid;
     for device in process.the_box.devices() {
         let others = cards.card(&device.uuid).and_then(|card| others_bytes(card, pid));
