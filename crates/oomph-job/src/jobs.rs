@@ -184,17 +184,9 @@ fn room(place: &Path) -> u64 {
     nix::sys::statvfs::statvfs(place).map_or(0, |found| found.blocks_available() * found.fragment_size())
 }
 
+/// Sorted by name, jobs are sorted by time.
 fn name_of(record: &JobRecord) -> String {
-    let seconds = (record.started_us / 1_000_000).cast_signed();
-    // SAFETY: the time is written to our own memory.
-    let time = unsafe {
-        let mut time = std::mem::zeroed();
-        libc::gmtime_r(&raw const seconds, &raw mut time);
-        time
-    };
-    let (year, month, day) = (time.tm_year + 1900, time.tm_mon + 1, time.tm_mday);
-    let (hour, minute, second) = (time.tm_hour, time.tm_min, time.tm_sec);
-    format!("{year:04}{month:02}{day:02}T{hour:02}{minute:02}{second:02}-{}", record.pid)
+    format!("{:020}-{}", record.started_us, record.pid)
 }
 
 /// Removes the oldest jobs that have ended.

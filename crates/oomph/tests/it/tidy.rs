@@ -16,7 +16,7 @@ const ARROWS: [(&str, &[&str]); 13] = [
     ("oomph-box", &[]),
     ("oomph-device", &[]),
     ("oomph-card", &[]),
-    ("oomph-job", &[]),
+    ("oomph-job", &["oomph-box", "oomph-trace"]),
     // Loaded into somebody else's process in place of the CUDA libraries: it knows what a card is, and nothing else.
     ("oomph-hollow", &["oomph-card"]),
     // Loaded into a real job: it writes the black box, and knows nothing else.
@@ -24,12 +24,24 @@ const ARROWS: [(&str, &[&str]); 13] = [
     // Loaded into every process of a plan in front of libc: it stands alone.
     ("oomph-layer", &[]),
     ("oomph-plan", &["oomph-card", "oomph-heap", "oomph-job", "oomph-trace"]),
-    ("oomph", &["oomph-check", "oomph-explain", "oomph-heap", "oomph-plan", "oomph-trace"]),
+    (
+        "oomph",
+        &[
+            "oomph-box",
+            "oomph-check",
+            "oomph-device",
+            "oomph-explain",
+            "oomph-heap",
+            "oomph-job",
+            "oomph-plan",
+            "oomph-trace",
+        ],
+    ),
 ];
 
 /// The only places that may hold `unsafe`: two files that map a file, the crates that are a C interface throughout, and
 /// what happens between fork and exec.
-const UNSAFE_PLACES: [&str; 9] = [
+const UNSAFE_PLACES: [&str; 10] = [
     "benches/src/plain.rs",
     "crates/oomph-trace/src/input.rs",
     // Memory that processes share, and the processor's counter.
@@ -41,6 +53,8 @@ const UNSAFE_PLACES: [&str; 9] = [
     // Between fork and exec.
     "crates/oomph-job/src/guard.rs",
     "crates/oomph-job/src/process.rs",
+    // Signals, and waiting for a process that may end at any time.
+    "crates/oomph-job/src/real.rs",
 ];
 
 /// Longer files hide more than one idea.
