@@ -85,6 +85,8 @@ bench: setup $(VENV)/.truth ## Measure speed and memory against the targets
 	cargo run --release --locked -p oomph-bench --bin read_snapshot
 	cargo run --release --locked -p oomph-heap --example replay_speed
 	$(BIN)/python benches/plan_cost.py
+	$(BIN)/python benches/recorder_cost.py
+	$(BIN)/python benches/top_cost.py
 	$(BIN)/python benches/check_speed.py
 	$(BIN)/python benches/top_cost.py
 
