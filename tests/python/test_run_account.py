@@ -1,0 +1,68 @@
+"""The account of `oomph run`: it adds up to what the card reports, and what leaks is told of before it is too late."""
+
+import re
+import subprocess
+import sys
+import urllib.request
+
+from hollow_card import hollow_environment
+from running import account_in, start
+
+#: Keeps 64 MiB from every step, slowly enough to be watched.
+LEAKING = """
+import time, torch
+model = torch.nn.Linear(64, 64).cuda()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+kept = []
+for step in range(60):
+    optimizer.zero_grad()
+    model(torch.randn(8, 64, device="cuda")).sum().backward()
+    optimizer.step()
+    kept.append(torch.empty(1 << 24, device="cuda"))
+    time.sleep(0.1)
+"""
+#: Holds 1 GiB of the same card until it is ended.
+NEIGHBOUR = "import torch, time; x = torch.empty(1 << 30, device='cuda', dtype=torch.uint8); print('held', flush=True); time.sleep(600)"
+STEP_BYTES = 64 << 20
+
+
+def test_a_shared_card_adds_up_and_a_leak_is_foretold(oomph, script, tmp_path):
+    shared = {"OOMPH_HOLLOW_LEDGER": str(tmp_path / "ledger")}
+    neighbour = subprocess.Popen([sys.executable, "-c", NEIGHBOUR], env=hollow_environment(**shared), stdout=subprocess.PIPE, text=True)
+    try:
+        assert neighbour.stdout.readline() == "held\n"
+        options = ["--limit", "20GiB", "--metrics", "0"]
+        job = start(oomph, tmp_path, script(LEAKING), options=options, environment=shared, stderr=subprocess.PIPE)
+        forecasts = list(watch(job))
+        err = job.stderr.read()
+        assert job.wait() == 0, err
+    finally:
+        neighbour.kill()
+        neighbour.wait()
+    account = account_in(tmp_path)
+    card = account["device"]
+    parts = [card[part] for part in ("reserved_bytes", "outside_pytorch_bytes", "other_processes_bytes")]
+    assert sum(parts) == card["used_bytes"]
+    assert parts[2] > 1 << 30, "the neighbour's"
+    assert 0 < parts[1] < 2 << 30, "the CUDA context's"
+    assert account["verdict"]["class"] == "leak" and account["verdict"]["line"] == 10
+    steps, left = forecasts[-1]
+    assert abs(steps + left - (20 << 30) / STEP_BYTES) < 20, forecasts
+
+
+def watch(job):
+    """Steps done and steps left, as often as there is a forecast."""
+    address = re.search(r"http://\S+", job.stderr.readline()).group(0)
+    while job.poll() is None:
+        try:
+            with urllib.request.urlopen(address, timeout=5) as answer:
+                page = answer.read().decode()
+        except OSError:
+            return
+        found = [re.search(rf"^{name} (\d+)$", page, re.MULTILINE) for name in ("oomph_steps_total", "oomph_forecast_steps")]
+        if all(found):
+            yield tuple(int(figure.group(1)) for figure in found)
+        try:
+            job.wait(timeout=0.5)
+        except subprocess.TimeoutExpired:
+            pass
