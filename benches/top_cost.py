@@ -74,14 +74,16 @@ def main():
             "OOMPH_HOLLOW_LEDGER": os.path.join(folder, "ledger"),
         }
         command = [oomph.path, "run", "--python", sys.executable, os.path.join(folder, "train.py")]
-        with subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as job:
+        quiet = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)
+        with subprocess.Popen(command, env=environment, **quiet) as job:
             try:
                 for page, keys in [("overview", ""), ("page of a job", "\r")]:
                     with Terminal([oomph.path, "top"], 120, 40, environment) as terminal:
                         terminal.wait_for("train.py", "running", seconds=60)
                         terminal.press(keys)
                         cpu_percent, resident_mb, peak_mb = measure(terminal, seconds)
-                    print(f"{page:15} {cpu_percent:5.2f} % of a core, {resident_mb:5.1f} MB resident, at most {peak_mb:5.1f} MB")
+                    memory = f"{resident_mb:5.1f} MB resident, at most {peak_mb:5.1f} MB"
+                    print(f"{page:15} {cpu_percent:5.2f} % of a core, {memory}")
                     is_good &= cpu_percent <= CPU_PERCENT_MAX and peak_mb <= MEMORY_MB_MAX
             finally:
                 job.terminate()

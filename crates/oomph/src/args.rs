@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use clap::{ArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::error::Error;
-use crate::verbs::{Verdict, check, completions, doc, explain, lsp, man, plan, replay, run};
+use crate::verbs::{Verdict, check, completions, doc, explain, lsp, man, plan, replay, run, top};
 
 /// What every number in oomph's output means, shown at the foot of each help page.
 pub(crate) const GLOSSARY: &str = "\
@@ -46,6 +46,7 @@ Exit codes:
         oomph explain snapshot.pickle                     why did memory run out?\n  \
         oomph explain train.log                           a first verdict from the log\n  \
         oomph replay snapshot.pickle                      would a setting have helped?\n  \
+        oomph top                                         what holds memory now?\n  \
         oomph doc fragmentation                           what does a verdict mean?\n\n",
         "Data goes to stdout, everything else to stderr. 'oomph help VERB' tells more."
     ),
@@ -103,6 +104,7 @@ pub(crate) enum Verb {
     Run(run::Args),
     Explain(explain::Args),
     Replay(replay::Args),
+    Top(top::Args),
     Doc(doc::Args),
     Lsp(lsp::Args),
     Completions(completions::Args),
@@ -119,6 +121,7 @@ impl Verb {
             Self::Run(args) => return run::run(args),
             Self::Explain(args) => explain::run(args),
             Self::Replay(args) => replay::run(args),
+            Self::Top(args) => top::run(args),
             Self::Doc(args) => doc::run(args),
             Self::Completions(args) => completions::run(args),
             Self::Man(args) => man::run(args),

@@ -123,6 +123,14 @@ pub(crate) enum Error {
         /// What the system said.
         source: std::io::Error,
     },
+    /// `oomph top --replay` of another kind of file.
+    #[error("cannot show {}: {problem}", path.display())]
+    Recording {
+        /// The file the user named.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
     /// `oomph doc` of a name nobody knows.
     #[error("there is no page named '{name}'")]
     UnknownPage {
@@ -185,6 +193,7 @@ impl Error {
             Self::Trace(error) => file_hint(error).map(Into::into),
             Self::Stdout(_) => Some("is the disk full? redirect the output somewhere else".into()),
             Self::Write { .. } => Some("name a file in a folder that exists and that you may write to".into()),
+            Self::Recording { .. } => Some("name a file that 'oomph top --record FILE' wrote".into()),
             Self::UnknownPage { similar, .. } if similar.is_empty() => Some("'oomph doc' lists all pages".into()),
             Self::UnknownPage { similar, .. } => Some(format!("did you mean {}?", similar.join(" or "))),
         }

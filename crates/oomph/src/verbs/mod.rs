@@ -9,6 +9,7 @@ pub(crate) mod man;
 pub(crate) mod plan;
 pub(crate) mod replay;
 pub(crate) mod run;
+pub(crate) mod top;
 
 /// What a verb answered, where its answer is an exit code too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -78,7 +78,7 @@ impl Collector {
             host_name: self.host_name.clone(),
             system: SystemMemory::now(),
             driver: Driver {
-                driver: self.version.driver.clone(),
+                version: self.version.driver.clone(),
                 cuda: self.version.cuda.clone(),
                 problem: problem.as_ref().map(ToString::to_string),
                 hint: problem.map(|problem| problem.hint().to_owned()),

@@ -66,7 +66,7 @@ fn first_line(scene: &Scene, width: usize, look: Look) -> Line<'static> {
         let used_bytes = system.total_bytes.saturating_sub(system.available_bytes);
         parts.push(format!("host {} of {}", show(used_bytes), show(system.total_bytes)));
     }
-    parts.extend(scene.driver.driver.as_ref().map(|version| format!("driver {version}")));
+    parts.extend(scene.driver.version.as_ref().map(|version| format!("driver {version}")));
     parts.extend(scene.driver.cuda.as_ref().map(|version| format!("CUDA {version}")));
     parts.retain(|part| !part.is_empty());
     while parts.len() > 1 && columns::width_of(&parts.join(" · ")) + 11 > width {

@@ -33,7 +33,7 @@ pub(crate) struct Scene {
 #[serde(default)]
 pub(crate) struct Driver {
     /// Its version.
-    pub(crate) driver: Option<String>,
+    pub(crate) version: Option<String>,
     /// The newest version of CUDA it serves.
     pub(crate) cuda: Option<String>,
     /// Why nothing is known about cards.

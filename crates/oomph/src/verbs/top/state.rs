@@ -98,6 +98,7 @@ pub(super) enum Effect {
 }
 
 /// What the user looks at.
+#[expect(clippy::struct_excessive_bools, reason = "switches that have nothing to do with one another")]
 #[derive(Clone, Debug, Default)]
 pub(super) struct State {
     pub(super) scene: Scene,
@@ -123,7 +124,7 @@ pub(super) struct State {
 impl State {
     /// What is seen at the start.
     pub(super) fn new(area: Rect, allows_end: bool) -> Self {
-        Self { area, allows_end, ..Self::default() }
+        Self { allows_end, area, ..Self::default() }
     }
 
     /// The job whose page is open.
@@ -239,7 +240,7 @@ impl State {
             MouseEventKind::ScrollUp => self.scrolled = self.scrolled.saturating_sub(1),
             MouseEventKind::ScrollDown => self.scroll_by(1),
             MouseEventKind::Down(MouseButton::Left) if is_overview => {
-                self.click(Position::new(mouse.column, mouse.row))
+                self.click(Position::new(mouse.column, mouse.row));
             }
             _ => {}
         }

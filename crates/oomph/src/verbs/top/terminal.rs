@@ -202,7 +202,7 @@ mod tests {
     use std::process::Command;
 
     use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-    use rustix::termios::{LocalModes, tcgetattr};
+    use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
 
     use super::*;
 
@@ -223,6 +223,7 @@ mod tests {
         let path = ptsname(&keeper, Vec::new()).unwrap();
         let terminal =
             File::options().read(true).write(true).open(std::ffi::OsStr::from_bytes(path.to_bytes())).unwrap();
+        tcsetwinsize(&terminal, Winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 }).unwrap();
         let same = || terminal.try_clone().unwrap();
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args(["--ignored", "--exact", "verbs::top::terminal::tests::panic_on_the_screen", "--nocapture"])

@@ -27,7 +27,7 @@ pub(super) fn table(scene: Scene, width: usize, is_unicode: bool) -> String {
 fn lines(buffer: &Buffer, count: u16) -> String {
     let width = usize::from(buffer.area.width).max(1);
     let rows = buffer.content.chunks(width).take(usize::from(count));
-    let text: Vec<String> = rows.map(|row| row_text(row)).collect();
+    let text: Vec<String> = rows.map(row_text).collect();
     text.join("\n").trim_end().to_owned() + "\n"
 }
 

@@ -42,13 +42,13 @@ pub(super) fn last_words(folder: &Path) -> HostMemory {
         found.process_count = points.len();
         found.resident_bytes = Some(points.iter().filter_map(|point| point.get("resident_bytes")?.as_u64()).sum());
     }
-    let rolled_up = lines.iter().rev().filter_map(|line| line.get("sample")).map(points);
+    let mut rolled_up = lines.iter().rev().filter_map(|line| line.get("sample")).map(points);
     let proportional = |points: Vec<Value>| {
         let bytes = |point: &Value| point.get("rollup")?.get("proportional_bytes")?.as_u64();
         // Processes of one sample are read together, or none is.
         points.iter().map(bytes).collect::<Option<Vec<u64>>>().filter(|all| !all.is_empty())
     };
-    found.proportional_bytes = rolled_up.filter_map(proportional).next().map(|all| all.iter().sum());
+    found.proportional_bytes = rolled_up.find_map(proportional).map(|all| all.iter().sum());
     found
 }
 

@@ -13,6 +13,8 @@ use crate::verbs::top::scene::Scene;
 
 /// The narrowest bar that says anything.
 const BAR_MIN: usize = 6;
+/// What matters less makes room for a bar of this width.
+const BAR_WANTED: usize = 14;
 /// Wider bars say no more.
 const BAR_MAX: usize = 60;
 
@@ -61,7 +63,7 @@ fn line(card: &Card, width: usize, look: Look) -> Line<'static> {
         let rest: usize = rest.iter().map(|text| width_of(text) + 2).sum();
         4 + name_width + usize::from(name_width > 0) + width_of(&memory) + 1 + rest
     };
-    while !rest.is_empty() && fixed(&rest) + BAR_MIN + 2 > width {
+    while !rest.is_empty() && fixed(&rest) + BAR_WANTED + 2 > width {
         rest.pop();
     }
     let bar_width = width.saturating_sub(fixed(&rest) + 2).min(BAR_MAX);
@@ -92,9 +94,9 @@ fn bar(part: u64, whole: u64, width: usize, look: Look) -> Vec<Span<'static>> {
 fn memory_text(memory: &Memory) -> String {
     match memory {
         Memory::Unknown => "memory not told".to_owned(),
-        Memory::Own { total_bytes, used_bytes, .. } => format!("{} of {}", show(*used_bytes), show(*total_bytes)),
+        Memory::Own { total_bytes, used_bytes, .. } => format!("{:>9} of {}", show(*used_bytes), show(*total_bytes)),
         Memory::Unified { total_bytes, used_bytes, .. } => {
-            format!("{} of {}, unified", show(*used_bytes), show(*total_bytes))
+            format!("{:>9} of {}, unified", show(*used_bytes), show(*total_bytes))
         }
     }
 }
@@ -103,14 +105,14 @@ fn memory_text(memory: &Memory) -> String {
 fn rest(card: &Card) -> Vec<String> {
     let watts = |milliwatts: u32| milliwatts.div_ceil(1000);
     let power = match (card.power_mw, card.power_limit_mw) {
-        (Some(power), Some(limit)) => Some(format!("{} of {}W", watts(power), watts(limit))),
+        (Some(power), Some(limit)) => Some(format!("{:>3} of {}W", watts(power), watts(limit))),
         (Some(power), None) => Some(format!("{}W", watts(power))),
         (None, _) => None,
     };
     let divided = card.is_divided.then(|| "divided (MIG)".to_owned());
     let parts = [
         divided,
-        card.busy_percent.map(|percent| format!("busy {percent}%")),
+        card.busy_percent.map(|percent| format!("busy {percent:>3}%")),
         card.temperature_c.map(|degrees| format!("{degrees}C")),
         power,
         card.clock_mhz.map(|clock| format!("{clock}MHz")),

@@ -58,12 +58,12 @@ fn heading(job: &Job, width: usize, look: Look) -> Line<'static> {
         Status::Finished => look.dim(),
         _ => look.bad(),
     };
-    let mut status = job.status.words().to_owned();
-    match (job.signal, job.exit_code) {
-        (Some(signal), _) => status.push_str(&format!(" by signal {signal}")),
-        (None, Some(code)) if code != 0 => status.push_str(&format!(", exit code {code}")),
-        _ => {}
-    }
+    let status = job.status.words();
+    let status = match (job.signal, job.exit_code) {
+        (Some(signal), _) => format!("{status} by signal {signal}"),
+        (None, Some(code)) if code != 0 => format!("{status}, exit code {code}"),
+        _ => status.to_owned(),
+    };
     let name = cut(&job.name, width.saturating_sub(width_of(&status) + 2));
     Line::from(vec![Span::styled(name, look.title()), Span::raw("  "), Span::styled(status, style)])
 }
@@ -90,7 +90,7 @@ fn progress(at_us: u64, job: &Job, process: Option<&JobProcess>, number: usize) 
         if process.status == Status::Running {
             parts.push(process.phase.clone());
         }
-        parts.extend(process.steps_per_minute.map(|speed| format!("{} steps/min", grouped(speed.round() as u64))));
+        parts.extend(process.steps_per_minute.map(|speed| format!("{speed:.0} steps/min")));
         if job.processes.len() > 1 {
             let number = (number + 1).min(job.processes.len());
             parts.push(format!("process {number} of {} (PID {})", job.processes.len(), process.pid));
@@ -99,7 +99,7 @@ fn progress(at_us: u64, job: &Job, process: Option<&JobProcess>, number: usize) 
         parts.push("no process of it uses PyTorch yet".to_owned());
     }
     let seconds = job.ended_us.unwrap_or(at_us).saturating_sub(job.started_us) / 1_000_000;
-    parts.push(format!("{} {}", if job.ended_us.is_some() { "ran" } else { "runs since" }, chart::span(seconds)));
+    parts.push(format!("{} {}", if job.ended_us.is_some() { "ran" } else { "for" }, chart::span(seconds)));
     parts.extend(job.allocator.as_ref().map(|settings| format!("allocator {settings}")));
     parts
 }

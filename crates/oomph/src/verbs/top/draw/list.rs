@@ -15,17 +15,20 @@ use crate::verbs::top::listing::{self, ListLine};
 use crate::verbs::top::scene::{CardUse, Job, Process, Status};
 use crate::verbs::top::state::State;
 
-const JOB_COLUMNS: [Column; 9] = [
-    wide("JOB", 12, 20),
-    left("STATUS", 13, 9),
-    right("STEP", 9, 8),
-    left("PHASE", 10, 4),
-    right("ALLOCATED", 10, 10),
-    right("RESERVED", 10, 5),
-    right("LEFT", 10, 7),
-    right("HOST", 10, 3),
-    left("NOTE", 30, 6),
-];
+/// What a job is about. A note makes room for itself; where no job has one, the column has no place.
+const fn job_columns(has_notes: bool) -> [Column; 9] {
+    [
+        wide("JOB", 12, 20),
+        left("STATUS", 13, 10),
+        right("STEP", 9, 8),
+        left("PHASE", 10, 4),
+        right("ALLOCATED", 10, 11),
+        right("RESERVED", 10, 5),
+        right("LEFT", 10, 7),
+        right("HOST", 10, 3),
+        left("NOTE", if has_notes { 21 } else { 0 }, 9),
+    ]
+}
 
 const PROCESS_COLUMNS: [Column; 6] = [
     right("PID", 8, 20),
@@ -38,14 +41,16 @@ const PROCESS_COLUMNS: [Column; 6] = [
 
 pub(super) fn render(buffer: &mut Buffer, area: Rect, state: &State, look: Look) {
     let width = usize::from(area.width);
-    let (jobs, processes) = (columns::fit(&JOB_COLUMNS, width), columns::fit(&PROCESS_COLUMNS, width));
     let lines = listing::lines(state);
+    let has_note = |line: &ListLine| matches!(line, ListLine::Job(job) if !note(job).is_empty());
+    let job_columns = job_columns(lines.iter().any(has_note));
+    let (jobs, processes) = (columns::fit(&job_columns, width), columns::fit(&PROCESS_COLUMNS, width));
     let shown = lines.iter().skip(first_line(state, area)).zip(area.rows());
     for (line, row) in shown {
         let (text, style) = match line {
-            ListLine::JobHeading => (columns::heading(&JOB_COLUMNS, &jobs), look.title()),
+            ListLine::JobHeading => (columns::heading(&job_columns, &jobs), look.title()),
             ListLine::ProcessHeading => (columns::heading(&PROCESS_COLUMNS, &processes), look.title()),
-            ListLine::Job(job) => (columns::line(&JOB_COLUMNS, &jobs, &job_cells(job)), job_style(job, look)),
+            ListLine::Job(job) => (columns::line(&job_columns, &jobs, &job_cells(job)), job_style(job, look)),
             ListLine::Process(process, depth) => {
                 (columns::line(&PROCESS_COLUMNS, &processes, &process_cells(process, *depth)), Style::new())
             }
@@ -53,7 +58,7 @@ pub(super) fn render(buffer: &mut Buffer, area: Rect, state: &State, look: Look)
             ListLine::Empty => continue,
         };
         let is_chosen = line.row().is_some() && line.row() == state.selected;
-        let style = if is_chosen { style.patch(look.chosen()) } else { style };
+        let style = if is_chosen { style.patch(Look::chosen()) } else { style };
         Line::styled(text, style).render(row, buffer);
     }
 }
@@ -92,7 +97,7 @@ fn note(job: &Job) -> String {
     let devices = || job.processes.iter().flat_map(|process| &process.devices);
     let (retries, ooms) = devices().fold((0, 0), |sum, device| (sum.0 + device.retries, sum.1 + device.ooms));
     if let Some(forecast) = job.forecast().filter(|_| job.status == Status::Running) {
-        return format!("full in about {} steps", grouped(about(forecast.steps_left)));
+        return format!("full in ~{} steps", grouped(about(forecast.steps_left)));
     }
     match (ooms, retries) {
         (0, 0) => String::new(),

@@ -32,7 +32,7 @@ impl Look {
         self.colour(Color::Red).add_modifier(Modifier::BOLD)
     }
 
-    pub(super) fn chosen(self) -> Style {
+    pub(super) fn chosen() -> Style {
         Style::new().add_modifier(Modifier::REVERSED)
     }
 

@@ -6,7 +6,6 @@ use ratatui::layout::Rect;
 use super::scenes;
 use crate::verbs::top::layout;
 use crate::verbs::top::listing::{self, Row};
-use crate::verbs::top::scene::Scene;
 use crate::verbs::top::state::{Effect, Event, Overlay, Page, State, Target};
 
 fn state() -> State {
@@ -173,7 +172,7 @@ fn what_is_chosen_stays_chosen_and_what_is_gone_is_left() {
     press(&mut state, KeyCode::Char('g'));
     press(&mut state, KeyCode::Enter);
     assert!(state.open_job().is_some());
-    state.update(Event::Seen(Box::new(Scene::default())));
+    state.update(Event::Seen(Box::default()));
     assert_eq!((state.page.clone(), state.selected.clone()), (Page::Overview, None));
     assert!(state.message.is_some() && state.histories.is_empty());
     press(&mut state, KeyCode::Down);

@@ -164,7 +164,7 @@ pub(super) fn full() -> Scene {
         at_us: NOW_US,
         host_name: Some("box".to_owned()),
         system: Some(SystemMemory { total_bytes: 64 * GIB, available_bytes: 52 * GIB }),
-        driver: Driver { driver: Some("580.95.05".to_owned()), cuda: Some("13.0".to_owned()), ..Driver::default() },
+        driver: Driver { version: Some("580.95.05".to_owned()), cuda: Some("13.0".to_owned()), ..Driver::default() },
         cards: vec![card(0, 20 * GIB), card(1, 0)],
         processes: processes(),
         jobs,

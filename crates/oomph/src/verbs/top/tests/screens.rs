@@ -95,10 +95,10 @@ fn every_size_is_drawn() {
             for code in
                 ['h', 'x', 't'].map(KeyCode::Char).into_iter().chain([KeyCode::Enter, KeyCode::Down, KeyCode::F(9)])
             {
-                screen(&state);
+                buffer(&state, LOOK);
                 press(&mut state, code);
             }
-            screen(&state);
+            buffer(&state, LOOK);
         }
     }
 }
