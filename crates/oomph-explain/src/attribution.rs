@@ -1,7 +1,8 @@
 //! Which line an event belongs to, also where the recorder saw no Python frame.
 //!
 //! Autograd runs a backward pass on threads of its own, which have no Python stack. While they run, the thread that
-//! called `backward()` waits; so what they allocate belongs to the line where that thread was seen last.
+//! called `backward()` waits; so what they allocate belongs to the line where that thread was seen last. oomph's own
+//! recorder notes that line itself: such a stack ends in autograd's Python code, which allocates next to nothing.
 
 use oomph_heap::LiveSpan;
 use oomph_trace::{DeviceTrace, EventIndex, StackId};
@@ -12,7 +13,7 @@ use crate::source::Sources;
 #[derive(Debug)]
 pub struct Attribution {
     stacks: Vec<StackId>,
-    /// Whether the event had no Python frame of its own.
+    /// Whether the event had no Python frame of its own, but for the call that waited for it.
     borrowed: Vec<bool>,
 }
 
@@ -20,8 +21,9 @@ impl Attribution {
     /// Charges every event of a device.
     #[must_use]
     pub fn of(device: &DeviceTrace, sources: &Sources) -> Self {
-        let has_python: Vec<bool> =
-            (0..sources.table().stack_count()).map(|at| sources.has_python(StackId(at as u32))).collect();
+        let stacks_known = || (0..sources.table().stack_count()).map(|at| StackId(at as u32));
+        let has_python: Vec<bool> = stacks_known().map(|stack| sources.has_python(stack)).collect();
+        let is_waiting: Vec<bool> = stacks_known().map(|stack| sources.waits_for_autograd(stack)).collect();
         let mut last_seen = StackId::MISSING;
         let mut stacks = Vec::with_capacity(device.events.len());
         let mut borrowed = Vec::with_capacity(device.events.len());
@@ -32,7 +34,7 @@ impl Attribution {
             }
             // Frees of the waiting thread would do as well, but only its own stack says where it waits.
             stacks.push(if own { event.stack } else { last_seen });
-            borrowed.push(!own);
+            borrowed.push(!own || is_waiting[event.stack.0 as usize]);
         }
         Self { stacks, borrowed }
     }
@@ -49,7 +51,7 @@ impl Attribution {
         block.alloc.map_or(block.stack, |event| self.of_event(event))
     }
 
-    /// Whether a block was allocated where no Python frame was: by autograd's own threads, as a rule.
+    /// Whether a block was allocated where no Python frame was of its own: by autograd's own threads, as a rule.
     #[must_use]
     pub fn is_borrowed(&self, block: &LiveSpan) -> bool {
         block.alloc.is_some_and(|event| self.borrowed[event as usize])

@@ -89,6 +89,14 @@ impl<'a> Sources<'a> {
         self.outermost_first(stack).next().is_some()
     }
 
+    /// Whether a stack ends where Python waits for autograd's threads.
+    pub(crate) fn waits_for_autograd(&self, stack: StackId) -> bool {
+        let file = |frame: FrameId| self.table.string(self.frame(frame).file);
+        self.outermost_first(stack).next_back().is_some_and(|frame| {
+            self.is_torch(frame) && AUTOGRAD_FILES.iter().any(|engine| file(frame).ends_with(engine))
+        })
+    }
+
     pub(crate) fn is_user(&self, frame: FrameId) -> bool {
         self.roles[frame.0 as usize] == Role::User
     }
@@ -197,6 +205,9 @@ pub fn file_name(path: &str) -> &str {
 /// Paths that only torch's own tree has, for torch built from source outside any `site-packages`.
 const TORCH_PARTS: [&str; 5] =
     ["/torch/nn/modules/", "/torch/autograd/__init__.py", "/torch/optim/", "/torch/_tensor.py", "/torch/utils/data/"];
+
+/// Where torch's Python code calls autograd's engine.
+const AUTOGRAD_FILES: [&str; 2] = ["torch/autograd/__init__.py", "torch/autograd/graph.py"];
 
 /// Files of torch that hold nothing but wrappers around operators.
 const OPERATOR_FILES: [&str; 4] =

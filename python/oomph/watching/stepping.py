@@ -53,6 +53,8 @@ class Steps:
         self.done = 0
         self.optimizers = 0
         self._counts: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+        #: The steps that were done when an optimizer was made.
+        self._starts: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
         self._backwards = 0
         self._tags = False
 
@@ -67,17 +69,19 @@ class Steps:
         self._watch_backward(torch)
         self.modules.on_call = guard(self._after_call)
 
-    def _watch_creation(self, base: Any, after: Callable[[], None]) -> None:
+    def _watch_creation(self, base: Any, after: Callable[[Any], None]) -> None:
         original = base.__init__
 
         def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
             original(self, *args, **kwargs)
-            after()
+            after(self)
 
         __init__.__wrapped__ = original  # type: ignore[attr-defined]
         base.__init__ = __init__
 
-    def _after_creation(self) -> None:
+    def _after_creation(self, optimizer: Any) -> None:
+        # One that is made later goes on where the others are: a job may make a new one for every epoch.
+        self._starts[optimizer] = self.done
         self.optimizers += 1
         self.activity.optimizers += 1
         if not self.done:
@@ -121,7 +125,7 @@ class Steps:
             self.on_step(self.activity.calls)
 
     def _before_step(self, optimizer: Any, _args: Any, _kwargs: Any) -> None:
-        if self.wanted and self._counts.get(optimizer, 0) >= self.wanted:
+        if self.wanted and self._count(optimizer) >= self.wanted:
             # Some other optimizer of the script steps less often; waiting for it would take for ever.
             self.stop()
         # Decided once a step: its gradients and its state are seen together, or not at all.
@@ -137,7 +141,7 @@ class Steps:
         if self._tags:
             self._tag_state_alone(optimizer)
         self.activity.steps += 1
-        count = self._counts.get(optimizer, 0) + 1
+        count = self._count(optimizer) + 1
         self._counts[optimizer] = count
         slowest = min(self._counts.values())
         if count > self.done:
@@ -147,6 +151,10 @@ class Steps:
             self.on_step(count)
         if self.wanted and slowest >= self.wanted:
             self.stop()
+
+    def _count(self, optimizer: Any) -> int:
+        """The steps of the job that an optimizer has seen."""
+        return self._counts.get(optimizer, self._starts.get(optimizer, 0))
 
     def _tag_gradients(self, optimizer: Any, time_us: int) -> None:
         for group in optimizer.param_groups:

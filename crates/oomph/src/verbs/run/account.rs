@@ -5,7 +5,7 @@ pub(super) mod text;
 mod words;
 
 use oomph_explain::Report;
-use oomph_explain::host::{HostAccount, HostVerdict};
+use oomph_explain::host::{HostAccount, HostKept, HostVerdict};
 use oomph_job::Phase;
 use oomph_plan::promise::PromisedPeaks;
 
@@ -23,6 +23,8 @@ pub(super) struct Account<'a> {
     pub(super) explained: Option<Explained<'a>>,
     /// Memory on the host.
     pub(super) host: Option<HostAccount>,
+    /// Lines that keep host memory from step to step.
+    pub(super) host_kept: Vec<HostKept>,
     /// Why the machine's memory ran out, if it did.
     pub(super) host_verdict: Option<HostVerdict>,
     /// What a plan of the same job had promised of the share that is explained.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use oomph_explain::host::{HostAccount, HostFacts, host_verdict};
+use oomph_explain::host::{HostAccount, HostFacts, HostKept, host_kept, host_verdict};
 use oomph_explain::render::page;
 use oomph_explain::{Options, Report, explain};
 use oomph_job::{Recorded, phase_at};
@@ -40,6 +40,7 @@ pub(super) fn tell(args: &Args, job: &str, seen: &Seen, promise: Option<&Promise
         promise: decisive.and_then(|at| promised(promise?, &places[at].1)),
         shares: places.iter().map(|(_, share)| share.clone()).collect(),
         host: Some(HostAccount::of(&seen.host)).filter(|host| host.peak_bytes > 0),
+        host_kept: kept_on_host(seen, &recorded, &host_facts),
         host_verdict: host_verdict(&seen.host, &host_facts),
         allocator,
         notes: &notes,
@@ -70,7 +71,7 @@ fn shares(seen: &Seen, recorded: &[Option<Recorded>]) -> Vec<Place> {
         let devices = process.the_box.devices();
         let last_refused = devices.iter().max_by_key(|device| refusals(device)).map(|device| device.ordinal);
         for device in devices.iter().filter(|device| is_used(device)) {
-            let rank = recorded.as_ref().and_then(|recorded| recorded.end.as_ref()?.rank);
+            let rank = recorded.as_ref().and_then(|recorded| recorded.watched.process.rank);
             let share = Share {
                 pid,
                 rank,
@@ -179,6 +180,13 @@ fn host_facts(seen: &Seen) -> HostFacts {
     facts
 }
 
+fn kept_on_host(seen: &Seen, recorded: &[Option<Recorded>], facts: &HostFacts) -> Vec<HostKept> {
+    let pids = seen.processes.iter().map(|process| process.the_box.process().pid);
+    let hosts: Vec<_> =
+        pids.zip(recorded).filter_map(|(pid, recorded)| Some((pid, &recorded.as_ref()?.host))).collect();
+    host_kept(&hosts, facts)
+}
+
 /// Writes every file the user asked for, all or none.
 fn write_files(
     args: &Args,
@@ -204,7 +212,7 @@ fn write_files(
             if Some(at) == main {
                 add_trace(&mut drafts, path, &recorded.trace)?;
             } else if recorded.trace.event_count() > 0 {
-                let rank = recorded.end.as_ref().and_then(|end| Some(format!("rank{}", end.rank?)));
+                let rank = recorded.watched.process.rank.map(|rank| format!("rank{rank}"));
                 let name = rank.unwrap_or_else(|| format!("process{at}"));
                 add_trace(&mut drafts, &beside(path, &name), &recorded.trace)?;
             }

@@ -1,5 +1,6 @@
 //! The account for other programs. Fields may be added, never changed.
 
+use oomph_explain::host::HostKept;
 use oomph_explain::render::{host, json::render as render_report};
 use serde_json::{Value, json};
 
@@ -40,6 +41,7 @@ pub(in super::super) fn render(account: &Account, top: usize) -> Value {
         "oom": of_report("oom"),
         "device": share.map(card),
         "processes": account.shares.iter().map(process).collect::<Vec<_>>(),
+        "host_leaks": account.host_kept.iter().map(kept_on_host).collect::<Vec<_>>(),
         "host": account.host.as_ref().map(host::account_json),
         "promise": account.promise.as_ref().zip(share).map(|(promised, share)| promise(promised, share)),
         "allocator": account.allocator,
@@ -56,6 +58,16 @@ fn card(share: &Share) -> Value {
         "reserved_bytes": share.card.map(|card| card.reserved_bytes),
         "outside_pytorch_bytes": share.card.map(|card| card.outside_bytes()),
         "other_processes_bytes": share.card.and_then(|card| card.others_bytes),
+    })
+}
+
+fn kept_on_host(kept: &HostKept) -> Value {
+    json!({
+        "pid": kept.pid,
+        "file": kept.file,
+        "line": kept.line,
+        "bytes_per_step": kept.bytes_per_step,
+        "steps": kept.steps,
     })
 }
 

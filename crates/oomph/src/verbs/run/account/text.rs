@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use anstyle::{AnsiColor, Style};
 use oomph_explain::bytes::{percent, show};
+use oomph_explain::host::HostKept;
 use oomph_explain::render::host;
 use oomph_explain::render::json::category_name;
 use oomph_explain::render::table::{Align, table, wrap};
@@ -76,7 +77,8 @@ fn summary(out: &mut String, account: &Account, width: usize) {
         account.promise.as_ref().map(|promise| words::compared(promise, share)),
         account.host.as_ref().filter(|_| account.host_verdict.is_none()).map(host::account_line),
     ];
-    for sentence in said.into_iter().flatten().chain(account.notes.iter().cloned()) {
+    let kept = account.host_kept.iter().map(HostKept::sentence);
+    for sentence in said.into_iter().flatten().chain(kept).chain(account.notes.iter().cloned()) {
         let _ = write!(out, "  - {}", wrap(&sentence, "    ", width).trim_start());
     }
 }
