@@ -1,12 +1,13 @@
 """The account of `oomph run`: it adds up to what the card reports, and what leaks is told of before it is too late."""
 
+import json
 import re
 import subprocess
 import sys
 import urllib.request
 
-from hollow_card import hollow_environment
-from running import account_in, start
+from hollow_card import card, hollow_environment
+from running import account_in, recorded, start
 
 #: Keeps 64 MiB from every step, slowly enough to be watched.
 LEAKING = """
@@ -40,9 +41,9 @@ def test_a_shared_card_adds_up_and_a_leak_is_foretold(oomph, script, tmp_path):
         neighbour.kill()
         neighbour.wait()
     account = account_in(tmp_path)
-    card = account["device"]
-    parts = [card[part] for part in ("reserved_bytes", "outside_pytorch_bytes", "other_processes_bytes")]
-    assert sum(parts) == card["used_bytes"]
+    device = account["device"]
+    parts = [device[part] for part in ("reserved_bytes", "outside_pytorch_bytes", "other_processes_bytes")]
+    assert sum(parts) == device["used_bytes"]
     assert parts[2] > 1 << 30, "the neighbour's"
     assert 0 < parts[1] < 2 << 30, "the CUDA context's"
     assert account["verdict"]["class"] == "leak" and account["verdict"]["line"] == 10
@@ -66,3 +67,25 @@ def watch(job):
             job.wait(timeout=0.5)
         except subprocess.TimeoutExpired:
             pass
+
+
+def test_every_rank_has_its_row_and_its_record(oomph, script, tmp_path):
+    path = script("""
+        import os, torch
+        rank = int(os.environ["LOCAL_RANK"])
+        torch.cuda.set_device(rank)
+        model = torch.nn.Linear(512 * (rank + 1), 512).cuda()
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        for _ in range(4):
+            optimizer.zero_grad()
+            model(torch.randn(64, 512 * (rank + 1), device="cuda")).sum().backward()
+            optimizer.step()
+    """)
+    cards = {"OOMPH_HOLLOW_CARDS": json.dumps([card(), card()])}
+    words = ("torchrun", "--nproc-per-node", "2", path)
+    ran = recorded(oomph, tmp_path, *words, options=["--record", str(tmp_path / "run.oomph")], environment=cards)
+    assert ran.code == 0, ran.err
+    rows = [(process["rank"], process["device"], process["steps"]) for process in ran.account["processes"]]
+    assert sorted(rows) == [(0, 0, 4), (1, 1, 4)]
+    assert "rank 1 on cuda:1" in ran.err, "the largest is explained"
+    assert (tmp_path / "run.oomph").exists() and (tmp_path / "run-rank0.oomph").exists()

@@ -87,7 +87,7 @@ impl Earlier {
         let boxes = folder.boxes();
         let recorded = boxes.iter().filter_map(|path| Recorded::of(&BlackBox::open(path).ok()?).ok());
         let largest = recorded.max_by_key(|recorded| recorded.trace.event_count())?;
-        let torch = largest.end.as_ref().and_then(|end| end.torch.clone());
+        let torch = largest.watched.process.torch.clone();
         (largest.trace.event_count() > 0).then_some(Run { trace: largest.trace, name: "the last run", torch })
     }
 }
