@@ -285,8 +285,7 @@ mod tests {
 
     #[test]
     fn processes_are_counted_once_and_asked_for_again_after_a_burst() {
-        let card =
-            Answers { processes: vec![(7, Some(5)), (8, None)], is_drawn_by: vec![8, 9], ..Answers::default() };
+        let card = Answers { processes: vec![(7, Some(5)), (8, None)], is_drawn_by: vec![8, 9], ..Answers::default() };
         card.bursts.set(2);
         let found = look(0, &card, SYSTEM).remove(0).processes.unwrap();
         let kinds: Vec<_> = found.iter().map(|process| (process.pid, process.used_bytes, process.kind)).collect();
