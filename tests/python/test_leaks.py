@@ -39,3 +39,9 @@ def test_what_is_said_to_leak_grows_and_what_is_not_does_not(job):
 def test_a_slope_is_what_most_points_see():
     assert score.bytes_per_iteration([0, 0, 0, *range(0, 60, 10)]) == 10
     assert score.bytes_per_iteration([5, 5, 5, 5, 900, 5, 5, 5, 5]) == 0
+
+
+def test_steps_of_optimizers_that_are_made_later_are_counted(oomph, tmp_path):
+    [job] = [job for job in score.jobs("a") if job.name == "a/leaking/optimizer_each_epoch"]
+    account = score.account_of(job, oomph.path, tmp_path)
+    assert account["steps"] == score.STEPS + 1

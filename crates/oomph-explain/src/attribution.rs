@@ -57,3 +57,28 @@ impl Attribution {
         block.alloc.is_some_and(|event| self.borrowed[event as usize])
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use oomph_trace::{Origin, TraceBuilder};
+
+    use super::*;
+
+    #[test]
+    fn what_autograd_makes_while_python_waits_is_borrowed() {
+        let caller = [("backward", "lib/site-packages/torch/_tensor.py", 6), ("<module>", "train.py", 3)];
+        let engine = [("backward", "lib/site-packages/torch/autograd/__init__.py", 9), caller[0], caller[1]];
+        let hook = [("hook", "train.py", 7), engine[0], caller[0], caller[1]];
+        let mut job = TraceBuilder::new(Origin::RealRun);
+        job.alloc(0x1000, 512, &engine).alloc(0x2000, 512, &hook).alloc(0x3000, 512, &caller[1..]).alloc(
+            0x4000,
+            512,
+            &[],
+        );
+        let trace = job.finish();
+        let device = &trace.devices[0];
+        let attribution = Attribution::of(device, &Sources::of(&trace.stacks));
+        assert_eq!(attribution.borrowed, [true, false, false, true]);
+        assert_eq!(attribution.of_event(3), device.events[2].stack);
+    }
+}
