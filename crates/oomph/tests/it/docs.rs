@@ -70,7 +70,7 @@ fn reference_of_words() {
 #[test]
 fn reference_of_the_command_line() {
     let mut page = String::from("# The command line\n\nThis page is made from what `oomph help` prints.\n");
-    for verb in ["", "check", "plan", "explain", "replay", "doc", "lsp", "completions", "man"] {
+    for verb in ["", "check", "plan", "run", "explain", "replay", "top", "doc", "lsp", "completions", "man"] {
         let output = oomph(["help", verb].iter().filter(|word| !word.is_empty()));
         let title = format!("oomph {verb}");
         let _ = write!(page, "\n## {}\n\n```text\n{}```\n", title.trim_end(), text(&output.stdout));

@@ -54,7 +54,7 @@ fn completions_know_every_verb() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = oomph(["completions", shell]);
         assert_eq!(script.status.code(), Some(0));
-        for verb in ["check", "plan", "explain", "replay", "doc", "lsp", "completions", "man"] {
+        for verb in ["check", "plan", "run", "explain", "replay", "top", "doc", "lsp", "completions", "man"] {
             assert!(text(&script.stdout).contains(verb), "{shell} does not complete {verb}");
         }
     }
@@ -82,6 +82,8 @@ fn man_pages_of_every_verb() {
             "oomph-man.1",
             "oomph-plan.1",
             "oomph-replay.1",
+            "oomph-run.1",
+            "oomph-top.1",
             "oomph.1"
         ]
     );
