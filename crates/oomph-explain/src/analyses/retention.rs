@@ -90,7 +90,7 @@ fn growths(case: &Case, steps: &Steps, sites: &Sites) -> Vec<Retention> {
             made_at: None,
             stack: *stack,
             bytes: bytes_of(case, site.structure()),
-            bytes_per_step: site.carried_sizes.rise_bytes(),
+            bytes_per_step: site.sizes.rise_bytes(),
             steps: site.carried_sizes.len(),
             blocks: site.structure().to_vec(),
         })
