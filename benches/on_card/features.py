@@ -45,6 +45,8 @@ def cuda_graphs():
 def reduce_overhead():
     model = torch.compile(network(), mode="reduce-overhead")
     for _ in range(5):
+        torch.compiler.cudagraph_mark_step_begin()
+        model.zero_grad(set_to_none=True)
         model(torch.randn(64, 512, device="cuda")).sum().backward()
 
 

@@ -24,7 +24,7 @@ HERE = pathlib.Path(__file__).parent
 OOMPH = os.environ.get("OOMPH", "oomph")
 REPEATS = 5
 AT_ONCE = 4
-JOBS = {"gpt2": 30, "resnet50": 60, "qwen2": 30, "small": 1000}
+JOBS = {"gpt2": 25, "resnet50": 50, "qwen2": 25, "small": 800}
 WARM_UP = 5
 FEATURES = ["plain", "cuda_graphs", "reduce_overhead", "mem_pools", "cudnn_benchmark", "ddp", "streams"]
 CONFS = {"native": None, "expandable": "expandable_segments:True", "async": "backend:cudaMallocAsync"}
@@ -47,8 +47,8 @@ def job(script, *words, recorded, options=(), environment=None):
     return {**json.loads(out.strip().splitlines()[-1]), "seconds": seconds, "stderr": err[-1500:]}
 
 
-def cost(repeats, until):
-    """Rounds over all jobs, so that what a machine does meanwhile hits all of them; ends in time with what there is."""
+def cost(repeats, until, keep):
+    """Rounds over all jobs, so that what a machine does meanwhile hits all of them; `keep` gets what there is so far."""
     medians = {name: {"plain": [], "recorded": []} for name in JOBS}
     counts, found = {}, {}
     for repeat in range(repeats):
@@ -64,6 +64,12 @@ def cost(repeats, until):
                 medians[name][kind].append(statistics.median(told["times_ms"][WARM_UP:]))
                 if kind == "recorded":
                     counts[name] = {"counted": told["counted"], "stats": told["found"]}
+            keep(costs(medians, counts) | found)
+    return costs(medians, counts) | found
+
+
+def costs(medians, counts):
+    found = {}
     for name, kinds in medians.items():
         pairs = list(zip(kinds["plain"], kinds["recorded"]))
         if not pairs:
@@ -100,10 +106,10 @@ def feature(name, conf):
     return {"equal": not different and same, "different": different, "segments_equal": same}
 
 
-def features():
-    pairs = [(name, conf) for name in FEATURES for conf in CONFS]
-    # CUDA's own pool has neither pools of PyTorch's nor graphs.
-    pairs = [pair for pair in pairs if pair[1] != "async" or pair[0] in ("plain", "cudnn_benchmark", "ddp", "streams")]
+def features(wanted):
+    pairs = [(name, conf) for name in wanted or FEATURES for conf in CONFS]
+    # CUDA's own pool has neither pools of PyTorch's nor graphs, and in cuDNN's search it takes all of a card.
+    pairs = [pair for pair in pairs if pair[1] != "async" or pair[0] in ("plain", "ddp", "streams")]
     return together({f"{name} {conf}": functools.partial(feature, name, CONFS[conf]) for name, conf in pairs})
 
 
@@ -166,22 +172,31 @@ def main():
     parser.add_argument("--repeats", type=int, default=REPEATS)
     parser.add_argument("--seconds", type=float, default=3600, help="what the costs may take")
     parser.add_argument("--only", nargs="*")
+    parser.add_argument("--features", nargs="*")
     wanted = parser.parse_args()
     until = time.monotonic() + wanted.seconds
-    parts = {"features": features, "promises": promises, "cost": lambda: cost(wanted.repeats, until)}
+    found = {}
+
+    def keep(name, part):
+        found[name] = part
+        pathlib.Path(wanted.out).write_text(json.dumps(found, indent=1))
+
+    parts = {
+        "features": lambda: features(wanted.features),
+        "promises": promises,
+        "cost": lambda: cost(wanted.repeats, until, functools.partial(keep, "cost")),
+    }
     if wanted.oomcases:
         parts = {"shortages": lambda: shortages(wanted.oomcases), **parts}
-    found = {}
     for name, part in parts.items():
         if wanted.only and name not in wanted.only:
             continue
         start = time.monotonic()
         try:
-            found[name] = part()
+            keep(name, part())
         except Exception as problem:  # one part that fails must not cost the others
-            found[name] = {"failed": repr(problem)}
+            keep(name, {"failed": repr(problem)})
         print(f"{name}: {time.monotonic() - start:.0f} s", file=sys.stderr, flush=True)
-        pathlib.Path(wanted.out).write_text(json.dumps(found, indent=1))
 
 
 main()

@@ -10,7 +10,7 @@ pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"OOMPHBOX");
 pub(crate) const VERSION: u64 = 1;
 
 /// What a box takes where nobody says otherwise.
-pub const DEFAULT_BYTES: u64 = 48 << 20;
+pub const DEFAULT_BYTES: u64 = 32 << 20;
 
 /// The smallest box.
 pub const MIN_BYTES: u64 = 1 << 20;
@@ -197,10 +197,10 @@ mod tests {
     }
 
     #[test]
-    fn a_default_box_has_room_for_a_quarter_million_blocks_and_a_million_events() {
+    fn a_default_box_has_room_for_a_hundred_thousand_blocks_and_half_a_million_events() {
         let layout = Layout::of_bytes(DEFAULT_BYTES).expect("the default");
-        assert_eq!(layout.blocks.records(RECORD_WORDS), 1 << 18);
-        assert_eq!(layout.ring.records(RECORD_WORDS), 1 << 20);
+        assert_eq!(layout.blocks.records(RECORD_WORDS), 1 << 17);
+        assert_eq!(layout.ring.records(RECORD_WORDS), 1 << 19);
     }
 
     #[test]

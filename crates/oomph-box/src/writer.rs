@@ -77,7 +77,9 @@ impl Writer {
 
     fn in_file(file: &File, layout: Layout) -> io::Result<Self> {
         memory::take_disk_space(file, layout.words * layout::WORD_BYTES)?;
-        Ok(Self::start(Memory::map(file)?, layout))
+        let memory = Memory::map(file)?;
+        memory.populate();
+        Ok(Self::start(memory, layout))
     }
 
     fn start(memory: Memory, layout: Layout) -> Self {

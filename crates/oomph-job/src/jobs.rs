@@ -16,8 +16,8 @@ const RECORD: &str = "job.json";
 const KEPT_JOBS: usize = 20;
 /// What they may take together.
 const KEPT_BYTES: u64 = 2 << 30;
-/// A box of this size holds hundreds of steps.
-const BOX_BYTES: u64 = 48 << 20;
+/// A box of this size holds some hundred steps. All of it is in memory as long as the job runs.
+const BOX_BYTES: u64 = oomph_box::DEFAULT_BYTES;
 /// Sizes that are tried where there is little room.
 const SMALLER_BOXES: [u64; 3] = [16 << 20, 4 << 20, 1 << 20];
 /// Processes of a job for which there should be room.

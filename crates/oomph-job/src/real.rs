@@ -22,7 +22,7 @@ use crate::{family, package};
 const ROUND: Duration = Duration::from_millis(50);
 /// Boxes in our own memory, where there is no folder for them.
 const SPARE_BOXES: usize = 8;
-const SPARE_BOX_BYTES: u64 = 16 << 20;
+const SPARE_BOX_BYTES: u64 = 4 << 20;
 
 /// What the user wants of the allocator.
 #[derive(Clone, Debug, Default)]

@@ -24,6 +24,7 @@ pub(super) struct Builder<'a> {
     cards: Side,
     host: Side,
     step: u64,
+    evaluations: u64,
     phase: Phase,
     /// Sizes of the gradients that were seen when somebody last looked.
     gradient_sizes: Vec<u64>,
@@ -55,6 +56,7 @@ impl<'a> Builder<'a> {
             cards: Side::default(),
             host: Side::default(),
             step: 0,
+            evaluations: 0,
             phase: Phase::Setup,
             gradient_sizes: Vec::new(),
             is_looked_at: false,
@@ -179,7 +181,12 @@ impl<'a> Builder<'a> {
         match phase {
             Phase::Backward => self.cards.of_backward.clear(),
             Phase::Optimizer => self.recognise_gradients(),
-            Phase::Setup | Phase::Forward | Phase::Evaluation => {}
+            // A loop of its own, whether or not steps come before or after it.
+            Phase::Evaluation => {
+                self.evaluations += 1;
+                self.mark(format!("evaluation batch {}", self.evaluations), "START");
+            }
+            Phase::Setup | Phase::Forward => {}
         }
         self.phase = phase;
     }
