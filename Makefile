@@ -43,6 +43,7 @@ demo: setup $(VENV)/.test ## Plan a job that does not fit a 24 GB card, and expl
 
 .PHONY: test
 test: setup $(VENV)/.truth page/node_modules/.oomph ## Run every test
+	$(call need,prometheus,prometheus)
 	if cargo nextest --version >/dev/null 2>&1; then \
 	    cargo nextest run --workspace --locked --no-fail-fast && cargo test --doc --workspace --locked --quiet; \
 	else \
@@ -86,9 +87,12 @@ bench: setup $(VENV)/.truth ## Measure speed and memory against the targets
 	cargo run --release --locked -p oomph-heap --example replay_speed
 	$(BIN)/python benches/plan_cost.py
 	$(BIN)/python benches/recorder_cost.py
-	$(BIN)/python benches/top_cost.py
 	$(BIN)/python benches/check_speed.py
 	$(BIN)/python benches/top_cost.py
+
+.PHONY: leaks
+leaks: setup $(VENV)/.test ## Run 60 leaking and 60 healthy jobs on a hollow card and say which are named
+	OOMPH=$(CURDIR)/$(OOMPH) $(BIN)/python corpus/leaks/score.py --jobs 2
 
 .PHONY: recall
 recall: setup ## Say which labelled bugs `oomph check` finds, its false alarms, and what other words hide
