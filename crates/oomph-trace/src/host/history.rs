@@ -74,6 +74,10 @@ impl HostHistory {
     pub fn add_process(&mut self, process: HostProcess) {
         let peaks = self.processes.get(&process.number).map_or(process.peaks, |known| known.peaks);
         self.processes.insert(process.number, HostProcess { peaks, ..process });
+        // A job may start thousands of short-lived ones between two samples that are kept.
+        if self.processes.len().is_multiple_of(self.points_max) {
+            self.forget_the_forgotten();
+        }
     }
 
     /// Notes when a process was first missed, and how it ended where that is known.
