@@ -68,6 +68,8 @@ def test_the_exit_code_is_the_scripts_own(oomph, script, tmp_path, ending, code)
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL, signal.SIGHUP])
 def test_signals_reach_the_script_and_the_caller_sees_its_end(oomph, script, tmp_path, number):
+    if number != signal.SIGKILL and signal.getsignal(number) == signal.SIG_IGN:
+        pytest.skip("whoever started the tests has them ignore this signal, as nohup does, and so do their children")
     path = script(TRAINING + "import time\nwhile True: time.sleep(0.05)")
     process = start(oomph, tmp_path, path, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout.readline() == "trained\n"

@@ -19,8 +19,8 @@ use crate::source_text;
 
 /// Say why memory ran out: the line to blame, the bytes, and a proof
 ///
-/// FILE is a PyTorch memory snapshot (torch 2.1 or newer, plain, gzip or zstd), an oomph trace, or the log of a job that
-/// died. The first sentence is the verdict: what went wrong, and which line of your code holds the bytes that stood in
+/// FILE is a PyTorch memory snapshot (torch 2.1 or newer, plain, gzip or zstd), an oomph trace, the black box of a process
+/// that ran under oomph run, or the log of a job that died. The first sentence is the verdict: what went wrong, and which line of your code holds the bytes that stood in
 /// the way. The evidence follows: what was live at that moment, what grew from step to step, how much of the reserved
 /// memory was in use. The verdict is proved by a replay of the run without those bytes: the failed request then fits.
 ///
@@ -37,7 +37,7 @@ use crate::source_text;
     oomph explain snapshot.pickle --save run.oomph     smaller, and faster to read\n\n\
     {EXIT_CODES}\n\n{GLOSSARY}"))]
 pub(crate) struct Args {
-    /// A snapshot (.pickle, also .gz or .zst), an oomph trace, a log, or - for stdin
+    /// A snapshot (.pickle, also .gz or .zst), an oomph trace, a black box (.box), a log, or - for stdin
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
 
