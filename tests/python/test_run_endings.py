@@ -1,6 +1,6 @@
 """However a recorded process ends, its box can be read up to its last moment and the verdict is right.
 
-`make test` ends 60 processes; OOMPH_ENDINGS=500 ends so many.
+`make test` ends 40 processes; OOMPH_ENDINGS=500 ends so many.
 """
 
 import json
@@ -12,7 +12,7 @@ import pytest
 from running import recorded
 
 JOB = pathlib.Path(__file__).parent / "jobs" / "many_endings.py"
-COUNT = int(os.environ.get("OOMPH_ENDINGS", "60"))
+COUNT = int(os.environ.get("OOMPH_ENDINGS", "40"))
 SEED = int(os.environ.get("OOMPH_SEED", "1"))
 BLAMED = 1 + next(at for at, line in enumerate(JOB.read_text().splitlines()) if "the line to blame" in line)
 
