@@ -42,11 +42,11 @@ def start(oomph, folder, *words, options=(), environment=None, **popen):
     return subprocess.Popen([*command, *map(str, words)], env=environment, text=True, **popen)
 
 
-def recorded(oomph, folder, *words, stdin=None, **more):
+def recorded(oomph, folder, *words, stdin=None, seconds=OOMPH_SECONDS, **more):
     """Runs `oomph run` to its end."""
     folder = pathlib.Path(folder)
     process = start(oomph, folder, *words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **more)
-    out, err = process.communicate(stdin, timeout=OOMPH_SECONDS)
+    out, err = process.communicate(stdin, timeout=seconds)
     return Ran(process.returncode, out, err, account_in(folder), boxes_in(folder))
 
 
