@@ -61,6 +61,8 @@ def home(tmp_path, monkeypatch):
     (project / "link").symlink_to("data")
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
+    # What a plan keeps of itself for a real run to be compared with.
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path.parent / f"{tmp_path.name}-state"))
     monkeypatch.setenv("XDG_CACHE_HOME", os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~root/.cache"))
     return tmp_path
 

@@ -117,9 +117,13 @@ impl Steps {
         }
         let positions: Vec<usize> =
             starts.iter().map(|&start| allocs.events.partition_point(|&alloc| alloc < start)).collect();
+        if positions[0] >= allocs.len() {
+            return steps;
+        }
         let tops = from_the_top(sources, &allocs, &positions, frame);
         if tops.len().abs_diff(self.starts.len()) <= 1 {
-            steps.starts = tops.into_iter().map(|at| allocs.events[at]).collect();
+            // An iteration that has only begun has no allocation yet.
+            steps.starts = tops.into_iter().filter_map(|at| allocs.events.get(at).copied()).collect();
         }
         steps
     }
@@ -339,7 +343,7 @@ fn from_the_top(sources: &Sources, allocs: &Allocs, positions: &[usize], frame: 
     let stacks: FxHashSet<StackId> = allocs.stacks[first..last].iter().copied().collect();
     let number = |stack: StackId| frame.own_line(sources, stack);
     let lines: FxHashMap<StackId, Option<u32>> = stacks.iter().map(|&stack| (stack, number(stack))).collect();
-    let line = |at: usize| lines.get(&allocs.stacks[at]).copied().flatten();
+    let line = |at: usize| lines.get(allocs.stacks.get(at)?).copied().flatten();
     // A line further up may allocate in some iterations only: then they begin there. But a job that died in an iteration
     // longer than all before it may have been in a loop inside the one that matters.
     let top = if allocs.is_cut_short { lines.values().flatten().min().copied() } else { usual_top(positions, line) };
