@@ -33,6 +33,6 @@ pub use facts::{Facts, Watched};
 pub use layer::{Layer, Stopped};
 pub use library::Library;
 pub use process::{Ended, Program, Watch, stop_signal};
-pub use recorded::Recorded;
+pub use recorded::{Recorded, category_of};
 pub use variables::Variables;
 pub use workspace::Workspace;

@@ -15,6 +15,7 @@ use oomph_trace::Trace;
 use crate::error::JobError;
 use crate::facts::{End, Watched};
 use builder::Builder;
+pub use builder::category_of;
 
 /// What a box tells.
 #[derive(Debug)]

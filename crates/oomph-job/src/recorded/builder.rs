@@ -290,7 +290,9 @@ fn action_of(action: BoxAction) -> Action {
     }
 }
 
-fn category_of(category: BoxCategory) -> Category {
+/// A category of a box, as traces have it.
+#[must_use]
+pub fn category_of(category: BoxCategory) -> Category {
     match category {
         BoxCategory::Unknown => Category::Unknown,
         BoxCategory::Parameter => Category::Parameter,

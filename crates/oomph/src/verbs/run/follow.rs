@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use oomph_box::{Answers, Category, DeviceState, HOST};
+use oomph_box::{Answers, DeviceState, HOST};
+use oomph_explain::render::json::category_name;
 use oomph_explain::{Options, explain};
-use oomph_job::Recorded;
 use oomph_job::host::{HostEnd, HostHistory, HostTold, HostWatch};
 use oomph_job::real::Follower;
+use oomph_job::{Recorded, category_of};
 
 use super::account::{CardPeak, End};
 use super::cards::{Cards, others_bytes};
@@ -241,24 +242,11 @@ fn add_host(host: &mut HostStatus, history: &HostHistory) {
 fn add_categories(categories: &mut Vec<(&'static str, u64)>, process: &Watched, device: u8) {
     let blocks = process.the_box.live_blocks();
     for block in blocks.iter().filter(|block| block.device == device && block.device != HOST) {
-        let name = category_name(block.category);
+        let name = category_name(category_of(block.category));
         match categories.iter_mut().find(|(known, _)| *known == name) {
             Some((_, bytes)) => *bytes += block.bytes,
             None => categories.push((name, block.bytes)),
         }
-    }
-}
-
-/// A category as every other verb calls it.
-fn category_name(category: Category) -> &'static str {
-    match category {
-        Category::Parameter => "parameters",
-        Category::Gradient => "gradients",
-        Category::Optimizer => "optimizer",
-        Category::Activation => "activations",
-        Category::Workspace => "workspace",
-        Category::Input => "input",
-        Category::Other | Category::Unknown => "other",
     }
 }
 

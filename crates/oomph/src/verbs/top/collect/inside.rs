@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 
 use oomph_box::{BlackBox, BoxFrame, Category, HOST, LiveBlock, StackNumber};
+use oomph_explain::render::json::category_name;
 use oomph_explain::source::Sources;
 use oomph_job::Watched;
+use oomph_job::category_of;
 use oomph_trace::Interner;
 
 use crate::verbs::top::scene::{Inside, LineShare, Share};
@@ -120,16 +122,8 @@ impl Place {
 
 /// As `--json` of every verb calls them. What nobody told and a pass made is an activation.
 fn category(told: Category, place: &Place) -> &'static str {
-    match told {
-        Category::Parameter => "parameters",
-        Category::Gradient => "gradients",
-        Category::Optimizer => "optimizer",
-        Category::Activation => "activations",
-        Category::Workspace => "workspace",
-        Category::Input => "input",
-        Category::Unknown if place.is_in_pass => "activations",
-        Category::Unknown | Category::Other => "other",
-    }
+    let is_activation = told == Category::Unknown && place.is_in_pass;
+    category_name(category_of(if is_activation { Category::Activation } else { told }))
 }
 
 fn largest_first(shares: BTreeMap<&str, u64>) -> Vec<Share> {
