@@ -170,7 +170,9 @@ time.sleep(15)
 
 #[test]
 fn workers_of_a_loader_are_known_and_what_they_copy_is_their_own() {
+    // The workers go on for longer than the time after which what is private is read again, however fast they copy.
     let script = "\
+import time
 from torch.utils.data import DataLoader, Dataset
 
 class Rows(Dataset):
@@ -180,6 +182,7 @@ class Rows(Dataset):
         return 2000
     def __getitem__(self, index):
         first = index * 5000 % 195_000
+        time.sleep(0.025)
         return sum(row['id'] + row['score'] + len(row['text']) for row in self.rows[first : first + 5000])
 
 for batch in DataLoader(Rows(), batch_size=8, num_workers=4):

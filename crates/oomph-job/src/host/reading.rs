@@ -68,17 +68,18 @@ pub(super) fn rollup(pid: u32) -> Option<HostRollup> {
     })
 }
 
-/// What a process is for, as far as it shows by now: a worker gets its name some time after it was forked.
-pub(super) fn role(stat: &Stat) -> HostRole {
+/// What a process is for, as far as it shows by now: a worker gets its name some time after it was forked. None where
+/// the process that started it has ended and there is nothing left to compare it with.
+pub(super) fn role(stat: &Stat, first_parent: u32) -> Option<HostRole> {
     if stat.name == WORKER_NAME {
-        return HostRole::Worker;
+        return Some(HostRole::Worker);
     }
-    let own = command_line(stat.pid).unwrap_or_default();
+    // A process that is ending has an empty command line.
+    let shown = |pid| command_line(pid).ok().filter(|line| !line.is_empty());
+    let (own, parents) = (shown(stat.pid)?, shown(first_parent)?);
     // A copy has the command line and the first environment of its parent, whose rank it would seem to have.
-    if !own.is_empty() && command_line(stat.parent).is_ok_and(|parents| parents == own) {
-        return HostRole::Forked;
-    }
-    rank(stat.pid).map_or(HostRole::Other, HostRole::Rank)
+    let is_copy = own == parents;
+    Some(if is_copy { HostRole::Forked } else { rank(stat.pid).map_or(HostRole::Other, HostRole::Rank) })
 }
 
 fn command_line(pid: u32) -> ProcResult<Vec<String>> {

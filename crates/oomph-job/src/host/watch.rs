@@ -177,12 +177,16 @@ impl HostWatch {
             self.next_number += 1;
         }
         if looks <= SETTLED_LOOKS && process_role != HostRole::Worker {
-            process_role = if self.family.root() == stat.pid { HostRole::Main } else { role(stat) };
-            let from_ms = self.history.process(number).map_or(time_ms, |process| process.from_ms);
+            let before = self.history.process(number);
+            let from_ms = before.map_or(time_ms, |process| process.from_ms);
+            // Orphans get another parent.
+            let parent = before.map_or(stat.parent, |process| process.parent);
+            let is_root = self.family.root() == stat.pid;
+            process_role = if is_root { HostRole::Main } else { role(stat, parent).unwrap_or(process_role) };
             self.history.add_process(HostProcess {
                 number,
                 pid: stat.pid,
-                parent: stat.parent,
+                parent,
                 name: stat.name.clone(),
                 role: process_role,
                 from_ms,
