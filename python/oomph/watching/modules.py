@@ -38,6 +38,8 @@ class Modules:
         #: Whether every call is written down. The recorder of a real run reads modules from the stack instead, which
         #: costs a job nothing; it needs to know where each module lies.
         self._notes_calls = notes_calls
+        #: Called with the module before each outermost call of one.
+        self.before_call: Callable[[Any], None] = lambda _module: None
         #: Called after each outermost call of a module.
         self.on_call: Callable[[], None] = lambda: None
         self._records_graphs: Callable[[], bool] = lambda: False
@@ -77,6 +79,7 @@ class Modules:
     def _outermost(self, original: Callable[..., Any], module: Any, args: Any, kwargs: Any) -> Any:
         """A call that no other module makes: what people call a batch."""
         is_evaluation = not module.training
+        self.before_call(module)
         self.activity.depth = 1
         if module not in self._numbers:
             self.know(module)
