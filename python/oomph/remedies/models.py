@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
+import functools
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 
@@ -30,3 +34,89 @@ def repeated_blocks(model: Any) -> dict[str, Any]:
             if has_parts and kinds.count(type(child)) > 1:
                 found[f"{path}.{name}" if path else name] = child
     return found
+
+
+#: What stands around the forward of a module: called with the plain forward, its arguments and its keyword arguments.
+Handler = Callable[[Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any]
+
+#: The handlers of modules, outermost last. A copy of a module has none: it is another model.
+_handlers: weakref.WeakKeyDictionary[Any, list[Handler]] = weakref.WeakKeyDictionary()
+#: Marks a module whose forward is recomputed by the graph that `torch.compile` makes of it.
+_COMPILED_MARK = "_oomph_recomputed_when_compiled"
+
+
+def around_forward(module: Any, handler: Handler, recomputed_when_compiled: bool = False) -> bool:
+    """Puts a handler around the forward of one module; says whether that is possible.
+
+    The class is told, not the instance: a function in the module's own dictionary would be copied by `deepcopy` (an EMA
+    of the model would call the model itself) and could not be pickled. Under `torch.compile` handlers are not asked.
+    """
+    import torch
+    from torch.utils.checkpoint import checkpoint
+
+    kind = type(module)
+    if "forward" in vars(module):
+        return False
+    if recomputed_when_compiled:
+        setattr(module, _COMPILED_MARK, True)
+    _handlers.setdefault(module, []).append(handler)
+    if getattr(vars(kind).get("forward"), "_oomph_around", False):
+        return True
+    original = kind.forward
+    is_compiling = torch.compiler.is_compiling
+
+    @functools.wraps(original)
+    def forward(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if is_compiling():
+            if type(self) is kind and getattr(self, _COMPILED_MARK, False):
+                return checkpoint(original, self, *args, use_reentrant=False, **kwargs)
+            return original(self, *args, **kwargs)
+        # A subclass that calls its parent's forward has been through its own already.
+        handlers = _handlers.get(self) if type(self) is kind else None
+        if not handlers:
+            return original(self, *args, **kwargs)
+        call = functools.partial(original, self)
+        for handler in handlers:
+            call = functools.partial(_handled, handler, call)
+        return call(*args, **kwargs)
+
+    forward._oomph_around = True  # type: ignore[attr-defined]
+    kind.forward = forward
+    return True
+
+
+def _handled(handler: Handler, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    return handler(call, args, kwargs)
+
+
+def tensors_in(value: Any, depth: int = 4) -> Iterator[Any]:
+    """The tensors in a value made of lists, tuples, dictionaries and objects that are dictionaries or dataclasses."""
+    import torch
+
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif depth:
+        if isinstance(value, Mapping):
+            parts: Iterable[Any] = value.values()
+        elif isinstance(value, (list, tuple, set, frozenset)):
+            parts = value
+        elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+            parts = [getattr(value, field.name) for field in dataclasses.fields(value)]
+        else:
+            return
+        for part in parts:
+            yield from tensors_in(part, depth - 1)
+
+
+def in_backward() -> bool:
+    """Whether autograd's engine is running on this thread: a module that is called now is called to recompute."""
+    import torch
+
+    return bool(torch._C._current_graph_task_id() != -1)
+
+
+def is_transformed() -> bool:
+    """Whether this runs inside `torch.func`: `grad`, `vmap` and the like allow no hooks on what autograd saves."""
+    import torch
+
+    return torch._C._functorch.peek_interpreter_stack() is not None
