@@ -11,15 +11,17 @@ from dataclasses import asdict
 from types import ModuleType
 from typing import Any
 
-from . import launch, outcome
+from . import launch, outcome, remedies
 from .hollow import checkpoints, distributed, drawing, endless, following, hostcost, installed, reads, smi
 from .outcome import Outcome, Unusable
+from .remedies.desk import Desk
 from .settings import Settings
 from .stream import Stream
 from .watching import imports, recorder, scaling, stepping
 from .watching.activity import Activity
 from .watching.loops import Loops
 from .watching.modules import Modules
+from .watching.survey import Survey
 
 #: The versions whose allocator writes what the reader of snapshots knows.
 OLDEST_TORCH = (2, 6)
@@ -62,6 +64,8 @@ class Session:
         self.scaling = scaling.Scaling(self.recorder)
         self.loops = Loops(self.activity, self.recorder, self._on_loop, settings.walk)
         self.checkpoints = checkpoints.Checkpoints(self.recorder, self.note)
+        self.desk = Desk(lambda name, kind, told: self.stream.write("remedy", name, kind, told))
+        self.survey = Survey(self.stream, self.desk.calls) if settings.survey else None
         self.notes: list[str] = []
         self.outcome = Outcome("end")
         self.saved = False
@@ -112,6 +116,15 @@ class Session:
         short = hostcost.install(torch, self.draws)
         self.checkpoints.install(torch, self.following.values, short)
         distributed.install(self.note, self.following.forget_arguments)
+        self._install_remedies(torch)
+
+    def _install_remedies(self, torch: ModuleType) -> None:
+        self.desk.calls.install(torch.is_grad_enabled)
+        self.modules.before_call = self.desk.calls.about_to_call
+        if self.survey is not None:
+            self.survey.install(torch)
+            self.modules.on_note = self.recorder.on_mark = self.survey.work.measure
+        remedies.install(torch, self.settings.remedies, self.desk, lambda function: function)
 
     # The ways a process ends
 
@@ -207,6 +220,8 @@ class Session:
             self.stream.stage("reading the result")
             self.steps.tag_everything(torch)
             self.modules.flush()
+            if self.survey is not None:
+                self.survey.work.flush()
             facts.update(self.recorder.totals(torch))
             caught = self.recorder.raised - (how.kind == "oom")
             if caught > 0:

@@ -24,8 +24,12 @@ class Settings:
     walk: bool
     #: The processes of a distributed job that are planned, where a launcher of the job starts them; empty for all.
     ranks: tuple[int, ...]
+    #: What is put into the job to make it take less memory: names and options.
+    remedies: tuple[dict[str, Any], ...]
+    #: Whether to tell what the job is made of.
+    survey: bool
 
     @classmethod
     def of(cls, fields: dict[str, Any]) -> Settings:
         """Reads them."""
-        return cls(**{**fields, "ranks": tuple(fields["ranks"])})
+        return cls(**{**fields, "ranks": tuple(fields["ranks"]), "remedies": tuple(fields["remedies"])})

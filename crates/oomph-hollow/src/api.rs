@@ -4,7 +4,7 @@ use std::ffi::{c_char, c_int};
 
 use serde::Serialize;
 
-use crate::{answer, count, estimate, memory, process};
+use crate::{answer, count, estimate, memory, process, work};
 
 /// The version of the library, as a C string.
 #[unsafe(no_mangle)]
@@ -51,6 +51,19 @@ extern "C" fn oomph_hollow_device_bytes(device: c_int) -> u64 {
 extern "C" fn oomph_hollow_peak_device_bytes(device: c_int) -> u64 {
     let device = usize::try_from(device).unwrap_or(usize::MAX);
     memory::peak_device_bytes().get(device).copied().unwrap_or(0)
+}
+
+/// Writes the arithmetic of products and convolutions so far: in single precision, on tensor cores in TF32, in 16 bits.
+///
+/// # Safety
+///
+/// `counts` is null or points to three numbers.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn oomph_hollow_work(counts: *mut u64) {
+    if !counts.is_null() {
+        // SAFETY: not null, so the caller's three numbers.
+        unsafe { counts.cast::<[u64; 3]>().write_unaligned(work::operations()) };
+    }
 }
 
 /// Writes unmodelled calls as a JSON object `{name: count}` and a closing zero to a buffer of `len` bytes, if they fit

@@ -39,12 +39,16 @@ pub(crate) fn read() {
 pub(crate) struct Counter(AtomicU64);
 
 impl Counter {
-    const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Self(AtomicU64::new(0))
     }
 
     pub(crate) fn add_one(&self) {
-        self.0.fetch_add(1, Ordering::Relaxed);
+        self.add(1);
+    }
+
+    pub(crate) fn add(&self, count: u64) {
+        self.0.fetch_add(count, Ordering::Relaxed);
     }
 
     pub(crate) fn get(&self) -> u64 {

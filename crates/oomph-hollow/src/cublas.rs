@@ -1,4 +1,4 @@
-//! cuBLAS: handles with what was set on them. Products and solvers do nothing.
+//! cuBLAS: handles with what was set on them. Products and solvers do nothing; products are counted.
 //!
 //! Every handle takes memory for itself. PyTorch gives each a workspace from its allocator besides
 //! (`cublasSetWorkspace_v2`).
@@ -13,6 +13,7 @@ use crate::card::Card;
 use crate::estimate::{self, Estimate};
 use crate::installed::Library;
 use crate::object::{Out, create, put};
+use crate::work::{self, Units};
 use crate::{count, device, memory};
 
 const SUCCESS: c_int = 0;
@@ -349,6 +350,164 @@ unsafe extern "C" fn cublasSgelsBatched(
     _batch: c_int,
 ) -> c_int {
     ask(handle, info, |_| 0)
+}
+
+/// Products compute nothing. How much they would is counted: time on a real card depends on it.
+#[unsafe(no_mangle)]
+extern "C" fn cublasSgemm_v2(
+    handle: Option<&mut Handle>,
+    _a_operation: c_int,
+    _b_operation: c_int,
+    rows: c_int,
+    columns: c_int,
+    sum: c_int,
+) -> c_int {
+    one_product(handle, SINGLE, 0, [rows, columns, sum], 1)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cublasDgemm_v2(
+    handle: Option<&mut Handle>,
+    _a_operation: c_int,
+    _b_operation: c_int,
+    rows: c_int,
+    columns: c_int,
+    sum: c_int,
+) -> c_int {
+    one_product(handle, DOUBLE, 0, [rows, columns, sum], 1)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cublasHgemm(
+    handle: Option<&mut Handle>,
+    _a_operation: c_int,
+    _b_operation: c_int,
+    rows: c_int,
+    columns: c_int,
+    sum: c_int,
+) -> c_int {
+    one_product(handle, HALF, 0, [rows, columns, sum], 1)
+}
+
+/// `CUDA_R_32F`, `CUDA_R_64F` and `CUDA_R_16F`.
+const SINGLE: c_int = 0;
+const DOUBLE: c_int = 1;
+const HALF: c_int = 2;
+
+fn one_product(
+    handle: Option<&mut Handle>,
+    data_type: c_int,
+    compute_type: c_int,
+    shape: [c_int; 3],
+    count: c_int,
+) -> c_int {
+    let Some(handle) = handle else { return NOT_INITIALIZED };
+    let [rows, columns, sum] = shape.map(|size| u64::try_from(size).unwrap_or(0));
+    let units = Units::of_product(data_type, compute_type, handle.math_mode);
+    work::product(units, rows, columns, sum, u64::try_from(count).unwrap_or(0));
+    SUCCESS
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cublasGemmEx(
+    handle: Option<&mut Handle>,
+    _a_operation: c_int,
+    _b_operation: c_int,
+    rows: c_int,
+    columns: c_int,
+    sum: c_int,
+    _alpha: *const c_void,
+    _a: *const c_void,
+    a_type: c_int,
+    _a_leading: c_int,
+    _b: *const c_void,
+    _b_type: c_int,
+    _b_leading: c_int,
+    _beta: *const c_void,
+    _c: *mut c_void,
+    _c_type: c_int,
+    _c_leading: c_int,
+    compute_type: c_int,
+    _algorithm: c_int,
+) -> c_int {
+    one_product(handle, a_type, compute_type, [rows, columns, sum], 1)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cublasGemmStridedBatchedEx(
+    handle: Option<&mut Handle>,
+    _a_operation: c_int,
+    _b_operation: c_int,
+    rows: c_int,
+    columns: c_int,
+    sum: c_int,
+    _alpha: *const c_void,
+    _a: *const c_void,
+    a_type: c_int,
+    _a_leading: c_int,
+    _a_stride: i64,
+    _b: *const c_void,
+    _b_type: c_int,
+    _b_leading: c_int,
+    _b_stride: i64,
+    _beta: *const c_void,
+    _c: *mut c_void,
+    _c_type: c_int,
+    _c_leading: c_int,
+    _c_stride: i64,
+    count: c_int,
+    compute_type: c_int,
+    _algorithm: c_int,
+) -> c_int {
+    one_product(handle, a_type, compute_type, [rows, columns, sum], count)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cublasSgemmStridedBatched(
+    handle: Option<&mut Handle>,
+    _a_operation: c_int,
+    _b_operation: c_int,
+    rows: c_int,
+    columns: c_int,
+    sum: c_int,
+    _alpha: *const c_void,
+    _a: *const c_void,
+    _a_leading: c_int,
+    _a_stride: i64,
+    _b: *const c_void,
+    _b_leading: c_int,
+    _b_stride: i64,
+    _beta: *const c_void,
+    _c: *mut c_void,
+    _c_leading: c_int,
+    _c_stride: i64,
+    count: c_int,
+) -> c_int {
+    one_product(handle, SINGLE, 0, [rows, columns, sum], count)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cublasDgemmStridedBatched(
+    handle: Option<&mut Handle>,
+    _a_operation: c_int,
+    _b_operation: c_int,
+    rows: c_int,
+    columns: c_int,
+    sum: c_int,
+    _alpha: *const c_void,
+    _a: *const c_void,
+    _a_leading: c_int,
+    _a_stride: i64,
+    _b: *const c_void,
+    _b_leading: c_int,
+    _b_stride: i64,
+    _beta: *const c_void,
+    _c: *mut c_void,
+    _c_leading: c_int,
+    _c_stride: i64,
+    count: c_int,
+) -> c_int {
+    one_product(handle, DOUBLE, 0, [rows, columns, sum], count)
 }
 
 #[cfg(test)]

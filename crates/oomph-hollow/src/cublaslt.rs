@@ -15,6 +15,7 @@ use std::sync::OnceLock;
 
 use crate::installed::Library;
 use crate::object::{Out, create, put};
+use crate::work::{self, Units};
 use crate::{cublas, device};
 
 const SUCCESS: c_int = 0;
@@ -25,6 +26,10 @@ const LAYOUT_TYPE: c_int = 0;
 /// `CUBLASLT_MATRIX_LAYOUT_ROWS` and `CUBLASLT_MATRIX_LAYOUT_COLS`.
 const LAYOUT_ROWS: c_int = 2;
 const LAYOUT_COLUMNS: c_int = 3;
+/// `CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT`.
+const LAYOUT_BATCH: c_int = 5;
+/// `CUBLASLT_MATMUL_DESC_COMPUTE_TYPE`.
+const COMPUTE_TYPE: c_int = 0;
 /// `CUDA_R_32F`, `CUDA_R_16F` and `CUDA_R_16BF`.
 const SINGLE: c_int = 0;
 const HALF: c_int = 2;
@@ -106,10 +111,11 @@ extern "C" fn cublasLtGetStatusString(status: c_int) -> *const c_char {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cublasLtMatmulDescCreate(
     descriptor: Out<'_, *mut Descriptor>,
-    _compute: c_int,
+    compute: c_int,
     _scale: c_int,
 ) -> c_int {
-    done(create(descriptor, Descriptor::default()))
+    let attributes = BTreeMap::from([(COMPUTE_TYPE, compute.to_ne_bytes().to_vec())]);
+    done(create(descriptor, Descriptor { attributes }))
 }
 
 #[unsafe(no_mangle)]
@@ -181,6 +187,31 @@ unsafe extern "C" fn cublasLtMatmulDescGetAttribute(
             unsafe { ptr::copy_nonoverlapping(value.as_ptr(), buffer.cast(), value.len().min(size)) };
         }
     }
+    SUCCESS
+}
+
+/// Computes nothing; how much it would is counted.
+#[unsafe(no_mangle)]
+extern "C" fn cublasLtMatmul(
+    _handle: *mut c_void,
+    operation: Option<&mut Descriptor>,
+    _alpha: *const c_void,
+    _a: *const c_void,
+    a: Option<&mut Descriptor>,
+    _b: *const c_void,
+    _b_layout: *mut c_void,
+    _beta: *const c_void,
+    _c: *const c_void,
+    _c_layout: *mut c_void,
+    _d: *mut c_void,
+    d: Option<&mut Descriptor>,
+) -> c_int {
+    let (Some(operation), Some(a), Some(d)) = (operation, a, d) else { return INVALID_VALUE };
+    let (rows, columns) = (d.number(LAYOUT_ROWS) as u64, d.number(LAYOUT_COLUMNS) as u64);
+    let elements = (a.number(LAYOUT_ROWS) * a.number(LAYOUT_COLUMNS)) as u64;
+    let count = u64::from(d.word(LAYOUT_BATCH).max(1));
+    let units = Units::of_product(a.word(LAYOUT_TYPE).cast_signed(), operation.word(COMPUTE_TYPE).cast_signed(), 0);
+    work::product(units, rows, columns, elements.checked_div(rows).unwrap_or(0), count);
     SUCCESS
 }
 
@@ -258,6 +289,12 @@ impl Descriptor {
     /// Whether this is a matrix of elements of that type.
     fn is_of(&self, data_type: c_int) -> bool {
         self.attributes.get(&LAYOUT_TYPE).is_some_and(|kind| *kind == data_type.to_ne_bytes())
+    }
+
+    /// A value of 32 bits.
+    fn word(&self, attribute: c_int) -> u32 {
+        let value = self.attributes.get(&attribute).and_then(|value| value.first_chunk());
+        value.map_or(0, |bytes| u32::from_ne_bytes(*bytes))
     }
 
     fn number(&self, attribute: c_int) -> usize {

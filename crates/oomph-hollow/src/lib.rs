@@ -75,3 +75,4 @@ mod object;
 mod process;
 mod stream;
 mod version;
+mod work;

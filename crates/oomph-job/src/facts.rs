@@ -244,6 +244,39 @@ pub struct Watched {
     pub notes: Vec<String>,
     /// How the allocator was configured, where it was not by default.
     pub allocator_conf: Option<String>,
+    /// What the script is made of, where somebody asked: a word for what is told, and the details.
+    pub survey: Vec<(String, Value)>,
+    /// Arithmetic done so far at moments of the run, where somebody asked: time; in single precision, in TF32, in 16
+    /// bits.
+    pub work: Vec<(u64, [u64; 3])>,
+    /// What remedies told.
+    pub remedies: Vec<RemedyFact>,
+}
+
+/// What a remedy told of itself.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(from = "(String, String, Value)")]
+pub struct RemedyFact {
+    /// Its name.
+    pub name: String,
+    /// `applied`, `refused` or `note`.
+    pub kind: String,
+    /// A sentence, or what it was applied to.
+    pub details: Value,
+}
+
+impl From<(String, String, Value)> for RemedyFact {
+    fn from((name, kind, details): (String, String, Value)) -> Self {
+        Self { name, kind, details }
+    }
+}
+
+impl RemedyFact {
+    /// The details where they are a sentence.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        self.details.as_str().unwrap_or_default()
+    }
 }
 
 /// What a process tells at its end.
@@ -372,6 +405,12 @@ impl Watched {
             "end" => *end = Some(serde_json::from_value(only(fact))?),
             "process" => self.process = serde_json::from_value(only(fact))?,
             "note" => self.notes.extend(only(fact).as_str().map(str::to_owned)),
+            "survey" => self.survey.push(serde_json::from_value(whole(fact))?),
+            "remedy" => self.remedies.push(serde_json::from_value(whole(fact))?),
+            "work" => {
+                let flat: Vec<u64> = serde_json::from_value(only(fact))?;
+                self.work.extend(flat.chunks_exact(4).map(|part| (part[0], [part[1], part[2], part[3]])));
+            }
             "settings" => self.allocator_conf = only(fact).as_str().map(str::to_owned),
             // Loops are told again at the end; what a newer package tells is none of ours.
             _ => {}

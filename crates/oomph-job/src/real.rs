@@ -31,6 +31,8 @@ pub struct Wishes {
     pub limit_bytes: Option<u64>,
     /// Settings of PyTorch's allocator, as its environment variable takes them.
     pub allocator: Option<String>,
+    /// Remedies that are put into the job, each an object with its name and its options.
+    pub remedies: Vec<serde_json::Value>,
 }
 
 /// Whoever follows a run.
@@ -67,6 +69,7 @@ struct Settings<'a> {
     supervisor: u32,
     limit_bytes: u64,
     allocator: &'a str,
+    remedies: &'a [serde_json::Value],
     hidden: std::collections::BTreeMap<&'static str, Option<String>>,
 }
 
@@ -198,6 +201,7 @@ impl Prepared {
             supervisor: std::process::id(),
             limit_bytes: wishes.limit_bytes.unwrap_or(0),
             allocator: wishes.allocator.as_deref().unwrap_or(""),
+            remedies: &wishes.remedies,
             hidden: hidden.into_iter().collect(),
         };
         let mut variables = Variables::default();

@@ -93,6 +93,20 @@ impl Tried {
     }
 }
 
+/// What the user set in the environment.
+#[must_use]
+pub fn conf_of_user() -> String {
+    let names = ["PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF"];
+    names.iter().find_map(|name| std::env::var(name).ok().filter(|text| !text.is_empty())).unwrap_or_default()
+}
+
+/// `(2, 11)` of `2.11.0+cu130`.
+#[must_use]
+pub fn version(text: &str) -> Option<(u32, u32)> {
+    let mut parts = text.split('.');
+    Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
+}
+
 /// What the earlier run asked for, by device.
 fn requests(trace: &Trace) -> Vec<Requests> {
     let config = Config::from_settings(&trace.settings).unwrap_or_default();
@@ -156,6 +170,11 @@ mod tests {
         let limited = Room { card_bytes: None, limit_bytes: Some(GIB) };
         let choice = choose(&ragged(), limited, NEW, "");
         assert_eq!((choice.chosen.fits, choice.chosen.conf.as_str()), (false, ""), "nothing helps: {choice:?}");
+    }
+
+    #[test]
+    fn versions_are_read() {
+        assert_eq!([version("2.11.0+cu130"), version("2.6"), version("x")], [Some((2, 11)), Some((2, 6)), None]);
     }
 
     #[test]

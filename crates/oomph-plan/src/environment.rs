@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use crate::error::PlanError;
 use crate::job::{Job, Launch};
+use crate::remedies::RemedyChoice;
 
 /// Host tensors of at least this size are memory maps of their own: they read as zeros and take no memory until they
 /// are written. The Python side counts on it.
@@ -25,6 +26,8 @@ struct Settings<'a> {
     batches: u32,
     walk: bool,
     ranks: Vec<u32>,
+    remedies: &'a [RemedyChoice],
+    survey: bool,
 }
 
 /// The folders of one run, and the variables that point there.
@@ -66,6 +69,9 @@ impl Environment {
         variables.set("TORCHINDUCTOR_CACHE_DIR", results.join("inductor"));
         // Workers that compile kernels would need the hollow card too, and cost more than they save here.
         variables.set("TORCHINDUCTOR_COMPILE_THREADS", "1");
+        if let Some(conf) = &job.allocator {
+            variables.set("PYTORCH_CUDA_ALLOC_CONF", conf);
+        }
         // A plan is no experiment that anybody wants in their records.
         variables.set("WANDB_MODE", "disabled");
         let kept = variables.names();
@@ -85,7 +91,7 @@ impl Environment {
     }
 }
 
-fn settings<'a>(job: &Job, results: &'a Path) -> Settings<'a> {
+fn settings<'a>(job: &'a Job, results: &'a Path) -> Settings<'a> {
     Settings {
         kind: "plan",
         folder: results,
@@ -95,6 +101,8 @@ fn settings<'a>(job: &Job, results: &'a Path) -> Settings<'a> {
         batches: job.batches.unwrap_or(0),
         walk: job.steps.is_none() && job.batches.is_none(),
         ranks: if job.has_all_ranks { Vec::new() } else { vec![job.launch.rank] },
+        remedies: &job.remedies,
+        survey: job.is_surveyed,
     }
 }
 

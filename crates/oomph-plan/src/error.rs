@@ -62,6 +62,12 @@ pub enum PlanError {
 }
 
 impl PlanError {
+    /// Whether the script, not oomph or the user, came to an end that was not foreseen.
+    #[must_use]
+    pub fn is_of_script(&self) -> bool {
+        matches!(self, Self::Script { .. } | Self::Exited { .. } | Self::Endless { .. } | Self::Died { .. })
+    }
+
     /// What the user can do about it.
     #[must_use]
     pub fn hint(&self) -> String {

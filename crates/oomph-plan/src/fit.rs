@@ -88,7 +88,9 @@ impl Judge {
         Some(enough + card.context_bytes)
     }
 
-    fn fits(&self, capacity_bytes: u64) -> bool {
+    /// Whether every request is served where PyTorch can have so much.
+    #[must_use]
+    pub fn fits(&self, capacity_bytes: u64) -> bool {
         // Sums settle what is far from the limit.
         if capacity_bytes < self.peak_allocated_bytes {
             return false;

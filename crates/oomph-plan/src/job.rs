@@ -2,6 +2,8 @@
 
 use oomph_job::Command;
 
+use crate::remedies::RemedyChoice;
+
 /// How many processes the job has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Launch {
@@ -38,4 +40,10 @@ pub struct Job {
     pub show_output: bool,
     /// What the job may write, at most.
     pub disk_limit_bytes: u64,
+    /// What is put into it to make it take less.
+    pub remedies: Vec<RemedyChoice>,
+    /// Settings of PyTorch's allocator, in place of the user's.
+    pub allocator: Option<String>,
+    /// Whether its processes tell what they are made of, for whoever looks for remedies.
+    pub is_surveyed: bool,
 }

@@ -5,6 +5,7 @@
 //!   there is room, the least it runs in.
 //! - [`fit`] judges by replay whether the same requests fit another card.
 //! - [`allocator`] chooses settings of PyTorch's allocator by replay of an earlier run.
+//! - [`search`] finds the [`remedies`] that make a job fit, by hollow runs with them.
 //! - [`promise`] keeps what a plan said, for the real run to be compared with.
 //! - [`Card`] describes a card; [`cards::CATALOGUE`] lists those that are known by name.
 
@@ -17,8 +18,11 @@ mod growth;
 mod job;
 mod plan;
 pub mod promise;
+pub mod remedies;
 mod run;
+pub mod search;
 mod seen;
+pub mod survey;
 
 pub use error::PlanError;
 pub use follow::Progress;

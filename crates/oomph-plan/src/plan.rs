@@ -8,6 +8,7 @@ use crate::fit::{Fit, Judge, Verdict};
 use crate::follow::Progress;
 use crate::growth::Growth;
 use crate::job::Job;
+use crate::remedies::RemedyChoice;
 use crate::run::{Process, Run};
 
 /// More memory than any job has: what addresses of 47 bits leave room for.
@@ -82,7 +83,7 @@ impl Trial {
     }
 
     /// Whether a loop leaves so much behind that it is certain to fill such a card before its end.
-    fn grows_beyond(&self, card: &Card) -> bool {
+    pub(crate) fn grows_beyond(&self, card: &Card) -> bool {
         let growths = self.processes.iter().filter_map(|(_, process)| Growth::of(process, card));
         growths.into_iter().any(|growth| growth.is_certain())
     }
@@ -210,7 +211,21 @@ impl Plan {
 }
 
 impl Question {
-    fn run_on(&self, card: &Card, progress: Progress) -> Result<Trial, PlanError> {
+    /// The same job with remedies put into it, and told what it is made of.
+    #[must_use]
+    pub fn with_remedies(&self, remedies: &[RemedyChoice], allocator: Option<&str>) -> Self {
+        let mut job = self.job.clone();
+        job.remedies = remedies.to_vec();
+        job.allocator = allocator.map(str::to_owned).or(job.allocator);
+        job.is_surveyed = true;
+        Self { job, cards: self.cards.clone(), card_count: self.card_count, ranks: self.ranks }
+    }
+
+    /// Runs the job on cards of one kind.
+    ///
+    /// # Errors
+    /// If it cannot be run, or fails for a reason of its own.
+    pub fn run_on(&self, card: &Card, progress: Progress) -> Result<Trial, PlanError> {
         let mut processes = Vec::new();
         let count = self.job.launch.processes_per_node.unwrap_or(1);
         let ranks = match self.ranks {
@@ -230,9 +245,17 @@ impl Question {
         Ok(Trial { card: card.clone(), processes })
     }
 
-    fn run_with_room(&self, progress: Progress) -> Option<Trial> {
+    /// Runs the job on cards like the first that never run out.
+    ///
+    /// # Errors
+    /// If it cannot be run, or fails for a reason of its own.
+    pub fn run_roomy(&self, progress: Progress) -> Result<Trial, PlanError> {
         let card = Card { memory_bytes: ENDLESS_BYTES, ..self.cards[0].clone() };
-        self.run_on(&card, progress).ok().filter(|trial| !trial.ran_out())
+        self.run_on(&card, progress)
+    }
+
+    fn run_with_room(&self, progress: Progress) -> Option<Trial> {
+        self.run_roomy(progress).ok().filter(|trial| !trial.ran_out())
     }
 }
 

@@ -12,9 +12,11 @@ use serde::{Deserialize, Serialize};
 pub use self::identity::Identity;
 pub use self::store::Promises;
 use crate::plan::{Plan, Trial, peaks_by_device};
+use crate::remedies::RemedyChoice;
+use crate::search::Found;
 
 /// What a plan promised.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Promise {
     /// When it was made, in microseconds since the Unix epoch.
     pub made_us: u64,
@@ -23,6 +25,19 @@ pub struct Promise {
     pub torch: Option<String>,
     /// The job on each card that was asked for, in that order.
     pub trials: Vec<PromisedTrial>,
+    /// What is put into the job for this to hold.
+    #[serde(default)]
+    pub remedies: Vec<RemedyChoice>,
+    /// Settings of PyTorch's allocator for this to hold, where the user's own will not do.
+    #[serde(default)]
+    pub allocator: Option<String>,
+    /// By what the time of a step is multiplied, in hundredths, about.
+    #[serde(default = "unchanged_percent")]
+    pub slowdown_percent: u32,
+}
+
+fn unchanged_percent() -> u32 {
+    100
 }
 
 /// The job on one kind of card.
@@ -59,7 +74,23 @@ impl Promise {
     pub fn of(plan: &Plan, made_us: u64) -> Self {
         let (_, process) = plan.first().decisive();
         let torch = process.facts.end.torch.clone();
-        Self { made_us, torch, trials: plan.trials.iter().map(PromisedTrial::of).collect() }
+        let trials = plan.trials.iter().map(PromisedTrial::of).collect();
+        let slowdown_percent = unchanged_percent();
+        Self { made_us, torch, trials, remedies: Vec::new(), allocator: None, slowdown_percent }
+    }
+
+    /// What a search promises of the set it chose; none where nothing fits.
+    #[must_use]
+    pub fn of_found(found: &Found, made_us: u64) -> Option<Self> {
+        let (chosen, proof) = (found.chosen()?, found.proof.as_ref()?);
+        Some(Self {
+            made_us,
+            torch: proof.decisive().1.facts.end.torch.clone(),
+            trials: vec![PromisedTrial::of(proof)],
+            remedies: chosen.choices.clone(),
+            allocator: chosen.allocator.clone(),
+            slowdown_percent: (chosen.slowdown * 100.0).round() as u32,
+        })
     }
 
     /// The trial on the card that is most like one with so much memory.
@@ -116,7 +147,14 @@ mod tests {
             fits: true,
             peaks: vec![],
         };
-        let promise = Promise { made_us: 0, torch: None, trials: vec![trial("rtx_4090", 24), trial("h200", 140)] };
+        let promise = Promise {
+            made_us: 0,
+            torch: None,
+            trials: vec![trial("rtx_4090", 24), trial("h200", 140)],
+            remedies: Vec::new(),
+            allocator: None,
+            slowdown_percent: 100,
+        };
         let found = |gib: u64| promise.on_card_of(gib << 30).map(|trial| trial.card.as_str());
         assert_eq!([found(139), found(22)], [Some("h200"), Some("rtx_4090")]);
         assert_eq!(Promise { trials: vec![], ..promise }.on_card_of(1), None);

@@ -85,6 +85,23 @@ pub(crate) enum Error {
         /// The card.
         card: String,
     },
+    /// What `oomph run --plan` was given is no plan.
+    #[error("{} is no plan of oomph's: {problem}", path.display())]
+    NoPlanFile {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: serde_json::Error,
+    },
+    /// There is no card to fit the job to.
+    #[error("no card of this machine could be asked for its memory")]
+    NoCard,
+    /// Nothing that was tried makes the job fit.
+    #[error("nothing that was tried makes the job fit the {card}, so it was not started")]
+    NothingFits {
+        /// The card.
+        card: String,
+    },
     /// `--ranks` of a process the job does not have.
     #[error("--ranks {rank}: {}", processes.map_or("the job is a single process".to_owned(), |count| format!("the job has the processes 0 to {}", count - 1)))]
     UnknownRank {
@@ -184,6 +201,11 @@ impl Error {
                 Some(format!("'oomph {verb} --help' lists them; options of the script stand after the script"))
             }
             Self::NoMemoryLeft { .. } => Some("write it like 24GiB; a plain number counts bytes".into()),
+            Self::NoPlanFile { .. } => Some("oomph plan --fit --save-plan FILE ... writes one".into()),
+            Self::NoCard => Some("oomph plan --fit --gpu CARD ... needs none".into()),
+            Self::NothingFits { .. } => {
+                Some("oomph plan --fit shows what was tried; --allow numerics tries more".into())
+            }
             Self::UnknownRank { .. } => {
                 Some("say how many there are: oomph plan torchrun --nproc-per-node 8 train.py".into())
             }

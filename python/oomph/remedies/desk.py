@@ -48,6 +48,8 @@ class Calls:
         self._before_first: list[Callable[[Any], None]] = []
         self._seen: weakref.WeakSet[Any] = weakref.WeakSet()
         self._records_graphs: Callable[[], bool] = lambda: True
+        #: Samples of the call that is about to be made: the first dimension of its first tensor.
+        self.batch = 0
 
     def install(self, records_graphs: Callable[[], bool]) -> None:
         """Learns how to ask whether autograd records."""
@@ -57,9 +59,11 @@ class Calls:
         """Calls back once for each model, right before its first call whose graph autograd records."""
         self._before_first.append(callback)
 
-    def about_to_call(self, module: Any) -> None:
+    def about_to_call(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """The script calls a module, and no other module does."""
         if self._before_first and module not in self._seen and self._records_graphs():
             self._seen.add(module)
+            shapes = (getattr(value, "shape", ()) for value in (*args, *kwargs.values()))
+            self.batch = next((int(shape[0]) for shape in shapes if len(shape)), 0)
             for callback in self._before_first:
                 callback(module)

@@ -93,6 +93,19 @@ class Session:
         self.shortage.install(torch)
         self.box.watch_host()
         guard(self.loaders.install)(torch)
+        if self.settings.remedies:
+            self._install_remedies(torch)
+
+    def _install_remedies(self, torch: ModuleType) -> None:
+        """Puts into the job what a plan found to make it fit."""
+        from .. import remedies
+        from ..remedies.desk import Desk
+
+        guard = self.aside.guard
+        desk = Desk(lambda name, kind, told: self.box.write("remedy", name, kind, told))
+        desk.calls.install(torch.is_grad_enabled)
+        self.modules.before_call = guard(desk.calls.about_to_call)
+        remedies.install(torch, self.settings.remedies, desk, guard)
 
     def _open(self) -> None:
         """Makes the box of this process, if it has none yet."""

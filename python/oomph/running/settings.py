@@ -24,10 +24,13 @@ class Settings:
     limit_bytes: int
     #: Settings of PyTorch's allocator, as its environment variable takes them; empty to leave them alone.
     allocator: str
+    #: What is put into the job to make it take less memory: names and options.
+    remedies: tuple[dict[str, Any], ...]
     #: What the variables of ours held before, None where they were not set.
     hidden: dict[str, str | None]
 
     @classmethod
     def of(cls, fields: dict[str, Any]) -> Settings:
         """Reads them."""
-        return cls(**{**fields, "spare_boxes": tuple(fields["spare_boxes"])})
+        lists = {name: tuple(fields[name]) for name in ("spare_boxes", "remedies")}
+        return cls(**{**fields, **lists})

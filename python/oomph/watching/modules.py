@@ -38,8 +38,10 @@ class Modules:
         #: Whether every call is written down. The recorder of a real run reads modules from the stack instead, which
         #: costs a job nothing; it needs to know where each module lies.
         self._notes_calls = notes_calls
-        #: Called with the module before each outermost call of one.
-        self.before_call: Callable[[Any], None] = lambda _module: None
+        #: Called with the module and its arguments before each outermost call of one.
+        self.before_call: Callable[[Any, Any, Any], None] = lambda _module, _args, _kwargs: None
+        #: Called with each call and return that is written down.
+        self.on_note: Callable[[], None] = lambda: None
         #: Called after each outermost call of a module.
         self.on_call: Callable[[], None] = lambda: None
         self._records_graphs: Callable[[], bool] = lambda: False
@@ -79,7 +81,7 @@ class Modules:
     def _outermost(self, original: Callable[..., Any], module: Any, args: Any, kwargs: Any) -> Any:
         """A call that no other module makes: what people call a batch."""
         is_evaluation = not module.training
-        self.before_call(module)
+        self.before_call(module, args, kwargs)
         self.activity.depth = 1
         if module not in self._numbers:
             self.know(module)
@@ -105,6 +107,7 @@ class Modules:
 
     def _note(self, number: int) -> None:
         if self._notes_calls and self.recorder.recording:
+            self.on_note()
             self._calls += (now_us(), number)
             if len(self._calls) >= BATCH:
                 self.flush()

@@ -30,6 +30,8 @@ class Recorder:
     def __init__(self, stream: Stream) -> None:
         self.stream = stream
         self.recording = False
+        #: Called with each moment that is noted.
+        self.on_mark: Callable[[], None] = lambda: None
         #: Called when a card is used for the first time.
         self.on_start: Callable[[], None] = lambda: None
         #: Called when a request is about to be refused.
@@ -60,6 +62,7 @@ class Recorder:
     def mark(self, name: str, stage: str, device: int = 0) -> None:
         """Notes a moment: the start or the end of a stretch."""
         if self.recording:
+            self.on_mark()
             self.stream.write("mark", now_us(), device, name, stage)
 
     def mark_step(self, step: int) -> None:

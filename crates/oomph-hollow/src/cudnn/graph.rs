@@ -19,6 +19,7 @@ use super::{BAD_PARAM, NOT_INITIALIZED, SUCCESS, model, split_k};
 use crate::estimate::{self, Estimate};
 use crate::lock::Guarded;
 use crate::object::{Out, put};
+use crate::work::{self, Units};
 use crate::{count, cublaslt, device};
 
 const CONVOLUTION: c_int = 1;
@@ -74,6 +75,7 @@ enum Known {
     /// A plan is no descriptor of cuDNN's at all.
     Plan {
         workspace_bytes: u64,
+        work: Option<(Units, u64)>,
     },
 }
 
@@ -258,7 +260,7 @@ unsafe extern "C" fn cudnnBackendGetAttribute(
     values: *mut c_void,
 ) -> c_int {
     let Some(note) = note(descriptor) else { return BAD_PARAM };
-    if let Known::Plan { workspace_bytes } = note.known {
+    if let Known::Plan { workspace_bytes, .. } = note.known {
         if name == PLAN_JSON {
             // SAFETY: the caller's variables.
             return unsafe { describe_plan(wanted, count, values) };
@@ -367,7 +369,8 @@ fn plan(plan: *mut c_void, config: *mut c_void) -> c_int {
         },
         None => model::workspace_bytes(problem.as_ref()),
     };
-    remember(plan, Known::Plan { workspace_bytes });
+    let work = problem.as_ref().map(Convolution::work);
+    remember(plan, Known::Plan { workspace_bytes, work });
     SUCCESS
 }
 
@@ -422,5 +425,8 @@ fn knobs(api: &Api, config: *mut c_void) -> split_k::Knobs {
 #[unsafe(no_mangle)]
 extern "C" fn cudnnBackendExecute(_handle: *mut c_void, plan: *mut c_void, _pack: *mut c_void) -> c_int {
     count::LAUNCHES.add_one();
+    if let Some(Known::Plan { work: Some((units, operations)), .. }) = note(plan).map(|note| note.known) {
+        work::add(units, operations);
+    }
     if plan.is_null() { BAD_PARAM } else { SUCCESS }
 }

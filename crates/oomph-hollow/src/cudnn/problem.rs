@@ -4,6 +4,7 @@ use std::ffi::{c_int, c_void};
 use std::slice;
 
 use super::split_k::Product;
+use crate::work::Units;
 
 const TENSOR_TYPE: c_int = 901;
 const TENSOR_DIMENSIONS: c_int = 902;
@@ -122,6 +123,14 @@ impl Operation {
 }
 
 impl Convolution {
+    /// How much arithmetic it is, whichever of its tensors is computed, and on which units by default: PyTorch lets
+    /// convolutions in single precision be rounded to TF32.
+    pub(super) fn work(&self) -> (Units, u64) {
+        let by_output = self.filter.elements().checked_div(self.filter.size(0).unwrap_or(0)).unwrap_or(0);
+        let units = if self.data.element_bytes() < 4 { Units::Half } else { Units::Tf32 };
+        (units, self.result.elements().saturating_mul(by_output).saturating_mul(2))
+    }
+
     /// The product of matrices that a kernel computes for it; none for convolutions in groups, which are many products.
     pub(super) fn product(&self) -> Option<Product> {
         let (batch, channels) = (self.data.size(0)?, self.data.size(1)?);

@@ -32,6 +32,14 @@ impl Identity {
         Self { folder: folder.to_string_lossy().into_owned(), words }
     }
 
+    /// The same job with what makes it fit.
+    #[must_use]
+    pub fn fitted(&self) -> Self {
+        let mut words = self.words.clone();
+        words.push("--fit".to_owned());
+        Self { folder: self.folder.clone(), words }
+    }
+
     /// A short name for its files: what people call it, and a number that tells it from others.
     pub(super) fn key(&self) -> String {
         let mut sum = crc32fast::Hasher::new();

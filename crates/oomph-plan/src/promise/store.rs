@@ -145,7 +145,8 @@ mod tests {
     fn promise(made_us: u64) -> Promise {
         let peaks = vec![PromisedPeaks { rank: 0, device: 0, allocated_bytes: 5, reserved_bytes: 6, device_bytes: 7 }];
         let trial = PromisedTrial { card: "h200".into(), memory_bytes: 1 << 37, fits: true, peaks };
-        Promise { made_us, torch: Some("2.11.0".into()), trials: vec![trial] }
+        let torch = Some("2.11.0".into());
+        Promise { made_us, torch, trials: vec![trial], remedies: Vec::new(), allocator: None, slowdown_percent: 100 }
     }
 
     fn trace() -> Trace {

@@ -2,6 +2,7 @@
 
 mod answer;
 mod command;
+pub(crate) mod fitting;
 mod html;
 mod json;
 mod text;
@@ -10,11 +11,11 @@ mod words;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::time::SystemTime;
 
 use oomph_explain::bytes::show as show_bytes;
 use oomph_explain::render::page;
 use oomph_plan::promise::{self, Identity, Promise, Promises};
+use oomph_plan::search::Found;
 use oomph_plan::{Card, Launch, Plan, Question, Ranks, cards};
 
 use self::answer::Answer;
@@ -100,6 +101,18 @@ pub(crate) struct Args {
     #[arg(long)]
     show_output: bool,
 
+    /// Find what makes it fit the first card, without changing what it computes
+    #[arg(long)]
+    fit: bool,
+
+    /// Also try what changes the numbers a little, e.g. 16-bit arithmetic
+    #[arg(long, value_name = "WHAT", value_enum, requires = "fit")]
+    allow: Option<Allow>,
+
+    /// Write what makes it fit to a file, for 'oomph run --plan'
+    #[arg(long, value_name = "OUT", requires = "fit")]
+    save_plan: Option<PathBuf>,
+
     /// How many lines each table shows
     #[arg(long, value_name = "N", default_value_t = 10)]
     top: usize,
@@ -130,6 +143,13 @@ pub(crate) struct Args {
     command: Vec<OsString>,
 }
 
+/// What remedies may do beyond saving memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Allow {
+    /// Round otherwise: bfloat16, optimizer state in 8 bits
+    Numerics,
+}
+
 fn read_ranks(text: &str) -> Result<Ranks, String> {
     if text == "all" {
         return Ok(Ranks::All);
@@ -143,7 +163,7 @@ pub(crate) fn run(args: &Args) -> Result<Verdict, Error> {
     }
     let cards = cards(args)?;
     let job = command::job(args)?;
-    for path in args.html.iter().chain(&args.save) {
+    for path in args.html.iter().chain(&args.save).chain(&args.save_plan) {
         output::check_place(path)?;
     }
     let processes = job.launch.processes_per_node;
@@ -158,31 +178,42 @@ pub(crate) fn run(args: &Args) -> Result<Verdict, Error> {
         let mut stage = Stage::start(format!("planning {}", question.job.command.name()));
         Plan::make(&question, &mut |text| stage.say(text))?
     };
-    keep_promise(&plan, args);
-    show(&plan, &question, args)
-}
-
-/// Keeps what the plan says for `oomph run` of the same job to be compared with.
-fn keep_promise(plan: &Plan, args: &Args) {
-    let Ok(folder) = std::env::current_dir() else { return };
-    let made = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    let job = Identity::new(&args.module, &args.command, &folder);
-    let promise = Promise::of(plan, made.as_micros() as u64);
+    let identity = identity(args);
     // A comparison that cannot be made later is no fault of this plan.
-    let _ = Promises::of_user().keep(&job, &promise, promise::trace_to_keep(plan));
+    let promise = Promise::of(&plan, fitting::made_us());
+    let _ = Promises::of_user().keep(&identity, &promise, promise::trace_to_keep(&plan));
+    let found = if args.fit { fitting::find(&plan, &question, args.allow)? } else { None };
+    if args.fit
+        && let Some(promise) = fitting::plan_file(&plan, found.as_ref())
+    {
+        fitting::keep(&identity, &promise, found.as_ref(), &plan);
+    }
+    show(&plan, found.as_ref(), &question, args)
 }
 
-fn show(plan: &Plan, question: &Question, args: &Args) -> Result<Verdict, Error> {
+/// Which job the command line is.
+fn identity(args: &Args) -> Identity {
+    Identity::new(&args.module, &args.command, &std::env::current_dir().unwrap_or_default())
+}
+
+fn show(plan: &Plan, found: Option<&Found>, question: &Question, args: &Args) -> Result<Verdict, Error> {
     let report = answer::explain(plan)?;
     let answer = Answer::of(plan, question, &report)?;
     let shown = if args.json {
-        output::pretty(&json::render(&answer, args.top))
+        let mut shown = json::render(&answer, args.top);
+        if args.fit {
+            shown["fit"] = fitting::json(plan, found);
+        }
+        output::pretty(&shown)
     } else {
-        text::render(&answer, args.top, output::width())
+        let width = output::width();
+        let fitting = found.map(|found| fitting::text(found, &answer, width)).unwrap_or_default();
+        fitting + &text::render(&answer, args.top, width)
     };
-    write_files(args, &answer)?;
+    write_files(args, &answer, found)?;
     output::data(&shown)?;
-    Ok(if answer.fits() { Verdict::Yes } else { Verdict::No })
+    let fits = answer.fits() || found.is_some_and(|found| found.chosen().is_some());
+    Ok(if fits { Verdict::Yes } else { Verdict::No })
 }
 
 /// What `--gpu` knows by name.
@@ -216,7 +247,7 @@ fn cards(args: &Args) -> Result<Vec<Card>, Error> {
 }
 
 /// Writes every file the user asked for, all or none.
-fn write_files(args: &Args, answer: &Answer) -> Result<(), Error> {
+fn write_files(args: &Args, answer: &Answer, found: Option<&Found>) -> Result<(), Error> {
     let _stage = Stage::start("writing".into());
     let mut drafts = Drafts::default();
     if let Some(path) = &args.html {
@@ -229,6 +260,10 @@ fn write_files(args: &Args, answer: &Answer) -> Result<(), Error> {
     if let Some(path) = &args.save {
         let trace = &answer.process.trace;
         drafts.add(path, |file| oomph_trace::write_oomph_trace(trace, file).map_err(std::io::Error::other))?;
+    }
+    if let (Some(path), Some(promise)) = (&args.save_plan, fitting::plan_file(answer.plan, found)) {
+        let promise = output::pretty(&promise);
+        drafts.add(path, |file| std::io::Write::write_all(file, promise.as_bytes()))?;
     }
     drafts.publish()
 }

@@ -3,6 +3,7 @@
 mod account;
 mod cards;
 mod earlier;
+mod fitting;
 mod follow;
 mod line;
 mod metrics;
@@ -30,6 +31,7 @@ use crate::command_line::{self, Verb};
 use crate::error::Error;
 use crate::output;
 use crate::verbs::Verdict;
+use crate::verbs::plan::Allow;
 
 /// Run a script as it is, record its memory, and say what it came to
 ///
@@ -63,6 +65,18 @@ pub(crate) struct Args {
     /// How PyTorch's allocator is set up [default: as the script and its environment say]
     #[arg(long, value_name = "WHICH", value_enum)]
     allocator: Option<Allocator>,
+
+    /// Put into the job what makes it fit this card: what 'oomph plan --fit' found, or finds now
+    #[arg(long, conflicts_with = "plan")]
+    fit: bool,
+
+    /// Put into the job what a file of 'oomph plan --fit --save-plan' says
+    #[arg(long, value_name = "FILE")]
+    plan: Option<PathBuf>,
+
+    /// With --fit, also try what changes the numbers a little
+    #[arg(long, value_name = "WHAT", value_enum, requires = "fit")]
+    allow: Option<Allow>,
 
     /// Write everything that was recorded as an oomph trace
     #[arg(long, value_name = "TRACE.oomph")]
@@ -121,12 +135,19 @@ pub(crate) fn run(args: &Args) -> Result<Verdict, Error> {
         output::check_place(path)?;
     }
     command_line::warn_of_misplaced_options(RUN, &command);
-    let earlier = Earlier::find(&args.module, &args.command);
-    let chosen = earlier.settings(args.allocator, args.limit.map(|limit| limit.0));
+    let mut earlier = Earlier::find(&args.module, &args.command);
+    let mut chosen = earlier.settings(args.allocator, args.limit.map(|limit| limit.0));
     if let Some(reason) = &chosen.reason {
         output::note(&format!("oomph: {reason}"));
     }
-    let wishes = Wishes { limit_bytes: args.limit.map(|limit| limit.0), allocator: chosen.conf };
+    let mut wishes =
+        Wishes { limit_bytes: args.limit.map(|limit| limit.0), allocator: chosen.conf.take(), remedies: Vec::new() };
+    if let Some(fitted) = fitting::fitted(args, &command)? {
+        output::note(&format!("oomph: {}", fitting::sentence(&fitted)));
+        wishes.allocator = wishes.allocator.or_else(|| fitted.allocator.clone());
+        wishes.remedies = fitted.remedies.iter().filter_map(|choice| serde_json::to_value(choice).ok()).collect();
+        earlier.promise = Some(fitted);
+    }
     let mut record = RealRun::describe(&command, &wishes);
     record.promise = earlier.promise.as_ref().and_then(|promise| serde_json::to_value(promise).ok());
     let started = Instant::now();

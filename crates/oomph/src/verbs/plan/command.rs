@@ -24,6 +24,9 @@ pub(super) fn job(args: &Args) -> Result<Job, Error> {
         has_all_ranks: args.ranks == Ranks::All,
         show_output: args.show_output,
         disk_limit_bytes: args.disk_limit.0,
+        remedies: Vec::new(),
+        allocator: None,
+        is_surveyed: args.fit,
     };
     if let Some(words) = launcher_words(args) {
         set_launch(&mut job, words, args)?;

@@ -6,7 +6,7 @@ use oomph_box::BlackBox;
 use oomph_device::Monitor;
 use oomph_explain::bytes::show;
 use oomph_job::{Recorded, jobs};
-use oomph_plan::allocator::{Choice, Room};
+use oomph_plan::allocator::{self, Choice, Room};
 use oomph_plan::promise::{Identity, Promise, Promises};
 use oomph_trace::Trace;
 
@@ -16,7 +16,6 @@ use super::Allocator;
 const CONTEXT_BYTES: u64 = 600 << 20;
 /// Settings are chosen among those of this version of PyTorch where it is not known.
 const TORCH: (u32, u32) = (2, 6);
-const CONF_VARIABLES: [&str; 2] = ["PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF"];
 
 /// A job as it was seen before.
 pub(super) struct Earlier {
@@ -94,10 +93,9 @@ impl Earlier {
 
 /// What replays of an earlier run choose.
 fn chosen(run: &Run, limit_bytes: Option<u64>) -> Settings {
-    let own = CONF_VARIABLES.iter().find_map(|name| std::env::var(name).ok().filter(|text| !text.is_empty()));
     let room = Room { card_bytes: smallest_card_bytes(), limit_bytes };
-    let torch = run.torch.as_deref().and_then(version).unwrap_or(TORCH);
-    match Choice::make(&run.trace, room, torch, own.as_deref().unwrap_or_default()) {
+    let torch = run.torch.as_deref().and_then(allocator::version).unwrap_or(TORCH);
+    match Choice::make(&run.trace, room, torch, &allocator::conf_of_user()) {
         None => Settings {
             conf: None,
             reason: Some(
@@ -139,12 +137,6 @@ fn smallest_card_bytes() -> Option<u64> {
     Some(bytes.saturating_sub(CONTEXT_BYTES))
 }
 
-/// `(2, 11)` of `2.11.0+cu130`.
-fn version(text: &str) -> Option<(u32, u32)> {
-    let mut parts = text.split('.');
-    Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
-}
-
 #[cfg(test)]
 mod tests {
     use oomph_plan::allocator::Tried;
@@ -153,11 +145,6 @@ mod tests {
 
     fn tried(conf: &str, gib: u64, retries: u64, fits: bool) -> Tried {
         Tried { conf: conf.to_owned(), reserved_bytes: gib << 30, retries, fits }
-    }
-
-    #[test]
-    fn versions_are_read() {
-        assert_eq!([version("2.11.0+cu130"), version("2.6"), version("x")], [Some((2, 11)), Some((2, 6)), None]);
     }
 
     #[test]

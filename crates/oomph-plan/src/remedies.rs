@@ -1,0 +1,151 @@
+//! What makes a job take less memory: one file a remedy. Here it says what it needs, what it would do and what it
+//! costs; what it does is done inside the job, in `python/oomph/remedies`.
+
+mod autocast;
+mod bf16_weights;
+mod bounded_loaders;
+mod checkpoint_blocks;
+mod chunk_calls;
+mod lazy_logits;
+mod lean_optimizer;
+mod micro_batches;
+mod offload_activations;
+mod optimizer_on_host;
+mod outputs_to_host;
+mod quantized_optimizer;
+mod recompute_unused_graphs;
+mod step_in_backward;
+
+use oomph_card::Card;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::search::{Spans, Work};
+use crate::survey::Survey;
+
+/// Every remedy, in the order in which those that cost the same are tried.
+pub const REMEDIES: [&dyn Remedy; 14] = [
+    &lean_optimizer::LeanOptimizer,
+    &lazy_logits::LazyLogits,
+    &recompute_unused_graphs::RecomputeUnusedGraphs,
+    &outputs_to_host::OutputsToHost,
+    &step_in_backward::StepInBackward,
+    &micro_batches::MicroBatches,
+    &checkpoint_blocks::CheckpointBlocks,
+    &chunk_calls::ChunkCalls,
+    &offload_activations::OffloadActivations,
+    &optimizer_on_host::OptimizerOnHost,
+    &bounded_loaders::BoundedLoaders,
+    &autocast::Autocast,
+    &bf16_weights::Bf16Weights,
+    &quantized_optimizer::QuantizedOptimizer,
+];
+
+/// The remedy of a name.
+#[must_use]
+pub fn remedy(name: &str) -> Option<&'static dyn Remedy> {
+    REMEDIES.into_iter().find(|remedy| remedy.name() == name)
+}
+
+/// What a remedy may do to the numbers that a job computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mathematics {
+    /// Nothing: the same sums, in another order at most.
+    Same,
+    /// Rounds otherwise.
+    Numerics,
+}
+
+/// A remedy with its options, as the job is told.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RemedyChoice {
+    /// Which one.
+    pub name: String,
+    /// How.
+    #[serde(flatten)]
+    pub options: Map<String, Value>,
+}
+
+impl RemedyChoice {
+    /// A remedy as it comes.
+    #[must_use]
+    pub fn new(name: &str) -> Self {
+        Self { name: name.to_owned(), options: Map::new() }
+    }
+
+    /// The same with an option.
+    #[must_use]
+    pub fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
+        self.options.insert(key.to_owned(), value.into());
+        self
+    }
+
+    /// A number among its options.
+    #[must_use]
+    pub fn number(&self, key: &str) -> Option<u64> {
+        self.options.get(key)?.as_u64()
+    }
+
+    /// A word among its options.
+    #[must_use]
+    pub fn word(&self, key: &str) -> Option<&str> {
+        self.options.get(key)?.as_str()
+    }
+}
+
+/// A job as it was last measured.
+pub struct Situation<'a> {
+    /// What it is made of.
+    pub survey: &'a Survey,
+    /// Its blocks.
+    pub spans: &'a Spans,
+    /// What its steps do.
+    pub work: &'a Work,
+    /// The card.
+    pub card: &'a Card,
+}
+
+/// Something that makes a job take less memory.
+pub trait Remedy: Sync {
+    /// What `oomph doc` and plan files call it.
+    fn name(&self) -> &'static str;
+    /// One sentence, without capital and full stop.
+    fn summary(&self) -> &'static str;
+    /// Its page.
+    fn page(&self) -> &'static str;
+    /// What it does to the numbers.
+    fn mathematics(&self) -> Mathematics {
+        Mathematics::Same
+    }
+    /// The ways to try it on this job, the mildest first; none where it cannot help.
+    fn choices(&self, job: &Situation) -> Vec<RemedyChoice>;
+    /// Changes the blocks on paper to what they would be.
+    fn sketch(&self, choice: &RemedyChoice, job: &Situation, spans: &mut Spans);
+    /// By what the time of a step is multiplied, about.
+    fn slowdown(&self, choice: &RemedyChoice, job: &Situation) -> f64;
+    /// What it changes, for the reader: a phrase.
+    fn changes(&self, choice: &RemedyChoice) -> String;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_pages_are_theirs() {
+        for remedy in REMEDIES {
+            assert!(remedy.page().starts_with(&format!("# {}\n", remedy.name())), "{}", remedy.name());
+            assert_eq!(REMEDIES.iter().filter(|other| other.name() == remedy.name()).count(), 1);
+            assert!(super::remedy(remedy.name()).is_some());
+        }
+    }
+
+    #[test]
+    fn a_choice_is_read_as_it_is_written() {
+        let choice = RemedyChoice::new("micro_batches").with("parts", 4);
+        let text = serde_json::to_string(&choice).expect("plain data");
+        assert_eq!(text, r#"{"name":"micro_batches","parts":4}"#);
+        assert_eq!(serde_json::from_str::<RemedyChoice>(&text).expect("ours"), choice);
+    }
+}

@@ -1,0 +1,83 @@
+//! Activations of chosen blocks computed again in the backward pass instead of kept.
+
+use super::{Remedy, RemedyChoice, Situation};
+use crate::search::{Spans, Stretch, recomputed};
+use crate::survey::Model;
+
+/// See the page.
+pub(super) struct CheckpointBlocks;
+
+/// A block of a model with what its forward pass leaves for the backward pass.
+struct Block<'a> {
+    model: &'a Model,
+    path: &'a str,
+    kept_bytes: u64,
+    share: f64,
+}
+
+fn blocks<'a>(job: &'a Situation) -> Vec<Block<'a>> {
+    let (_, at) = job.spans.peak();
+    let mut found = Vec::new();
+    for model in job.survey.models.iter().filter(|model| model.is_training) {
+        for path in &model.blocks {
+            let kept = job.spans.live_at(at).filter(|span| {
+                span.stretch == Stretch::Forward && span.is_passing() && model.holds(path, job.spans.path(span))
+            });
+            let kept_bytes = kept.map(|span| span.bytes).sum();
+            let share = job.work.forward_share(model, &[path], job.card);
+            found.push(Block { model, path, kept_bytes, share });
+        }
+    }
+    found.retain(|block| block.kept_bytes > 0);
+    // What saves most for the time it costs comes first.
+    let worth = |block: &Block| block.kept_bytes as f64 / block.share.max(1e-6);
+    found.sort_by(|left, right| worth(right).total_cmp(&worth(left)));
+    found
+}
+
+fn chosen<'a>(choice: &'a RemedyChoice) -> Vec<&'a str> {
+    let listed = choice.options.get("blocks").and_then(|value| value.as_array());
+    listed.map(|paths| paths.iter().filter_map(|path| path.as_str()).collect()).unwrap_or_default()
+}
+
+impl Remedy for CheckpointBlocks {
+    fn name(&self) -> &'static str {
+        "checkpoint_blocks"
+    }
+
+    fn summary(&self) -> &'static str {
+        "activations of the model's blocks computed again in the backward pass instead of kept"
+    }
+
+    fn page(&self) -> &'static str {
+        include_str!("checkpoint_blocks.md")
+    }
+
+    fn choices(&self, job: &Situation) -> Vec<RemedyChoice> {
+        let blocks = blocks(job);
+        let mut counts: Vec<usize> = (1..=4).map(|quarter| (blocks.len() * quarter).div_ceil(4)).collect();
+        counts.retain(|count| *count > 0);
+        counts.dedup();
+        let choice = |count: usize| {
+            let paths: Vec<String> = blocks[..count].iter().map(|block| block.path.to_owned()).collect();
+            RemedyChoice::new(self.name()).with("blocks", paths)
+        };
+        counts.into_iter().map(choice).collect()
+    }
+
+    fn sketch(&self, choice: &RemedyChoice, job: &Situation, spans: &mut Spans) {
+        let paths = chosen(choice);
+        for block in blocks(job).iter().filter(|block| paths.contains(&block.path)) {
+            recomputed(spans, |spans, span| block.model.holds(block.path, spans.path(span)));
+        }
+    }
+
+    fn slowdown(&self, choice: &RemedyChoice, job: &Situation) -> f64 {
+        let paths = chosen(choice);
+        1.0 + blocks(job).iter().filter(|block| paths.contains(&block.path)).map(|block| block.share).sum::<f64>()
+    }
+
+    fn changes(&self, choice: &RemedyChoice) -> String {
+        format!("nothing: {} blocks are computed twice", chosen(choice).len())
+    }
+}

@@ -1,0 +1,53 @@
+//! Optimizer state in host memory.
+
+use oomph_trace::Category;
+
+use super::{Remedy, RemedyChoice, Situation};
+use crate::search::Spans;
+
+/// See the page.
+pub(super) struct OptimizerOnHost;
+
+/// State on the card at a time.
+const DEVICE_BYTES: u64 = 256 << 20;
+/// Bytes a second over the bus, each way.
+const BUS_BYTES_A_SECOND: f64 = 20e9;
+
+fn state_bytes(spans: &Spans) -> u64 {
+    let (_, at) = spans.peak();
+    spans.live_at(at).filter(|span| span.category == Category::Optimizer).map(|span| span.bytes).sum()
+}
+
+impl Remedy for OptimizerOnHost {
+    fn name(&self) -> &'static str {
+        "optimizer_on_host"
+    }
+
+    fn summary(&self) -> &'static str {
+        "optimizer state kept in host memory, brought to the card in parts when a step is taken"
+    }
+
+    fn page(&self) -> &'static str {
+        include_str!("optimizer_on_host.md")
+    }
+
+    fn choices(&self, job: &Situation) -> Vec<RemedyChoice> {
+        let is_worthwhile = state_bytes(job.spans) > 2 * DEVICE_BYTES;
+        if is_worthwhile { vec![RemedyChoice::new(self.name()).with("device_bytes", DEVICE_BYTES)] } else { Vec::new() }
+    }
+
+    fn sketch(&self, _choice: &RemedyChoice, _job: &Situation, spans: &mut Spans) {
+        for span in spans.all.iter_mut().filter(|span| span.category == Category::Optimizer) {
+            span.bytes = 0;
+        }
+    }
+
+    fn slowdown(&self, _choice: &RemedyChoice, job: &Situation) -> f64 {
+        let seconds = 2.0 * state_bytes(job.spans) as f64 / BUS_BYTES_A_SECOND;
+        1.0 + seconds / job.work.step_seconds(job.card).max(1e-3)
+    }
+
+    fn changes(&self, _choice: &RemedyChoice) -> String {
+        "nothing: the state crosses the bus twice a step".to_owned()
+    }
+}

@@ -1,0 +1,45 @@
+//! Each parameter's optimizer step as soon as its gradient is there.
+
+use oomph_trace::Category;
+
+use super::{Remedy, RemedyChoice, Situation};
+use crate::search::Spans;
+
+/// See the page.
+pub(super) struct StepInBackward;
+
+impl Remedy for StepInBackward {
+    fn name(&self) -> &'static str {
+        "step_in_backward"
+    }
+
+    fn summary(&self) -> &'static str {
+        "each parameter's optimizer step taken as soon as its gradient is there, so that gradients are not kept"
+    }
+
+    fn page(&self) -> &'static str {
+        include_str!("step_in_backward.md")
+    }
+
+    fn choices(&self, job: &Situation) -> Vec<RemedyChoice> {
+        let (_, at) = job.spans.peak();
+        let holds_gradients = job.spans.live_at(at).any(|span| span.category == Category::Gradient);
+        let is_simple = job.survey.optimizers.len() == 1
+            && !["clips", "scales", "accumulates", "closure"].iter().any(|habit| job.survey.has_habit(habit));
+        if holds_gradients && is_simple { vec![RemedyChoice::new(self.name())] } else { Vec::new() }
+    }
+
+    fn sketch(&self, _choice: &RemedyChoice, _job: &Situation, spans: &mut Spans) {
+        for span in spans.all.iter_mut().filter(|span| span.category == Category::Gradient) {
+            span.until = span.until.min(span.from + 1);
+        }
+    }
+
+    fn slowdown(&self, _choice: &RemedyChoice, _job: &Situation) -> f64 {
+        1.05
+    }
+
+    fn changes(&self, _choice: &RemedyChoice) -> String {
+        "nothing, but gradients cannot be looked at after the backward pass".to_owned()
+    }
+}

@@ -1,0 +1,332 @@
+//! Finds what makes a job fit: remedies tried on paper first, then in hollow runs of the job itself.
+//!
+//! Savings are never added up: a remedy pays only at the instant of the peak, and the next peak is elsewhere. So every
+//! set that looks good on paper is run, and what was measured is where the next look begins.
+
+mod sketch;
+mod spans;
+mod work;
+
+pub use sketch::{Sketch, recomputed};
+pub use spans::{Span, Spans, Stretch};
+pub use work::Work;
+
+use oomph_card::Card;
+
+use crate::allocator::{self, Room};
+use crate::error::PlanError;
+use crate::fit::Judge;
+use crate::follow::Progress;
+use crate::plan::{Peaks, Question, Trial};
+use crate::remedies::{Mathematics, REMEDIES, RemedyChoice, Situation, remedy};
+use crate::survey::Survey;
+
+/// What stays free on the card, in hundredths of it: a plan that was exact to 1 % has room left.
+pub const MARGIN_PERCENT: u64 = 2;
+/// Sets that are run at most before the search gives up.
+const RUNS_MAX: usize = 12;
+/// Sets that one search looks at on paper, at most.
+const SKETCHES_MAX: usize = 4000;
+/// A remedy that saves less than this part of what is too much is not worth having.
+const WORTHWHILE_PARTS: u64 = 50;
+
+/// What the user allows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Allowed {
+    /// The most that may happen to the numbers.
+    pub mathematics: Mathematics,
+}
+
+/// A set of remedies that was run.
+#[derive(Clone, Debug)]
+pub struct Candidate {
+    /// The set; empty for the job as it is.
+    pub choices: Vec<RemedyChoice>,
+    /// Settings of PyTorch's allocator, where others than the user's are needed.
+    pub allocator: Option<String>,
+    /// Its peaks where there is room.
+    pub peaks: Option<Peaks>,
+    /// The least memory that a card must have for it.
+    pub least_bytes: Option<u64>,
+    /// By what the time of a step is multiplied, about.
+    pub slowdown: f64,
+    /// Whether it fits the card with the margin.
+    pub fits: bool,
+    /// Why it could not be run, or what its remedies refused.
+    pub refusals: Vec<String>,
+}
+
+/// What a search came to.
+#[derive(Debug)]
+pub struct Found {
+    /// Everything that was run, in order; the first is the job as it is.
+    pub candidates: Vec<Candidate>,
+    /// The one chosen, by its place among them; none where nothing fits.
+    pub chosen: Option<usize>,
+    /// The chosen one run from scratch on the card itself.
+    pub proof: Option<Trial>,
+}
+
+impl Found {
+    /// The chosen set.
+    #[must_use]
+    pub fn chosen(&self) -> Option<&Candidate> {
+        self.chosen.map(|at| &self.candidates[at])
+    }
+}
+
+/// A candidate with what its run showed.
+struct Measured {
+    candidate: Candidate,
+    spans: Spans,
+    work: Work,
+    survey: Survey,
+}
+
+/// A search for one job and card.
+struct Search<'a> {
+    question: &'a Question,
+    card: &'a Card,
+    allowed: Allowed,
+    candidates: Vec<Candidate>,
+    /// Sets that are known not to be worth a run.
+    useless: Vec<RemedyChoice>,
+    /// The job as it is, by which the time of every set is predicted.
+    costs: Option<Costs>,
+}
+
+struct Costs {
+    spans: Spans,
+    work: Work,
+    survey: Survey,
+}
+
+/// Looks for the cheapest set of remedies with which a job fits its first card. `plain` is the job as it is, run where
+/// there is room and with a survey.
+///
+/// # Errors
+/// If the job cannot be run.
+pub fn find(question: &Question, allowed: Allowed, plain: &Trial, progress: Progress) -> Result<Found, PlanError> {
+    let card = &question.cards[0];
+    let mut search = Search { question, card, allowed, candidates: Vec::new(), useless: Vec::new(), costs: None };
+    let mut best = search.measured(Vec::new(), plain);
+    search.candidates.push(best.candidate.clone());
+    search.costs = Some(Costs { spans: best.spans.clone(), work: best.work.clone(), survey: best.survey.clone() });
+    while !best.candidate.fits && search.candidates.len() < RUNS_MAX {
+        let Some(sketch) = search.next(&best) else { break };
+        match search.run(&sketch, &best, progress) {
+            Ok(tried) => best = search.judge(&sketch, tried, best),
+            Err(problem) if problem.is_of_script() => search.blame(&sketch, &best, &problem),
+            Err(problem) => return Err(problem),
+        }
+    }
+    let mut chosen = best.candidate.fits.then_some(best);
+    if let Some(fitting) = chosen.take() {
+        chosen = Some(search.without_the_superfluous(fitting, progress)?);
+    }
+    search.conclude(chosen, progress)
+}
+
+impl Search<'_> {
+    fn usable_bytes(&self) -> u64 {
+        self.card.usable_bytes() / 100 * (100 - MARGIN_PERCENT)
+    }
+
+    /// The cheapest set on paper that should fit, else the one that comes nearest.
+    fn next(&self, best: &Measured) -> Option<Sketch> {
+        let job = Situation { survey: &best.survey, spans: &best.spans, work: &best.work, card: self.card };
+        let now = best.spans.peak().0;
+        let worth_bytes = now.saturating_sub(self.usable_bytes()) / WORTHWHILE_PARTS;
+        let options: Vec<Vec<RemedyChoice>> = REMEDIES
+            .iter()
+            .filter(|remedy| remedy.mathematics() <= self.allowed.mathematics)
+            .map(|remedy| {
+                let mut choices = remedy.choices(&job);
+                choices.retain(|choice| !self.useless.contains(choice) && !best.candidate.choices.contains(choice));
+                choices
+            })
+            .filter(|choices| !choices.is_empty())
+            .collect();
+        let mut sketches = sets(&options).into_iter().take(SKETCHES_MAX).map(|set| Sketch::of(&set, &job));
+        let is_worthwhile = |sketch: &Sketch| sketch.peak_bytes + worth_bytes < now;
+        let mut found: Option<Sketch> = None;
+        for sketch in sketches.by_ref().filter(is_worthwhile) {
+            let is_better = found.as_ref().is_none_or(|found| self.rank(&sketch) < self.rank(found));
+            if is_better {
+                found = Some(sketch);
+            }
+        }
+        found
+    }
+
+    /// Smaller is better: what fits before what does not, then by time, then by bytes.
+    fn rank(&self, sketch: &Sketch) -> (bool, u64, u64) {
+        let is_over = sketch.peak_bytes > self.usable_bytes();
+        let time = (sketch.slowdown * 1000.0) as u64;
+        if is_over { (true, sketch.peak_bytes, time) } else { (false, time, sketch.peak_bytes) }
+    }
+
+    /// Runs the job with what a sketch adds to the best so far.
+    fn run(&self, sketch: &Sketch, best: &Measured, progress: Progress) -> Result<Measured, PlanError> {
+        self.run_set(joined(&best.candidate.choices, &sketch.choices), progress)
+    }
+
+    /// By what the time of a step is multiplied with a set, about.
+    fn slowdown(&self, choices: &[RemedyChoice]) -> f64 {
+        let Some(costs) = &self.costs else { return 1.0 };
+        let job = Situation { survey: &costs.survey, spans: &costs.spans, work: &costs.work, card: self.card };
+        let known = choices.iter().filter_map(|choice| Some((remedy(&choice.name)?, choice)));
+        known.map(|(remedy, choice)| remedy.slowdown(choice, &job)).product()
+    }
+
+    fn run_set(&self, choices: Vec<RemedyChoice>, progress: Progress) -> Result<Measured, PlanError> {
+        let names: Vec<&str> = choices.iter().map(|choice| choice.name.as_str()).collect();
+        let tried = names.join(" + ");
+        let trial = self
+            .question
+            .with_remedies(&choices, None)
+            .run_roomy(&mut |stage| progress(&format!("{tried}: {stage}")))?;
+        Ok(self.measured(choices, &trial))
+    }
+
+    /// What a run where there is room says about this card.
+    fn measured(&self, choices: Vec<RemedyChoice>, trial: &Trial) -> Measured {
+        let (_, process) = trial.decisive();
+        let index = crate::plan::fullest(process).map_or(0, |(device, _)| device);
+        let device = process.trace.device(index).unwrap_or(&process.trace.devices[0]);
+        let spans = Spans::of(&process.trace, device, &process.facts.watched);
+        let judges: Vec<Judge> = trial.processes.iter().map(|(_, process)| Judge::of(&process.trace)).collect();
+        let usable_bytes = self.usable_bytes();
+        let (mut fits, mut conf) = (judges.iter().all(|judge| judge.fits(usable_bytes)), None);
+        if !fits && trial.peaks().is_some_and(|peaks| peaks.allocated_bytes < usable_bytes) {
+            conf = self.allocator_that_fits(trial, usable_bytes);
+            fits = conf.is_some();
+        }
+        let refusals = process.facts.watched.remedies.iter().filter(|told| told.kind == "refused");
+        let candidate = Candidate {
+            slowdown: self.slowdown(&choices),
+            choices,
+            allocator: conf,
+            peaks: trial.peaks(),
+            least_bytes: judges.iter().filter_map(|judge| judge.least_bytes(&trial.card)).max(),
+            fits: fits && !trial.grows_beyond(self.card),
+            refusals: refusals.map(|told| format!("{}: {}", told.name, told.text())).collect(),
+        };
+        let work = Work::of(&spans, &process.facts.watched);
+        Measured { candidate, spans, work, survey: Survey::of(&process.facts.watched) }
+    }
+
+    /// Settings of the allocator with which every process fits.
+    fn allocator_that_fits(&self, trial: &Trial, usable_bytes: u64) -> Option<String> {
+        let room = Room { card_bytes: Some(usable_bytes), limit_bytes: None };
+        let (_, process) = trial.decisive();
+        let torch = process.facts.end.torch.as_deref().and_then(allocator::version).unwrap_or((2, 6));
+        let choice = allocator::Choice::make(&process.trace, room, torch, &allocator::conf_of_user())?;
+        (choice.chosen.fits && choice.chosen.retries == 0).then_some(choice.chosen.conf)
+    }
+
+    /// The better of two, and what is learnt from the one that was tried: what refused need not be tried again, nor
+    /// what brought nothing.
+    fn judge(&mut self, sketch: &Sketch, tried: Measured, best: Measured) -> Measured {
+        self.candidates.push(tried.candidate.clone());
+        let refused = |choice: &&RemedyChoice| {
+            tried.candidate.refusals.iter().any(|refusal| refusal.starts_with(&format!("{}:", choice.name)))
+        };
+        self.useless.extend(sketch.choices.iter().filter(refused).cloned());
+        let is_better = tried.candidate.fits || tried.spans.peak().0 < best.spans.peak().0 / 100 * 99;
+        if is_better {
+            return tried;
+        }
+        self.useless.extend(added(sketch, &best));
+        best
+    }
+
+    /// Notes a set with which the script failed. The dearest of what was new is not tried again: without it, another
+    /// run shows whether that was it.
+    fn blame(&mut self, sketch: &Sketch, best: &Measured, problem: &PlanError) {
+        let choices = joined(&best.candidate.choices, &sketch.choices);
+        let slowdown = self.slowdown(&choices);
+        let cost = |choice: &RemedyChoice| self.slowdown(std::slice::from_ref(choice));
+        let culprit = added(sketch, best).max_by(|left, right| cost(left).total_cmp(&cost(right)));
+        self.useless.extend(culprit);
+        let refusals = vec![format!("the script failed with them: {problem}")];
+        self.candidates.push(Candidate {
+            choices,
+            allocator: None,
+            peaks: None,
+            least_bytes: None,
+            slowdown,
+            fits: false,
+            refusals,
+        });
+    }
+
+    /// Tries to do without each remedy of a set that fits, the dearest first.
+    fn without_the_superfluous(&mut self, fitting: Measured, progress: Progress) -> Result<Measured, PlanError> {
+        let mut best = fitting;
+        if best.candidate.choices.len() < 2 {
+            return Ok(best);
+        }
+        let over = best.candidate.peaks.map_or(0, |peaks| peaks.allocated_bytes);
+        for name in best.candidate.choices.iter().map(|choice| choice.name.clone()).collect::<Vec<_>>() {
+            if self.candidates.len() >= RUNS_MAX || over == 0 {
+                break;
+            }
+            // Only where there is room to spare is it worth a run.
+            let spare_bytes = self.usable_bytes().saturating_sub(over);
+            if spare_bytes < self.usable_bytes() / 10 {
+                break;
+            }
+            let rest: Vec<RemedyChoice> =
+                best.candidate.choices.iter().filter(|choice| choice.name != name).cloned().collect();
+            let tried = self.run_set(rest, progress)?;
+            self.candidates.push(tried.candidate.clone());
+            if tried.candidate.fits {
+                best = tried;
+            }
+        }
+        Ok(best)
+    }
+
+    /// Runs what was chosen once more, on the card itself.
+    fn conclude(mut self, chosen: Option<Measured>, progress: Progress) -> Result<Found, PlanError> {
+        let Some(chosen) = chosen else {
+            return Ok(Found { candidates: self.candidates, chosen: None, proof: None });
+        };
+        let at = self.candidates.iter().position(|candidate| candidate.choices == chosen.candidate.choices);
+        let question = self.question.with_remedies(&chosen.candidate.choices, chosen.candidate.allocator.as_deref());
+        let proof = question.run_on(self.card, &mut |stage| progress(&format!("on the card: {stage}")))?;
+        let fits = proof.fits();
+        if let Some(candidate) = at.and_then(|at| self.candidates.get_mut(at)) {
+            candidate.fits = fits;
+        }
+        Ok(Found { candidates: self.candidates, chosen: at.filter(|_| fits), proof: Some(proof) })
+    }
+}
+
+/// What a sketch adds to the best so far.
+fn added(sketch: &Sketch, best: &Measured) -> impl Iterator<Item = RemedyChoice> {
+    sketch.choices.iter().filter(|choice| !best.candidate.choices.contains(choice)).cloned()
+}
+
+/// One set with another on top: a remedy that is in both is taken from the second.
+fn joined(first: &[RemedyChoice], second: &[RemedyChoice]) -> Vec<RemedyChoice> {
+    let stays = |choice: &&RemedyChoice| second.iter().all(|other| other.name != choice.name);
+    first.iter().filter(stays).chain(second).cloned().collect()
+}
+
+/// Every set with at most one choice of each remedy, the smallest sets first.
+fn sets(options: &[Vec<RemedyChoice>]) -> Vec<Vec<RemedyChoice>> {
+    let mut all: Vec<Vec<RemedyChoice>> = vec![Vec::new()];
+    for choices in options {
+        let with: Vec<Vec<RemedyChoice>> = all
+            .iter()
+            .filter(|set| set.len() < 4)
+            .flat_map(|set| choices.iter().map(move |choice| [set.as_slice(), std::slice::from_ref(choice)].concat()))
+            .collect();
+        all.extend(with);
+    }
+    all.sort_by_key(Vec::len);
+    all.remove(0);
+    all
+}

@@ -1,0 +1,52 @@
+//! Remedies tried on paper: what the blocks of a run would be with them.
+
+use super::spans::{Span, Spans, Stretch};
+use crate::remedies::{RemedyChoice, Situation, remedy};
+
+/// What a set of remedies should come to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sketch {
+    /// The set.
+    pub choices: Vec<RemedyChoice>,
+    /// The most that would be live.
+    pub peak_bytes: u64,
+    /// By what the time of a step would be multiplied.
+    pub slowdown: f64,
+}
+
+impl Sketch {
+    /// Draws a set on top of a run that has others in it already.
+    #[must_use]
+    pub fn of(choices: &[RemedyChoice], job: &Situation) -> Self {
+        let mut spans = job.spans.clone();
+        let mut slowdown = 1.0;
+        for choice in choices {
+            if let Some(remedy) = remedy(&choice.name) {
+                remedy.sketch(choice, job, &mut spans);
+                slowdown *= remedy.slowdown(choice, job);
+            }
+        }
+        Self { choices: choices.to_vec(), peak_bytes: spans.peak().0, slowdown }
+    }
+}
+
+/// Lets what a forward pass keeps go, and come back when the backward pass gets there: what checkpointing does. What
+/// comes last of each pass is the output, which stays.
+pub fn recomputed(spans: &mut Spans, is_inside: impl Fn(&Spans, &Span) -> bool) {
+    let backwards = spans.backwards.clone();
+    for (index, (begins, ends)) in backwards.iter().enumerate() {
+        let after = index.checked_sub(1).map_or(0, |before| backwards[before].1);
+        let is_kept = |span: &Span| {
+            let is_before = (after..*begins).contains(&span.from) && span.until > *begins;
+            span.stretch == Stretch::Forward && span.is_passing() && is_before && span.until <= ends.saturating_add(1)
+        };
+        let kept: Vec<usize> =
+            (0..spans.all.len()).filter(|&at| is_kept(&spans.all[at]) && is_inside(spans, &spans.all[at])).collect();
+        let output = kept.iter().copied().max_by_key(|&at| spans.all[at].from);
+        let Some(first_used) = kept.iter().map(|&at| spans.all[at].until).min() else { continue };
+        let again = first_used.saturating_sub(1);
+        for at in kept.into_iter().filter(|at| Some(*at) != output) {
+            spans.all[at].from = spans.all[at].from.max(again);
+        }
+    }
+}

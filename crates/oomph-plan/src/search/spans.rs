@@ -1,0 +1,189 @@
+//! The blocks of one process as spans of time, so that what a remedy would do to them can be tried on paper.
+
+use oomph_heap::{Config, Timeline};
+use oomph_job::Watched;
+use oomph_trace::{Category, DeviceTrace, EventIndex, StringId, Trace};
+
+/// What the job was doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Stretch {
+    /// Before the first step, or between things.
+    Setup,
+    /// A forward pass whose graph is kept, or the loss.
+    Forward,
+    /// A forward pass in evaluation mode.
+    Evaluation,
+    /// A backward pass.
+    Backward,
+    /// An optimizer's step.
+    Optimizer,
+}
+
+/// One block from its allocation to its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// When it was allocated, in events; 0 if before the history.
+    pub from: EventIndex,
+    /// When it was given back; past the last event if never.
+    pub until: EventIndex,
+    /// Its size.
+    pub bytes: u64,
+    /// What it is for.
+    pub category: Category,
+    /// The module whose it is.
+    pub module: StringId,
+    /// What was going on when it was allocated.
+    pub stretch: Stretch,
+    /// The optimizer step in which it was allocated.
+    pub step: u32,
+}
+
+impl Span {
+    /// Whether it is data of a step, not of the model or its optimizer.
+    #[must_use]
+    pub fn is_passing(&self) -> bool {
+        let is_state = matches!(self.category, Category::Parameter | Category::Gradient | Category::Optimizer);
+        !is_state && matches!(self.stretch, Stretch::Forward | Stretch::Backward | Stretch::Evaluation)
+    }
+}
+
+/// The blocks of one device.
+#[derive(Clone, Debug)]
+pub struct Spans {
+    /// Every block.
+    pub all: Vec<Span>,
+    /// Names of modules, by what spans refer to them with.
+    pub modules: Vec<String>,
+    /// When backward passes ran: from, until.
+    pub backwards: Vec<(EventIndex, EventIndex)>,
+}
+
+impl Spans {
+    /// Reads one device of a trace.
+    #[must_use]
+    pub fn of(trace: &Trace, device: &DeviceTrace, watched: &Watched) -> Self {
+        let config = Config::from_settings(&trace.settings).unwrap_or_default();
+        let timeline = Timeline::with_config(device, &config);
+        let clock = Clock::of(watched);
+        let end = device.events.len() as EventIndex;
+        let span = |block: &oomph_heap::LiveSpan| {
+            let event = block.alloc.and_then(|at| device.events.get(at as usize));
+            let (stretch, step) = event.map_or((Stretch::Setup, 0), |event| clock.at(event.time_us));
+            Span {
+                from: block.alloc.unwrap_or(0),
+                until: block.free_completed.or(block.free_requested).unwrap_or(end),
+                bytes: block.bytes,
+                category: block.category,
+                module: event.map_or(StringId::MISSING, |event| event.module),
+                stretch,
+                step,
+            }
+        };
+        let index = |time_us: u64| device.events.partition_point(|event| event.time_us < time_us) as EventIndex;
+        let backwards = clock.backwards.iter().map(|&(from, until)| (index(from), index(until))).collect();
+        let modules = (0..trace.stacks.string_count() as u32).map(|at| trace.stacks.string(StringId(at)).to_owned());
+        Self { all: timeline.blocks.iter().map(span).collect(), modules: modules.collect(), backwards }
+    }
+
+    /// The path of a span's module; empty where it has none.
+    #[must_use]
+    pub fn path(&self, span: &Span) -> &str {
+        self.modules.get(span.module.0 as usize).map_or("", String::as_str)
+    }
+
+    /// The most that is live at once, and when.
+    #[must_use]
+    pub fn peak(&self) -> (u64, EventIndex) {
+        let mut changes: Vec<(EventIndex, bool, u64)> = Vec::with_capacity(2 * self.all.len());
+        for span in self.all.iter().filter(|span| span.bytes > 0 && span.from < span.until) {
+            changes.push((span.from, true, span.bytes));
+            changes.push((span.until, false, span.bytes));
+        }
+        // What ends at an event ends before what begins there.
+        changes.sort_unstable();
+        let (mut live, mut peak) = (0u64, (0u64, 0));
+        for (at, begins, bytes) in changes {
+            live = if begins { live + bytes } else { live.saturating_sub(bytes) };
+            if live > peak.0 {
+                peak = (live, at);
+            }
+        }
+        peak
+    }
+
+    /// What is live at a moment.
+    pub fn live_at(&self, at: EventIndex) -> impl Iterator<Item = &Span> {
+        self.all.iter().filter(move |span| span.from <= at && at < span.until)
+    }
+
+    /// The backward pass that follows a moment.
+    #[must_use]
+    pub fn backward_after(&self, at: EventIndex) -> Option<(EventIndex, EventIndex)> {
+        self.backwards.iter().copied().find(|(from, _)| *from >= at)
+    }
+}
+
+/// When what was going on.
+struct Clock {
+    backwards: Vec<(u64, u64)>,
+    optimizers: Vec<(u64, u64)>,
+    evaluations: Vec<(u64, u64)>,
+    /// Step numbers by their beginnings, in order.
+    steps: Vec<(u64, u32)>,
+}
+
+impl Clock {
+    fn of(watched: &Watched) -> Self {
+        let number = |name: &str| name.strip_prefix("step ")?.parse().ok();
+        let starts = watched.marks.iter().filter(|mark| mark.3 == "START");
+        let mut steps: Vec<(u64, u32)> = starts.filter_map(|mark| Some((mark.0, number(&mark.2)?))).collect();
+        steps.sort_unstable();
+        Self {
+            backwards: stretches(watched, "backward"),
+            optimizers: stretches(watched, "optimizer"),
+            evaluations: stretches(watched, "evaluation"),
+            steps,
+        }
+    }
+
+    fn at(&self, time_us: u64) -> (Stretch, u32) {
+        let at = self.steps.partition_point(|(from, _)| *from <= time_us);
+        let step = if at == 0 { 0 } else { self.steps[at - 1].1 };
+        let within = |stretches: &[(u64, u64)]| {
+            let after = stretches.partition_point(|(from, _)| *from <= time_us);
+            after > 0 && time_us <= stretches[after - 1].1
+        };
+        let stretch = if within(&self.optimizers) {
+            Stretch::Optimizer
+        } else if within(&self.backwards) {
+            Stretch::Backward
+        } else if within(&self.evaluations) {
+            Stretch::Evaluation
+        } else if step > 0 {
+            Stretch::Forward
+        } else {
+            Stretch::Setup
+        };
+        (stretch, step)
+    }
+}
+
+/// The stretches of one name, each from its start to its end, in order.
+fn stretches(watched: &Watched, name: &str) -> Vec<(u64, u64)> {
+    let mut found = Vec::new();
+    let mut start = None;
+    for (time_us, _, _, stage) in watched.marks.iter().filter(|mark| mark.2 == name) {
+        match (stage.as_str(), start) {
+            ("START", None) => start = Some(*time_us),
+            ("END", Some(from)) => {
+                found.push((from, *time_us));
+                start = None;
+            }
+            _ => {}
+        }
+    }
+    // Whatever was interrupted went on until the end.
+    found.extend(start.map(|from| (from, u64::MAX)));
+    found.sort_unstable();
+    found
+}

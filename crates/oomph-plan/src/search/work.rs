@@ -1,0 +1,205 @@
+//! What the steps of a job do, as far as it can be told without a card: arithmetic, bytes moved, and whose they are.
+
+use oomph_card::Card;
+use oomph_job::Watched;
+
+use super::spans::{Spans, Stretch};
+use crate::survey::Model;
+
+/// The forward pass is a third of a training step where nobody counted: the backward pass computes two products for each.
+const FORWARD_SHARE: f64 = 1.0 / 3.0;
+/// Products reach so much of what the card could do.
+const ARITHMETIC_REACHED: f64 = 0.7;
+/// Other kernels reach so much of the memory's bandwidth.
+const BANDWIDTH_REACHED: f64 = 0.8;
+/// Bytes moved for each byte that is allocated: it is written once, and as much is read to compute it and later from it.
+const MOVED_BYTES: f64 = 3.0;
+
+/// Arithmetic and bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Amount {
+    /// In single precision, in TF32, in 16 bits.
+    operations: [f64; 3],
+    /// Bytes allocated on the way.
+    bytes: f64,
+}
+
+impl Amount {
+    fn seconds(&self, card: &Card) -> f64 {
+        let rates = [single_rate(card), tf32_rate(card), half_rate(card)];
+        let arithmetic: f64 = self.operations.iter().zip(rates).map(|(operations, rate)| operations / rate).sum();
+        arithmetic / ARITHMETIC_REACHED + MOVED_BYTES * self.bytes / (bandwidth(card) * BANDWIDTH_REACHED)
+    }
+}
+
+/// Operations a second in single precision.
+fn single_rate(card: &Card) -> f64 {
+    let per_clock = if matches!((card.compute_capability.major, card.compute_capability.minor), (7, _) | (8, 0)) {
+        128.0
+    } else {
+        256.0
+    };
+    per_clock * f64::from(card.sms) * f64::from(card.clock_khz) * 1e3
+}
+
+/// Operations a second on tensor cores in 16 bits, summed in single precision.
+fn half_rate(card: &Card) -> f64 {
+    let per_clock = match (card.compute_capability.major, card.compute_capability.minor) {
+        (7, _) => 1024.0,
+        (8, 0) => 2048.0,
+        (8, _) => 512.0,
+        (9, _) => 4096.0,
+        (10 | 11, _) => 8192.0,
+        (12, _) => 512.0,
+        _ => return single_rate(card),
+    };
+    per_clock * f64::from(card.sms) * f64::from(card.clock_khz) * 1e3
+}
+
+/// Operations a second on tensor cores in TF32.
+fn tf32_rate(card: &Card) -> f64 {
+    if card.compute_capability.major < 8 { single_rate(card) } else { half_rate(card) / 2.0 }
+}
+
+/// Bytes a second of the card's memory, which moves data twice a clock.
+fn bandwidth(card: &Card) -> f64 {
+    2.0 * f64::from(card.memory_clock_khz) * 1e3 * f64::from(card.memory_bus_bits) / 8.0
+}
+
+/// The work of a job's steps.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Work {
+    /// One whole step.
+    step: Amount,
+    /// Its forward pass.
+    forward: Amount,
+    /// The forward passes of its modules, each with everything inside, by their paths in the trace.
+    by_module: Vec<(String, Amount)>,
+    /// Whether the arithmetic was counted.
+    is_counted: bool,
+}
+
+impl Work {
+    /// Adds up what one step did: the last whole one.
+    #[must_use]
+    pub fn of(spans: &Spans, watched: &Watched) -> Self {
+        let starts = step_starts(watched);
+        let whole: Vec<(u64, u64)> = starts.windows(2).map(|pair| (pair[0], pair[1])).collect();
+        let Some(&(from_us, until_us)) = whole.last() else { return Self::default() };
+        let step_number = whole.len() as u32;
+        let counted = Counted { work: &watched.work };
+        let of_step = |span: &&super::Span| span.step == step_number;
+        let bytes = |stretch: Option<Stretch>| -> f64 {
+            let inside =
+                spans.all.iter().filter(of_step).filter(|span| stretch.is_none_or(|wanted| wanted == span.stretch));
+            inside.map(|span| span.bytes as f64).sum()
+        };
+        let mut work = Self { is_counted: !watched.work.is_empty(), ..Self::default() };
+        work.step = Amount { operations: counted.between(from_us, until_us), bytes: bytes(None) };
+        let calls = inclusive_calls(watched, from_us, until_us);
+        let mut by_module = std::collections::BTreeMap::<usize, Amount>::new();
+        for call in &calls {
+            let operations = counted.between(call.from_us, call.until_us);
+            let amount = by_module.entry(call.module).or_default();
+            (0..3).for_each(|units| amount.operations[units] += operations[units]);
+            if call.depth == 0 {
+                (0..3).for_each(|units| work.forward.operations[units] += operations[units]);
+            }
+        }
+        work.forward.bytes = bytes(Some(Stretch::Forward));
+        let name = |module: usize| watched.modules.get(module).map_or(String::new(), |(label, path)| join(label, path));
+        work.by_module = by_module.into_iter().map(|(module, amount)| (name(module), amount)).collect();
+        for (name, amount) in &mut work.by_module {
+            let inside = spans.all.iter().filter(of_step).filter(|span| span.stretch == Stretch::Forward);
+            let own = inside.filter(|span| is_within(spans.path(span), name));
+            amount.bytes = own.map(|span| span.bytes as f64).sum();
+        }
+        work
+    }
+
+    /// The part of a step's time that the forward pass of the modules at these paths takes.
+    #[must_use]
+    pub fn forward_share(&self, model: &Model, paths: &[&str], card: &Card) -> f64 {
+        let is_one = |name: &str| paths.iter().any(|path| model.is_at(path, name));
+        let modules = self.by_module.iter().filter(|(name, _)| is_one(name));
+        if self.is_counted {
+            let seconds: f64 = modules.map(|(_, amount)| amount.seconds(card)).sum();
+            return seconds / self.step_seconds(card);
+        }
+        let bytes: f64 = modules.map(|(_, amount)| amount.bytes).sum();
+        if self.forward.bytes > 0.0 { FORWARD_SHARE * bytes / self.forward.bytes } else { 0.0 }
+    }
+
+    /// The part of a step's time that its forward pass takes.
+    #[must_use]
+    pub fn whole_forward_share(&self, card: &Card) -> f64 {
+        if self.is_counted { self.forward.seconds(card) / self.step_seconds(card) } else { FORWARD_SHARE }
+    }
+
+    /// How long a step takes on a card, about.
+    #[must_use]
+    pub fn step_seconds(&self, card: &Card) -> f64 {
+        self.step.seconds(card).max(1e-3)
+    }
+}
+
+/// What was counted by when.
+struct Counted<'a> {
+    work: &'a [(u64, [u64; 3])],
+}
+
+impl Counted<'_> {
+    fn at(&self, time_us: u64) -> [u64; 3] {
+        let after = self.work.partition_point(|(when, _)| *when <= time_us);
+        if after == 0 { [0; 3] } else { self.work[after - 1].1 }
+    }
+
+    fn between(&self, from_us: u64, until_us: u64) -> [f64; 3] {
+        let (from, until) = (self.at(from_us), self.at(until_us));
+        std::array::from_fn(|units| until[units].saturating_sub(from[units]) as f64)
+    }
+}
+
+struct Call {
+    module: usize,
+    from_us: u64,
+    until_us: u64,
+    depth: usize,
+}
+
+/// The calls of modules in a stretch of time, each with when it returned.
+fn inclusive_calls(watched: &Watched, from_us: u64, until_us: u64) -> Vec<Call> {
+    let mut running: Vec<(usize, u64)> = Vec::new();
+    let mut found = Vec::new();
+    for &(time_us, called) in watched.calls.iter().filter(|(time_us, _)| (from_us..until_us).contains(time_us)) {
+        match called {
+            Some(module) => running.push((module, time_us)),
+            None => {
+                if let Some((module, from_us)) = running.pop() {
+                    found.push(Call { module, from_us, until_us: time_us, depth: running.len() });
+                }
+            }
+        }
+    }
+    found
+}
+
+fn step_starts(watched: &Watched) -> Vec<u64> {
+    let marks = watched.marks.iter().filter(|mark| mark.3 == "START" && mark.2.starts_with("step "));
+    let mut starts: Vec<u64> = marks.map(|mark| mark.0).collect();
+    starts.sort_unstable();
+    starts
+}
+
+fn join(label: &str, path: &str) -> String {
+    if path.is_empty() { label.to_owned() } else { format!("{label}.{path}") }
+}
+
+/// Whether a module of a trace, by its path there, is one or within one by its whole path.
+fn is_within(path: &str, whole: &str) -> bool {
+    let short = whole.split_once('.').map_or("", |(_, rest)| rest);
+    [whole, short]
+        .into_iter()
+        .filter(|outer| !outer.is_empty())
+        .any(|outer| path.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('.')))
+}

@@ -1,0 +1,107 @@
+//! What a job is made of, as far as remedies care: told by its own process on the way.
+
+use oomph_job::Watched;
+use serde::Deserialize;
+use serde_json::Value;
+
+/// A model that the script calls.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct Model {
+    /// The class of its outermost module.
+    pub label: String,
+    /// What stands before the paths below it where something was put around the model: `module.` of DDP.
+    pub prefix: String,
+    /// Samples in its first call: the first dimension of its first tensor.
+    pub batch: u64,
+    /// The paths of modules that come several times in a row: a transformer's layers.
+    pub blocks: Vec<String>,
+    /// Projections onto a vocabulary.
+    pub heads: Vec<Head>,
+    /// Whether some layer mixes the samples of a batch.
+    pub has_batch_norm: bool,
+    /// Whether `torch.compile` stands around it.
+    pub is_compiled: bool,
+    /// Whether it was in training mode.
+    pub is_training: bool,
+}
+
+impl Model {
+    /// Whether a module, by its path with its model's class before it, is the one at `path` of this model.
+    #[must_use]
+    pub fn is_at(&self, path: &str, module: &str) -> bool {
+        let below = module.strip_prefix(&self.label).and_then(|rest| rest.strip_prefix('.'));
+        below.and_then(|below| below.strip_prefix(&self.prefix)) == Some(path)
+    }
+
+    /// Whether a module, by its path in a trace, is the one at `path` of this model, or within it.
+    #[must_use]
+    pub fn holds(&self, path: &str, module: &str) -> bool {
+        let module = module.strip_prefix(&self.label).and_then(|rest| rest.strip_prefix('.')).unwrap_or(module);
+        let rest = module.strip_prefix(&self.prefix).and_then(|rest| rest.strip_prefix(path));
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    }
+}
+
+/// A projection onto a vocabulary.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct Head {
+    /// Its path.
+    pub path: String,
+    /// Classes.
+    pub out_features: u64,
+    /// Width of what is projected.
+    pub in_features: u64,
+}
+
+/// An optimizer that the script made.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct Optimizer {
+    /// Its class.
+    pub name: String,
+    /// Whether its steps update tensors in groups, with temporaries as large as all parameters.
+    pub has_large_temporaries: bool,
+}
+
+/// What a process told about its script.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Survey {
+    /// The models, in the order of their first calls.
+    pub models: Vec<Model>,
+    /// The optimizers.
+    pub optimizers: Vec<Optimizer>,
+    /// The batch sizes of its data loaders.
+    pub loader_batches: Vec<u64>,
+    /// Words for what the script does: `clips`, `scales`, `autocasts`, `keeps_outputs`.
+    pub habits: Vec<String>,
+}
+
+impl Survey {
+    /// Reads what was told; what cannot be read was not told.
+    #[must_use]
+    pub fn of(watched: &Watched) -> Self {
+        let mut survey = Self::default();
+        for (kind, value) in &watched.survey {
+            survey.take(kind, value);
+        }
+        survey
+    }
+
+    fn take(&mut self, kind: &str, value: &Value) {
+        match kind {
+            "model" => self.models.extend(Model::deserialize(value).ok()),
+            "optimizer" => self.optimizers.extend(Optimizer::deserialize(value).ok()),
+            "loader" => self.loader_batches.extend(value.as_u64()),
+            "habit" => self.habits.extend(value.as_str().map(str::to_owned)),
+            _ => {}
+        }
+    }
+
+    /// Whether the script does something.
+    #[must_use]
+    pub fn has_habit(&self, word: &str) -> bool {
+        self.habits.iter().any(|habit| habit == word)
+    }
+}

@@ -1,0 +1,162 @@
+//! `--fit`: what makes the job fit, in words, as a table and as JSON.
+
+use std::fmt::Write as _;
+use std::time::SystemTime;
+
+use oomph_explain::bytes::show;
+use oomph_explain::render::table::{Align, table, wrap};
+use oomph_plan::promise::{self, Identity, Promise, Promises};
+use oomph_plan::remedies::{Mathematics, RemedyChoice, remedy};
+use oomph_plan::search::{self, Allowed, Candidate, Found, MARGIN_PERCENT};
+use oomph_plan::{Plan, Question, Trial};
+use serde_json::{Value, json};
+
+use super::Allow;
+use super::answer::Answer;
+use crate::error::Error;
+use crate::progress::Stage;
+
+/// Looks for remedies, where the job does not fit; none where there is nothing to look for or to begin with.
+pub(crate) fn find(plan: &Plan, question: &Question, allow: Option<Allow>) -> Result<Option<Found>, Error> {
+    let (false, Some(plain)) = (plan.trials[0].fits(), plan.with_room()) else { return Ok(None) };
+    let mathematics = if allow == Some(Allow::Numerics) { Mathematics::Numerics } else { Mathematics::Same };
+    let mut stage = Stage::start(format!("fitting {}", question.job.command.name()));
+    Ok(Some(search::find(question, Allowed { mathematics }, plain, &mut |text| stage.say(text))?))
+}
+
+/// The answer, what was tried, and what to do.
+pub(super) fn text(found: &Found, answer: &Answer, width: usize) -> String {
+    let mut out = wrap(&sentence(found, answer), "", width);
+    let _ = writeln!(out);
+    let columns = [
+        ("PEAK", Align::Right),
+        ("LEAST", Align::Right),
+        ("TIME", Align::Right),
+        ("", Align::Left),
+        ("REMEDIES", Align::Left),
+    ];
+    let rows: Vec<Vec<String>> = found.candidates.iter().map(row).collect();
+    out.push_str(&table(&columns, &rows, width));
+    if let Some(chosen) = found.chosen() {
+        for choice in &chosen.choices {
+            let changes = remedy(&choice.name).map_or_else(String::new, |remedy| remedy.changes(choice));
+            let _ = write!(
+                out,
+                "{}",
+                wrap(&format!("{}: {changes}", choice.name), "    ", width).replacen("    ", "  - ", 1)
+            );
+        }
+    }
+    for refusal in found.candidates.iter().flat_map(|candidate| &candidate.refusals) {
+        let _ = write!(out, "{}", wrap(refusal, "    ", width).replacen("    ", "  - ", 1));
+    }
+    let _ = writeln!(out);
+    out
+}
+
+fn sentence(found: &Found, answer: &Answer) -> String {
+    let (card, total) = (answer.card().short_title(), show(answer.card().memory_bytes));
+    let Some(chosen) = found.chosen() else {
+        let nearest = found.candidates.iter().min_by_key(|candidate| candidate.least_bytes.unwrap_or(u64::MAX));
+        let least = nearest.and_then(|candidate| candidate.least_bytes).map(show).unwrap_or_default();
+        return format!(
+            "nothing makes it fit the {card} with {total}: with {} it still needs a card of {least}.",
+            nearest.map(|candidate| names(&candidate.choices)).unwrap_or_default()
+        );
+    };
+    let peak = found.proof.as_ref().and_then(Trial::peaks).map(|peaks| show(peaks.device_bytes)).unwrap_or_default();
+    format!(
+        "fits the {card} with {}: takes {peak} of {total}, at about {:.2} times the time.",
+        names(&chosen.choices),
+        chosen.slowdown
+    )
+}
+
+fn names(choices: &[RemedyChoice]) -> String {
+    match choices {
+        [] => "nothing".to_owned(),
+        choices => choices.iter().map(|choice| choice.name.as_str()).collect::<Vec<_>>().join(" + "),
+    }
+}
+
+fn row(candidate: &Candidate) -> Vec<String> {
+    let size = |bytes: Option<u64>| bytes.map(show).unwrap_or_default();
+    let remedies = if candidate.choices.is_empty() { "as it is".to_owned() } else { described(&candidate.choices) };
+    vec![
+        size(candidate.peaks.map(|peaks| peaks.device_bytes)),
+        size(candidate.least_bytes),
+        format!("{:.2}x", candidate.slowdown),
+        if candidate.fits { "fits" } else { "" }.to_owned(),
+        remedies,
+    ]
+}
+
+/// A set with its numbers.
+fn described(choices: &[RemedyChoice]) -> String {
+    let one = |choice: &RemedyChoice| match (choice.number("parts"), choice.options.get("blocks")) {
+        (Some(parts), _) => format!("{} {parts}", choice.name),
+        (None, Some(Value::Array(blocks))) => format!("{} {}", choice.name, blocks.len()),
+        _ => choice.name.clone(),
+    };
+    choices.iter().map(one).collect::<Vec<_>>().join(" + ")
+}
+
+/// What `--json` says under `fit`.
+pub(super) fn json(plan: &Plan, found: Option<&Found>) -> Value {
+    let Some(found) = found else {
+        return json!({ "fits": plan.fits(), "remedies": [], "predicted_slowdown": 1.0, "candidates": [] });
+    };
+    let chosen = found.chosen();
+    let peaks = found.proof.as_ref().filter(|_| chosen.is_some()).and_then(Trial::peaks);
+    json!({
+        "fits": chosen.is_some(),
+        "remedies": chosen.map(|candidate| names_list(&candidate.choices)).unwrap_or_default(),
+        "choices": chosen.map(|candidate| &candidate.choices),
+        "allocator": chosen.and_then(|candidate| candidate.allocator.as_ref()),
+        "peak_allocated_bytes": peaks.map(|peaks| peaks.allocated_bytes),
+        "peak_reserved_bytes": peaks.map(|peaks| peaks.reserved_bytes),
+        "peak_device_bytes": peaks.map(|peaks| peaks.device_bytes),
+        "predicted_slowdown": chosen.map(|candidate| candidate.slowdown),
+        "margin_percent": MARGIN_PERCENT,
+        "candidates": found.candidates.iter().map(candidate).collect::<Vec<_>>(),
+    })
+}
+
+fn names_list(choices: &[RemedyChoice]) -> Vec<&str> {
+    choices.iter().map(|choice| choice.name.as_str()).collect()
+}
+
+fn candidate(candidate: &Candidate) -> Value {
+    json!({
+        "remedies": names_list(&candidate.choices),
+        "choices": candidate.choices,
+        "allocator": candidate.allocator,
+        "fits": candidate.fits,
+        "peak_allocated_bytes": candidate.peaks.map(|peaks| peaks.allocated_bytes),
+        "peak_reserved_bytes": candidate.peaks.map(|peaks| peaks.reserved_bytes),
+        "least_memory_bytes": candidate.least_bytes,
+        "predicted_slowdown": candidate.slowdown,
+        "refusals": candidate.refusals,
+    })
+}
+
+/// What `oomph run --plan` reads: what was promised, with what is put into the job for it.
+pub(crate) fn plan_file(plan: &Plan, found: Option<&Found>) -> Option<Promise> {
+    match found {
+        Some(found) => Promise::of_found(found, made_us()),
+        None => plan.fits().then(|| Promise::of(plan, made_us())),
+    }
+}
+
+/// The time now, in microseconds since the Unix epoch.
+pub(crate) fn made_us() -> u64 {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_micros() as u64
+}
+
+/// Keeps what makes a job fit for the next `oomph run --fit` of it.
+pub(crate) fn keep(job: &Identity, promise: &Promise, found: Option<&Found>, plan: &Plan) {
+    let proof = found.and_then(|found| found.proof.as_ref());
+    let trace = proof.map_or_else(|| promise::trace_to_keep(plan), |proof| &proof.decisive().1.trace);
+    // What cannot be kept is found again.
+    let _ = Promises::of_user().keep(&job.fitted(), promise, trace);
+}

@@ -1,0 +1,94 @@
+//! `--fit` and `--plan`: what is put into the job to make it fit, and what is promised of it then.
+
+use std::path::Path;
+
+use oomph_device::Monitor;
+use oomph_explain::bytes::show;
+use oomph_job::Command;
+use oomph_plan::promise::{Identity, Promise, Promises};
+use oomph_plan::{Card, Job, Launch, Plan, Question, Ranks, cards};
+
+use super::Args;
+use crate::error::Error;
+use crate::progress::Stage;
+use crate::verbs::plan::fitting;
+
+/// What the job may write while it is planned.
+const DISK_LIMIT_BYTES: u64 = 8 << 30;
+
+/// What the user asks for: from a file, from an earlier plan, or from a plan made now. None where nothing is asked for.
+pub(super) fn fitted(args: &Args, command: &Command) -> Result<Option<Promise>, Error> {
+    if let Some(path) = &args.plan {
+        return read(path).map(Some);
+    }
+    if !args.fit {
+        return Ok(None);
+    }
+    let card = card(args.limit.map(|limit| limit.0))?;
+    let identity = Identity::new(&args.module, &args.command, &std::env::current_dir().unwrap_or_default());
+    let is_of_card = |promise: &Promise| {
+        promise.trials.first().is_some_and(|trial| trial.fits && trial.memory_bytes == card.memory_bytes)
+    };
+    if let Some(kept) = Promises::of_user().find(&identity.fitted()).filter(is_of_card) {
+        return Ok(Some(kept));
+    }
+    plan_now(args, command, card, &identity).map(Some)
+}
+
+fn read(path: &Path) -> Result<Promise, Error> {
+    let text = std::fs::read(path).map_err(|source| Error::Read { path: path.to_owned(), source })?;
+    serde_json::from_slice(&text).map_err(|problem| Error::NoPlanFile { path: path.to_owned(), problem })
+}
+
+/// Plans the job on hollow cards like the real one, and looks for what makes it fit.
+fn plan_now(args: &Args, command: &Command, card: Card, identity: &Identity) -> Result<Promise, Error> {
+    let job = Job {
+        command: command.clone(),
+        steps: None,
+        batches: None,
+        launch: Launch::default(),
+        has_all_ranks: false,
+        show_output: false,
+        disk_limit_bytes: DISK_LIMIT_BYTES,
+        remedies: Vec::new(),
+        allocator: None,
+        is_surveyed: true,
+    };
+    let title = card.short_title().to_owned();
+    let question = Question { job, cards: vec![card], card_count: None, ranks: Ranks::One(0) };
+    let plan = {
+        let mut stage = Stage::start(format!("planning {}", question.job.command.name()));
+        Plan::make(&question, &mut |text| stage.say(text))?
+    };
+    let found = fitting::find(&plan, &question, args.allow)?;
+    let promise = fitting::plan_file(&plan, found.as_ref()).ok_or(Error::NothingFits { card: title })?;
+    fitting::keep(identity, &promise, found.as_ref(), &plan);
+    Ok(promise)
+}
+
+/// The smallest card of this machine as the catalogue knows it, with the memory it has; less where PyTorch is limited.
+fn card(limit_bytes: Option<u64>) -> Result<Card, Error> {
+    let real = Monitor::open().ok().and_then(|monitor| monitor.cards().ok()).unwrap_or_default();
+    let smallest = real.into_iter().min_by_key(|card| card.memory.total_bytes().unwrap_or(u64::MAX));
+    let real = smallest.ok_or(Error::NoCard)?;
+    let memory_bytes = real.memory.total_bytes().ok_or(Error::NoCard)?;
+    let same = |known: &&Card| Some(known.title.as_str()) == real.name.as_deref();
+    let nearest = || cards::CATALOGUE.iter().min_by_key(|known| known.memory_bytes.abs_diff(memory_bytes));
+    let mut card = cards::CATALOGUE.iter().find(same).or_else(nearest).cloned().ok_or(Error::NoCard)?;
+    card.memory_bytes = limit_bytes.map_or(memory_bytes, |limit| memory_bytes.min(limit + card.context_bytes));
+    Ok(card)
+}
+
+/// What is done to the job, in a sentence.
+pub(super) fn sentence(fitted: &Promise) -> String {
+    let peak = fitted.trials.first().and_then(|trial| trial.peaks.iter().map(|peaks| peaks.reserved_bytes).max());
+    let takes = peak.map(|bytes| format!(": {} reserved are promised", show(bytes))).unwrap_or_default();
+    if fitted.remedies.is_empty() && fitted.allocator.is_none() {
+        return format!("the job fits as it is{takes}");
+    }
+    let names: Vec<&str> = fitted.remedies.iter().map(|choice| choice.name.as_str()).collect();
+    let settings = fitted.allocator.as_deref().map(|conf| format!("allocator {conf}"));
+    let what: Vec<&str> = names.into_iter().chain(settings.as_deref()).collect();
+    let slowdown = f64::from(fitted.slowdown_percent) / 100.0;
+    format!("the job runs with {}{takes}, at about {slowdown:.2} times the time", what.join(" + "))
+}

@@ -1,0 +1,130 @@
+"""What a script is made of, for whoever looks for a way to make it take less memory.
+
+Nothing here changes the run: it is told once for each model, optimizer and loader, and what autograd's engine and the
+cards' libraries have done by then is counted by the hollow card.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+from types import ModuleType
+from typing import Any
+
+from ..remedies import models
+from ..remedies.desk import Calls
+from .recorder import now_us
+from .sinks import Telling
+
+#: Projections onto so many classes, and so many times wider than what is projected, are vocabularies.
+VOCABULARY = 8192
+WIDER = 8
+#: Measurements of work that are written down together.
+BATCH = 4096
+#: Optional libraries that a remedy needs.
+LIBRARIES = ("torchao", "bitsandbytes")
+
+
+class Survey:
+    """Tells what it sees."""
+
+    def __init__(self, stream: Telling, calls: Calls) -> None:
+        self.stream = stream
+        self.calls = calls
+        self.work = Work(stream)
+        self._habits: set[str] = set()
+
+    def install(self, torch: ModuleType) -> None:
+        """Looks at every model, optimizer and loader from now on."""
+        self.work.install()
+        self.calls.before_first(self._on_model)
+        for library in LIBRARIES:
+            if importlib.util.find_spec(library) is not None:
+                self._habit(library)
+        self._watch(torch.optim.Optimizer, "__init__", self._on_optimizer)
+        self._watch(torch.utils.data.DataLoader, "__init__", self._on_loader)
+        self._watch(torch.amp.GradScaler, "scale", lambda *_: self._habit("scales"))
+        self._watch(torch.amp.autocast, "__enter__", lambda *_: self._habit("autocasts"))
+        for name in ("clip_grad_norm_", "clip_grad_value_"):
+            self._watch(torch.nn.utils, name, lambda *_: self._habit("clips"))
+
+    def _watch(self, owner: Any, name: str, seen: Any) -> None:
+        original = getattr(owner, name)
+
+        def watched(*args: Any, **kwargs: Any) -> Any:
+            result = original(*args, **kwargs)
+            if args:
+                seen(args[0])
+            return result
+
+        watched.__wrapped__ = original  # type: ignore[attr-defined]
+        watched.__name__, watched.__doc__ = name, original.__doc__
+        setattr(owner, name, watched)
+
+    def _habit(self, word: str) -> None:
+        if word not in self._habits:
+            self._habits.add(word)
+            self.stream.write("survey", "habit", word)
+
+    def _on_optimizer(self, optimizer: Any) -> None:
+        group = optimizer.param_groups[0] if optimizer.param_groups else {}
+        # PyTorch takes the grouped way by itself where nobody says otherwise.
+        is_grouped = "foreach" in group and group["foreach"] is not False and not group.get("fused")
+        told = {"name": type(optimizer).__name__, "has_large_temporaries": is_grouped}
+        self.stream.write("survey", "optimizer", told)
+
+    def _on_loader(self, loader: Any) -> None:
+        if isinstance(loader.batch_size, int):
+            self.stream.write("survey", "loader", loader.batch_size)
+
+    def _on_model(self, root: Any) -> None:
+        from torch import nn
+
+        inner = models.unwrapped(root)
+        prefix = next((f"{path}." for path, module in root.named_modules() if module is inner and path), "")
+        heads = [
+            {"path": path, "out_features": module.out_features, "in_features": module.in_features}
+            for path, module in inner.named_modules()
+            if isinstance(module, nn.Linear)
+            and module.out_features >= max(VOCABULARY, WIDER * module.in_features)
+        ]
+        norms = [module for module in inner.modules() if isinstance(module, nn.modules.batchnorm._BatchNorm)]
+        told = {
+            "label": type(root).__name__,
+            "prefix": prefix,
+            "batch": self.calls.batch,
+            "blocks": list(models.repeated_blocks(inner)),
+            "heads": heads,
+            "has_batch_norm": any(norm.training for norm in norms),
+            "is_compiled": "_orig_mod" in prefix or getattr(root, "_compiled_call_impl", None) is not None,
+            "is_training": bool(root.training),
+        }
+        self.stream.write("survey", "model", told)
+
+
+class Work:
+    """The arithmetic that the hollow card has counted, at moments of the run."""
+
+    def __init__(self, stream: Telling) -> None:
+        self.stream = stream
+        self._counts = (ctypes.c_uint64 * 3)()
+        self._read: Any = None
+        self._measured: list[int] = []
+
+    def install(self) -> None:
+        """Finds the hollow card's counters."""
+        self._read = getattr(ctypes.PyDLL(None), "oomph_hollow_work", None)
+
+    def measure(self) -> None:
+        """Notes what was done by now."""
+        if self._read is not None:
+            self._read(self._counts)
+            self._measured += (now_us(), *self._counts)
+            if len(self._measured) >= 4 * BATCH:
+                self.flush()
+
+    def flush(self) -> None:
+        """Writes down what was measured so far."""
+        if self._measured:
+            self.stream.write("work", self._measured)
+            self._measured = []
