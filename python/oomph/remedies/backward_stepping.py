@@ -10,6 +10,8 @@ from typing import Any
 
 from . import gradients, steps
 
+#: Not what the step computes, but how.
+_NOT_OPTIONS = ("params", "param_names", "foreach", "fused")
 _ADVICE = "Leave out step_in_backward for this script."
 
 
@@ -202,5 +204,5 @@ def _options(optimizer: Any) -> list[Any]:
         (name, (id(value), value._version) if hasattr(value, "_version") else repr(value))
         for group in optimizer.param_groups
         for name, value in group.items()
-        if name != "params" and type(value) is not int
+        if name not in _NOT_OPTIONS and type(value) is not int
     ]

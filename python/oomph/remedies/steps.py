@@ -35,16 +35,22 @@ def around_steps_of(torch: ModuleType, optimizer: Any, layer: Layer) -> None:
     _hook_classes(torch)
     kind = type(optimizer)
     if not getattr(kind.step, "has_layers", False):
-        kind.step = torch.optim.Optimizer.profile_hook_step(kind.step.__wrapped__)
+        kind.step = torch.optim.Optimizer.profile_hook_step(own_step(optimizer))
         kind.step.hooked = True
     _layers_of_one.setdefault(optimizer, []).append(layer)
 
 
 def step_below(layer: Layer, optimizer: Any) -> Step:
     """What a layer stands around, to be called while no step runs: as if the layer had called it."""
-    raw = type(optimizer).step.own_step
+    raw = own_step(optimizer)
     place = layers_around(optimizer).index(layer)
     return lambda *args, **kwargs: _enter(raw, optimizer, place, args[1:], kwargs)
+
+
+def own_step(optimizer: Any) -> Step:
+    """The step of the optimizer's class as it was written, without hooks and layers."""
+    step = type(optimizer).step
+    return getattr(step, "own_step", step.__wrapped__ if getattr(step, "hooked", False) else step)
 
 
 def layers_around(optimizer: Any) -> list[Layer]:
@@ -162,7 +168,7 @@ def why_not_in_parts(torch: ModuleType, optimizer: Any) -> str | None:
     parts. One whose step of a parameter depends on the others (a norm over all of them, an estimated step size) differs.
     """
     kind = type(optimizer).__name__
-    step = getattr(type(optimizer).step, "own_step", type(optimizer).step)
+    step = own_step(optimizer)
     if any(p.default is p.empty for p in list(inspect.signature(step).parameters.values())[1:] if p.kind < p.VAR_POSITIONAL):
         return f"{kind} evaluates the model inside its step."
     try:
@@ -183,9 +189,9 @@ def _tried(torch: ModuleType, optimizer: Any, step: Step, in_parts: bool) -> lis
         for parameter in parameters:
             parameter.grad = 100 * torch.rand_like(parameter)
         if not in_parts:
-            step(double)
+            _enter(step, double, 0, (), {})
             continue
-        parts = Parts(step, double)
+        parts = Parts(functools.partial(_below, step, 0), double)
         for parameter in parameters:
             parts.take([parameter])
     return parameters
@@ -193,7 +199,7 @@ def _tried(torch: ModuleType, optimizer: Any, step: Step, in_parts: bool) -> lis
 
 def evaluates_first(torch: ModuleType, optimizer: Any) -> bool:
     """Whether a step calls its closure once, before anything else: then it can as well be called before the step."""
-    step = getattr(type(optimizer).step, "own_step", type(optimizer).step)
+    step = own_step(optimizer)
     seen: list[list[Any]] = []
     try:
         with torch.random.fork_rng(devices=[]), torch.no_grad():
@@ -206,7 +212,7 @@ def evaluates_first(torch: ModuleType, optimizer: Any) -> bool:
                     parameter.grad = torch.rand_like(parameter)
                 return torch.zeros(())
 
-            step(double, closure)
+            _enter(step, double, 0, (closure,), {})
     except Exception:  # as above
         return False
     return len(seen) == 1 and all(torch.equal(one, other) for one, other in zip(before, seen[0]))
@@ -223,12 +229,28 @@ def _small_double(torch: ModuleType, optimizer: Any) -> tuple[Any, list[Any]]:
     for group in optimizer.param_groups:
         small = [_small(torch, parameter) for parameter in group["params"][:2]]
         double.param_groups.append({**_plain(torch, group), "params": small})
+        for parameter, large in zip(small, group["params"]):
+            if optimizer.state.get(large):
+                double.state[parameter] = _small_state(torch, optimizer.state[large], large, parameter)
     return double, parameters_of(double)
 
 
 def _small(torch: ModuleType, parameter: Any) -> Any:
     values = torch.rand([min(size, 4) for size in parameter.shape]).to(parameter.dtype)
     return torch.nn.Parameter(values)
+
+
+def _small_state(torch: ModuleType, state: dict[str, Any], large: Any, small: Any) -> dict[str, Any]:
+    """State like that of a parameter; the values do not matter as long as they are the same for both trials."""
+    made: dict[str, Any] = {}
+    for name, value in state.items():
+        if torch.is_tensor(value):
+            if value.dim() and value.shape != large.shape:
+                raise ValueError(f"state {name!r} has a shape of its own")
+            shape = small.shape if value.dim() else ()
+            value = torch.full(shape, 0.5 if value.is_floating_point() else 1).to(value.dtype)
+        made[name] = value
+    return made
 
 
 def _plain(torch: ModuleType, group: dict[str, Any]) -> dict[str, Any]:
