@@ -6,8 +6,9 @@ called twice, so it cannot be recomputed. Everything the trial changed is put ba
 
 from __future__ import annotations
 
+import contextlib
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
@@ -35,10 +36,16 @@ class Trial:
     saved_bytes: int
     #: What the call changes, in words; None if nothing.
     changes: str | None
+    #: Whether it draws random numbers from PyTorch.
+    draws: bool
+    #: What it returned.
+    output: Any
 
 
-def attempt(block: Any, call: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Trial:
-    """Calls a block, and leaves everything as if it had not been called."""
+def attempt(
+    block: Any, call: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], with_graph: bool = True
+) -> Trial:
+    """Calls a block, and leaves everything as if it had not been called. Without a graph, nothing is kept meanwhile."""
     import torch
 
     copies: tuple[Any, Any] = _copied(args), _copied(kwargs)
@@ -53,15 +60,43 @@ def attempt(block: Any, call: Callable[..., Any], args: tuple[Any, ...], kwargs:
         return tensor
 
     try:
-        with torch.random.fork_rng(devices), torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+        with (
+            torch.random.fork_rng(devices),
+            torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor),
+            torch.set_grad_enabled(with_graph),
+            _no_autocast_cache(),
+        ):
+            drawn_before = _drawn(devices)
             output = call(*copies[0], **copies[1])
+            draws = _drawn(devices) != drawn_before
     finally:
         changes = before.put_back()
         recomputing.set_random_states(states)
     known = [*block.parameters(), *block.buffers(), *models.tensors_in((copies, output))]
     for tensor in known:
-        saved.pop(tensor.untyped_storage().data_ptr(), None)
-    return Trial(sum(saved.values()), changes)
+        if type(tensor) in (torch.Tensor, torch.nn.Parameter):
+            saved.pop(tensor.untyped_storage().data_ptr(), None)
+    return Trial(sum(saved.values()), changes, draws, output)
+
+
+@contextlib.contextmanager
+def _no_autocast_cache() -> Iterator[None]:
+    """Weights that are cast without a graph must not be found in autocast's cache by the real call."""
+    import torch
+
+    before = torch.is_autocast_cache_enabled()
+    torch.set_autocast_cache_enabled(False)
+    try:
+        yield
+    finally:
+        torch.set_autocast_cache_enabled(before)
+
+
+def _drawn(devices: list[int]) -> list[list[int]]:
+    """Where PyTorch's random numbers are."""
+    import torch
+
+    return [torch.get_rng_state().tolist(), *(torch.cuda.get_rng_state(device).tolist() for device in devices)]
 
 
 def _copied(value: Any) -> Any:
