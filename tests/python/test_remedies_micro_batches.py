@@ -1,0 +1,489 @@
+"""Batches in parts: every kind of loop that is understood comes out as if it had been run whole, and the others stay."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+import remedied
+
+#: What all scripts begin with. Rows are counted where the model is called with a graph: the probe has none.
+HEAD = """
+import copy, math
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+from torch.utils.data import DataLoader, TensorDataset
+torch.manual_seed(0)
+torch.set_default_dtype(torch.float64)
+x, y = torch.randn(52, 8), torch.randint(0, 4, (52,))
+calls, log = [], []
+def watched(model):
+    model.register_forward_hook(lambda m, a, o: calls.append(len(a[0])) if torch.is_grad_enabled() else None)
+    return model
+model = watched(nn.Sequential(nn.Linear(8, 16), nn.Tanh(), nn.Linear(16, 4)))
+opt = torch.optim.AdamW(model.parameters(), lr=1e-2)
+crit = nn.CrossEntropyLoss()
+loader = DataLoader(TensorDataset(x, y), batch_size=16)
+"""
+TAIL = """
+RESULT = {"weights": [p.detach().clone() for p in model.parameters()], "log": log, "calls": calls}
+"""
+#: Five epochs of three batches and a last one of four rows: 20 steps.
+PLAIN = """
+for epoch in range(5):
+    for a, b in loader:
+        opt.zero_grad()
+        loss = crit(model(a), b)
+        loss.backward()
+        opt.step()
+"""
+
+
+def script(body: str, before: str = "") -> str:
+    return HEAD + textwrap.dedent(before) + textwrap.dedent(body) + TAIL
+
+
+def compared(text: str, parts: int = 4, within: float = 1e-11) -> tuple[remedied.Remedied, remedied.Remedied]:
+    """The plain run and the one in parts, which must be the same but for rounding."""
+    plain, split = remedied.run(text), remedied.run(text, {"name": "micro_batches", "parts": parts})
+    assert split.of("refused") == []
+    assert len(split.of("applied")) == 1
+    assert max(split.result["calls"]) == -(-max(plain.result["calls"]) // parts)
+    assert sum(split.result["calls"]) == sum(plain.result["calls"])
+    for key in plain.result.keys() - {"calls"}:
+        assert remedied.difference(plain.result[key], split.result[key]) < within, key
+    return plain, split
+
+
+def refused(text: str) -> str:
+    """Why the loop stays whole; the run must be bitwise the plain one."""
+    plain, split = remedied.run(text), remedied.run(text, {"name": "micro_batches", "parts": 4})
+    assert split.of("applied") == []
+    assert remedied.difference(plain.result, split.result) == 0.0
+    (why,) = split.of("refused")
+    return str(why)
+
+
+@pytest.mark.parametrize("parts", [2, 3, 4, 16])
+def test_plain_loop(parts: int) -> None:
+    compared(script(PLAIN), parts)
+
+
+def test_gradients_of_one_step() -> None:
+    """To 1e-12 of each tensor's largest value."""
+    body = """
+    for a, b in loader:
+        loss = crit(model(a), b)
+        loss.backward()
+        log.append([p.grad.clone() for p in model.parameters()])
+        break
+    """
+    compared(script(body), within=1e-12)
+
+
+def test_counters_logs_and_metrics_are_those_of_the_batch() -> None:
+    body = """
+    def train(model, loader):
+        total, correct, step = 0.0, 0, 0
+        for i, (a, b) in enumerate(loader):
+            step += 1
+            lr = 1e-2 / step
+            for group in opt.param_groups:
+                group["lr"] = lr
+            a, b = a.to("cpu"), b.to("cpu")
+            opt.zero_grad()
+            out = model(a)
+            loss = crit(out, b)
+            loss.backward()
+            opt.step()
+            total += loss.item() * a.size(0)
+            correct += (out.argmax(1) == b).sum().item()
+            if i % 2 == 0:
+                log.append([i, step, loss.item(), len(a), len(loader)])
+            if step >= 3:
+                break
+        log.append([total, correct, step, loss.item()])
+    for epoch in range(3):
+        train(model, loader)
+    """
+    plain, _ = compared(script(body))
+    assert plain.result["log"][0][3:] == [16, 4]
+
+
+@pytest.mark.parametrize(
+    "criterion",
+    [
+        "nn.CrossEntropyLoss(ignore_index=2)",
+        "nn.CrossEntropyLoss(weight=torch.tensor([.1, 1., 3., .5]), ignore_index=1)",
+        "nn.CrossEntropyLoss(weight=torch.tensor([.1, 1., 3., .5]), label_smoothing=.1)",
+        "nn.CrossEntropyLoss(reduction='sum')",
+        "lambda out, b: F.nll_loss(F.log_softmax(out, 1), b, ignore_index=0)",
+        "lambda out, b: F.mse_loss(out, F.one_hot(b, 4).double())",
+        "lambda out, b: ((out - F.one_hot(b, 4)) ** 2).mean()",
+        "lambda out, b: ((out - F.one_hot(b, 4)) ** 2).sum()",
+        "lambda out, b: crit(out, b) + .1 * F.l1_loss(out, F.one_hot(b, 4).double())",
+    ],
+)
+def test_weights_of_losses(criterion: str) -> None:
+    body = PLAIN.replace("crit(model", "criterion(model").replace("opt.step()", "opt.step(); log.append(loss.item())")
+    compared(script(body, f"criterion = {criterion}"))
+
+
+def test_part_in_which_nothing_counts() -> None:
+    compared(script(PLAIN, "y[:4] = -100; y[20:24] = -100; y[28:31] = -100"))
+
+
+def test_gradients_accumulated_by_the_script() -> None:
+    body = """
+    for epoch in range(5):
+        for i, (a, b) in enumerate(loader):
+            loss = criterion(model(a), b) / 2
+            loss.backward()
+            if (i + 1) % 2 == 0:
+                opt.step()
+                opt.zero_grad(set_to_none=False)
+    """
+    compared(script(body, "criterion = nn.CrossEntropyLoss(ignore_index=2)"))
+
+
+@pytest.mark.parametrize(
+    ("made", "stepped"),
+    [
+        ("torch.optim.lr_scheduler.OneCycleLR(opt, 1e-2, total_steps=20)", "scheduler.step()"),
+        ("torch.optim.lr_scheduler.ReduceLROnPlateau(opt, patience=0)", "scheduler.step(loss.item())"),
+        ("torch.optim.lr_scheduler.CosineAnnealingLR(opt, 20)", "scheduler.step()"),
+    ],
+)
+def test_schedulers(made: str, stepped: str) -> None:
+    body = PLAIN.replace("opt.step()", f"opt.step(); {stepped}; log.append(opt.param_groups[0]['lr'])")
+    plain, _ = compared(script(body, f"scheduler = {made}"))
+    assert len(plain.result["log"]) == 20
+
+
+@pytest.mark.parametrize("order", ["first", "last"])
+def test_clipping_averages_and_zero_grad(order: str) -> None:
+    body = """
+    from torch.nn.utils import clip_grad_norm_
+    average = torch.optim.swa_utils.AveragedModel(model, multi_avg_fn=torch.optim.swa_utils.get_ema_multi_avg_fn(.9))
+    for epoch in range(5):
+        for a, b in loader:
+            FIRST
+            loss = crit(model(a), b)
+            loss.backward()
+            log.append(clip_grad_norm_(model.parameters(), .3).item())
+            torch.nn.utils.clip_grad_value_(model.parameters(), .1)
+            opt.step()
+            average.update_parameters(model)
+            LAST
+    log.append([p.detach() for p in average.parameters()])
+    log.append(average.n_averaged.item())
+    """
+    body = body.replace("FIRST", "opt.zero_grad()" if order == "first" else "pass")
+    compared(script(body.replace("LAST", "model.zero_grad()" if order == "last" else "pass")))
+
+
+def test_scaler() -> None:
+    body = """
+    scaler = torch.amp.GradScaler("cpu", init_scale=1024., growth_interval=3)
+    for epoch in range(5):
+        for a, b in loader:
+            opt.zero_grad()
+            with torch.autocast("cpu", enabled=False):
+                loss = crit(model(a), b)
+            if scaler.is_enabled():
+                scaler.scale(loss).backward()
+                scaler.unscale_(opt)
+                log.append(torch.nn.utils.clip_grad_norm_(model.parameters(), .3).item())
+                scaler.step(opt)
+                scaler.update()
+            else:
+                loss.backward()
+                opt.step()
+            log.append([loss.item(), scaler.get_scale()])
+    """
+    compared(script(body))
+
+
+CNN = """
+x = torch.randn(24, 3, 8, 8)
+y = torch.randint(0, 4, (24,))
+model = watched(nn.Sequential(nn.Conv2d(3, 8, 3), NORM, nn.ReLU(), nn.Flatten(), nn.Linear(288, 4)))
+opt = torch.optim.SGD(model.parameters(), lr=1e-2, momentum=.9)
+loader = DataLoader(TensorDataset(x, y), batch_size=9)
+"""
+
+
+def test_cnn_with_group_norm() -> None:
+    compared(script(PLAIN, CNN.replace("NORM", "nn.GroupNorm(2, 8)")), parts=3)
+
+
+def test_batch_norm_is_refused() -> None:
+    assert "BatchNorm" in refused(script(PLAIN, CNN.replace("NORM", "nn.BatchNorm2d(8)")))
+
+
+GPT = """
+class GPT(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embed = nn.Embedding(11, 16)
+        layer = nn.TransformerEncoderLayer(16, 2, 32, dropout=DROPOUT, batch_first=True)
+        self.body = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
+        self.head = nn.Linear(16, 11)
+    def forward(self, ids, labels=None):
+        mask = nn.Transformer.generate_square_subsequent_mask(ids.shape[1])
+        logits = self.head(self.body(self.embed(ids), mask=mask, is_causal=True))
+        loss = F.cross_entropy(logits[:, :-1].reshape(-1, 11), labels[:, 1:].reshape(-1))
+        return {"loss": loss, "logits": logits}
+def collate(rows):
+    ids = torch.stack(rows)
+    labels = ids.clone()
+    for row in labels:
+        row[int(row[0]) % 6 + 1:] = -100
+    return {"ids": ids, "labels": labels, "name": "batch"}
+model = GPT()
+model.embed.register_forward_hook(lambda m, a, o: calls.append(len(a[0])) if torch.is_grad_enabled() else None)
+opt = torch.optim.AdamW(model.parameters(), lr=1e-2)
+loader = DataLoader(torch.randint(0, 11, (30, 8)), batch_size=8, collate_fn=collate)
+"""
+GPT_LOOP = """
+for epoch in range(5):
+    for batch in loader:
+        batch = {key: value.to("cpu") if torch.is_tensor(value) else value for key, value in batch.items()}
+        outputs = model(batch["ids"], labels=batch["labels"])
+        loss = outputs["loss"]
+        loss.backward()
+        opt.step()
+        opt.zero_grad()
+        log.append([outputs["loss"].item(), outputs["logits"].argmax(-1).sum().item()])
+"""
+
+
+def test_language_model_with_labels_that_do_not_count() -> None:
+    """Some of its gradients are close to zero, which AdamW makes as large as any: judged by what another order does."""
+    text = script(GPT_LOOP, GPT.replace("DROPOUT", "0."))
+    plain, permuted = remedied.run(text), remedied.run(text.replace("torch.stack(rows)", "torch.stack(rows[::-1])"))
+    drift = remedied.difference(plain.result["weights"], permuted.result["weights"])
+    assert 0 < drift < 1e-7
+    compared(text, parts=3, within=10 * drift)
+
+
+def test_gradients_of_a_language_model() -> None:
+    body = GPT_LOOP.replace("opt.step()", "log.append([p.grad.clone() for p in model.parameters()]); break")
+    compared(script(body.replace("range(5)", "range(1)"), GPT.replace("DROPOUT", "0.")), parts=3, within=1e-12)
+
+
+def test_dropout_is_no_reason_to_refuse() -> None:
+    """Other numbers are drawn for parts; what is drawn does not make the loss depend on other rows."""
+    text = script(GPT_LOOP, GPT.replace("DROPOUT", ".1"))
+    split = remedied.run(text, {"name": "micro_batches", "parts": 4})
+    assert split.of("refused") == []
+    assert set(split.result["calls"]) == {2, 1}
+
+
+def test_noise_that_is_drawn_for_each_row() -> None:
+    body = PLAIN.replace("model(a), b", "model(a + torch.randn_like(a) * torch.rand(len(a), 1)), b")
+    split = remedied.run(script(body), {"name": "micro_batches", "parts": 4})
+    assert split.of("refused") == []
+    assert max(split.result["calls"]) == 4
+
+
+def test_probe_leaves_nothing_behind() -> None:
+    """Generators, buffers, counters of the model."""
+    before = """
+    class Counts(nn.Linear):
+        def __init__(self):
+            super().__init__(8, 4)
+            self.seen = 0
+            self.register_buffer("rows", torch.zeros(()))
+        def forward(self, a):
+            self.seen += 1
+            self.rows += len(a)
+            return super().forward(a)
+    model = watched(Counts())
+    opt = torch.optim.SGD(model.parameters(), lr=.1)
+    """
+    body = PLAIN + "\nlog.append([model.rows.item(), torch.rand(3)])"
+    _, split = compared(script(body, textwrap.dedent(before)))
+    assert split.result["log"][0][0] == 5 * 52
+
+
+def test_contrastive_loss_is_refused() -> None:
+    body = PLAIN.replace("crit(model(a), b)", "crit(model(a) @ model(a + 1).T, torch.arange(len(a)))")
+    assert "compare rows" in refused(script(body))
+
+
+def test_mean_of_two_kinds_of_items_is_refused() -> None:
+    body = PLAIN.replace("crit(model(a), b)", "F.cross_entropy(model(a), b, ignore_index=1) + model(a).pow(2).mean()")
+    assert "mean or the sum" in refused(script(body))
+
+
+def test_two_optimizers_are_refused() -> None:
+    body = """
+    other = nn.Linear(4, 1)
+    second = torch.optim.SGD(other.parameters(), lr=.1)
+    for a, b in loader:
+        opt.zero_grad()
+        fake = model(a)
+        other(fake).mean().backward()
+        opt.step()
+        second.zero_grad()
+        loss = other(fake.detach()).pow(2).mean()
+        loss.backward()
+        second.step()
+    """
+    assert "more than once" in refused(script(body))
+
+
+def test_closures_are_refused() -> None:
+    body = """
+    opt = torch.optim.LBFGS(model.parameters(), max_iter=3)
+    for a, b in loader:
+        def closure():
+            opt.zero_grad()
+            loss = crit(model(a), b)
+            loss.backward()
+            return loss
+        opt.step(closure)
+    """
+    assert "closures" in refused(script(body))
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("total = total + loss.item()", "carried"),
+        ("total += loss.item()", "added up"),
+        ("log.append(loss.item())", "see a part"),
+        ("if loss.item() > 100: continue", "leaves the iteration"),
+        ("model.latest = loss.item()", "elsewhere"),
+    ],
+)
+def test_uses_of_the_loss_before_backward_are_refused(line: str, why: str) -> None:
+    body = PLAIN.replace("loss.backward()", f"{line}\n        loss.backward()")
+    assert why in refused(script(body, "total = 0.0"))
+
+
+def test_steps_in_functions_are_refused() -> None:
+    body = """
+    def step(a, b):
+        opt.zero_grad()
+        loss = crit(model(a), b)
+        loss.backward()
+        opt.step()
+    for a, b in loader:
+        step(a, b)
+    """
+    assert "another function" in refused(script(body))
+
+
+def test_batches_without_a_loader_are_refused() -> None:
+    assert "DataLoader" in refused(script(PLAIN.replace("in loader", "in [(x, y)]")))
+
+
+def test_batches_asked_for_one_by_one_are_refused() -> None:
+    body = """
+    batches = iter(loader)
+    for step in range(3):
+        a, b = next(batches)
+        loss = crit(model(a), b)
+        loss.backward()
+        opt.step()
+    """
+    assert refused(script(body))
+
+
+def test_items_of_two_loaders_are_refused() -> None:
+    body = PLAIN.replace("for a, b in loader", "for (a, b), _ in zip(loader, loader)")
+    assert "something between" in refused(script(body))
+
+
+def test_progress_bars_pass_batches_on() -> None:
+    before = """
+    class Bar:
+        def __init__(self, items):
+            self.items, self.count = items, 0
+        def __iter__(self):
+            for item in self.items:
+                yield item
+                self.count += 1
+    """
+    body = PLAIN.replace("for a, b in loader", "for i, (a, b) in enumerate(Bar(loader))")
+    compared(script(body, before))
+
+
+def test_several_forward_passes_and_inner_loops() -> None:
+    body = """
+    def train():
+        for a, b in loader:
+            loss, losses = 0, []
+            for shift in range(3):
+                out = model(a + shift)
+                loss += crit(out, b)
+                losses.append(out.pow(2).mean())
+            loss = loss + sum(losses)
+            if not math.isfinite(loss.item()):
+                raise ValueError("not finite")
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+            log.append(loss.item())
+    train()
+    """
+    compared(script(body))
+
+
+def test_evaluation_stays_whole() -> None:
+    body = PLAIN + "\nfor a, b in loader:\n    with torch.no_grad():\n        log.append(len(model(a)))\n"
+    plain, _ = compared(script(body))
+    assert plain.result["log"] == [16, 16, 16, 4]
+
+
+def test_less_is_kept_for_backward() -> None:
+    body = """
+    peak, alive = 0, 0
+    def pack(t):
+        global peak, alive
+        alive += t.numel()
+        peak = max(peak, alive)
+        return t
+    def unpack(t):
+        global alive
+        alive -= t.numel()
+        return t
+    with torch.autograd.graph.saved_tensors_hooks(pack, unpack):
+        for a, b in loader:
+            loss = crit(model(a), b)
+            loss.backward()
+            opt.step()
+            break
+    RESULT = {"peak": peak}
+    """
+    text = HEAD + textwrap.dedent(body)
+    plain, split = remedied.run(text), remedied.run(text, {"name": "micro_batches", "parts": 4})
+    weights = 8 * 16 + 16 * 4
+    assert split.result["peak"] - weights < 0.3 * (plain.result["peak"] - weights)
+
+
+def test_by_hand() -> None:
+    import torch
+    from oomph.remedies.micro_batches import micro_batches
+
+    torch.manual_seed(0)
+    model = torch.nn.Linear(8, 4, dtype=torch.float64)
+    batch = {"x": torch.randn(10, 8, dtype=torch.float64), "y": torch.tensor([0, 1, -100, 3, 2, -100, -100, 0, 1, 2])}
+
+    def loss_of(part: dict[str, torch.Tensor]) -> torch.Tensor:
+        return torch.nn.functional.cross_entropy(model(part["x"]), part["y"])
+
+    loss_of(batch).backward()
+    expected, model.weight.grad = model.weight.grad, None
+    sizes = []
+    for part, weight in micro_batches(batch, parts=3, counted=lambda some: float((some["y"] != -100).sum())):
+        sizes.append(len(part["x"]))
+        (loss_of(part) * weight).backward()
+    assert sizes == [4, 3, 3]
+    assert expected is not None and model.weight.grad is not None
+    assert remedied.difference(expected, model.weight.grad) < 1e-14
+    with pytest.raises(ValueError, match="first dimension"):
+        next(micro_batches({"x": torch.zeros(2, 3), "y": torch.zeros(3)}, parts=2))
