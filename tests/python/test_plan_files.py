@@ -70,14 +70,19 @@ def home(tmp_path, monkeypatch):
 def tree(folder):
     """Every name below a folder with its kind, mode, time and content; oomph's own folders are not the user's."""
     found = {}
-    for path in sorted(pathlib.Path(folder).rglob("*")):
+    for path in sorted(users_own(pathlib.Path(folder))):
         name = str(path.relative_to(folder))
-        if name.split("/")[1:2] and name.split("/")[1].startswith(("oomph-job-", ".oomph-draft-")):
-            continue
         status = path.lstat()
         content = os.readlink(path) if path.is_symlink() else hashlib.sha1(path.read_bytes()).hexdigest() if path.is_file() else ""
         found[name] = (status.st_mode, status.st_mtime_ns if not path.is_dir() else 0, content)
     return found
+
+
+def users_own(folder):
+    """Every path below a folder. Not looked into: oomph's own folders, which come and go while a plan runs."""
+    for top, folders, files in os.walk(folder):
+        folders[:] = [name for name in folders if not name.startswith(("oomph-job-", ".oomph-draft-"))]
+        yield from (pathlib.Path(top, name) for name in [*folders, *files])
 
 
 def start(oomph, home, script, *args, **environment):

@@ -217,6 +217,7 @@ def test_evaluation_no_grad_and_func_are_plain():
     weights = {name: p.detach() for name, p in net.named_parameters()}
     loss = lambda w: F.cross_entropy(torch.func.functional_call(net, w, (x,)).mT, y)
     RESULT["func"] = list(torch.func.grad(loss)(weights))
+    RESULT["scripted"] = torch.jit.script(nn.Linear(16, 4))(torch.ones(1, 16)).tolist()
     RESULT["kinds"].append(type(net(x)).__name__)
     """)
     assert remedied.result["kinds"] == ["Tensor", "Tensor", "LazyLogits"]
@@ -280,6 +281,23 @@ def test_transformers_language_models(family):
     assert not remedied.of("note")
     # transformers computes its loss in float32, whatever the logits are.
     assert difference(plain.result, remedied.result) < 1e-6
+
+
+@pytest.mark.parametrize("finds_unused", [False, True])
+def test_distributed_data_parallel(finds_unused):
+    plain, remedied = both(f"""
+    import tempfile
+    torch.distributed.init_process_group("gloo", init_method=f"file://{{tempfile.mktemp()}}", rank=0, world_size=1)
+    parallel = nn.parallel.DistributedDataParallel(net, find_unused_parameters={finds_unused})
+    for step in range(3):
+        loss = F.cross_entropy(parallel(x).mT, y)
+        loss.backward()
+        RESULT[step] = [loss.detach(), gradients()]
+    """)
+    assert remedied.of("applied") == [{"projection": "head"}]
+    # Its search for unused parameters copies what the model returns.
+    assert bool(remedied.of("note")) == finds_unused
+    assert difference(plain.result, remedied.result) < 1e-12
 
 
 def test_models_without_a_vocabulary_say_so():

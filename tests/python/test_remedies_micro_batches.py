@@ -1,4 +1,4 @@
-"""Batches in parts: every kind of loop that is understood comes out as if it had been run whole, and the others stay."""
+"""Batches in parts: loops that are understood come out as if they had been run whole, and the others stay."""
 
 from __future__ import annotations
 
@@ -465,7 +465,8 @@ def test_less_is_kept_for_backward() -> None:
     assert split.result["peak"] - weights < 0.3 * (plain.result["peak"] - weights)
 
 
-def test_by_hand() -> None:
+def test_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(remedied.ROOT / "python"))
     import torch
     from oomph.remedies.micro_batches import micro_batches
 

@@ -95,8 +95,10 @@ def test_training_is_left_alone_and_its_evaluation_is_not():
         out.square().sum().backward(); optimizer.step(); optimizer.zero_grad()
         out, kept = kept_bytes(lambda: teacher(x))
         RESULT.setdefault("unused", []).append(kept)
+    out, RESULT["evaluated"] = kept_bytes(lambda: net.eval()(x))
     RESULT["state"] = state()
     """)
+    assert remedied.result.pop("evaluated") == 0 < plain.result.pop("evaluated")
     unused = remedied.result.pop("unused")
     assert unused[7] > 0 and unused[8:] == [0] * 4
     assert plain.result.pop("unused")[8:] > [0] * 4

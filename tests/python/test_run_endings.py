@@ -21,7 +21,7 @@ BLAMED = 1 + next(at for at, line in enumerate(JOB.read_text().splitlines()) if 
 def jobs(oomph, tmp_path_factory):
     folder = tmp_path_factory.mktemp("endings")
     # Small boxes: so many would take more room than a test should.
-    ran = recorded(oomph, folder, JOB, SEED, COUNT, environment={"OOMPH_BOX_BYTES": str(4 << 20)}, seconds=120 + 3 * COUNT)
+    ran = recorded(oomph, folder, JOB, SEED, COUNT, environment={"OOMPH_BOX_BYTES": str(4 << 20)}, seconds=300 + 10 * COUNT)
     assert ran.code == 0, ran.err
     told = [json.loads(line) for line in ran.out.splitlines()]
     boxes = {int(path.name.split("-")[0]): path for path in ran.boxes}

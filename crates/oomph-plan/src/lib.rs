@@ -6,6 +6,7 @@
 //! - [`fit`] judges by replay whether the same requests fit another card.
 //! - [`allocator`] chooses settings of PyTorch's allocator by replay of an earlier run.
 //! - [`search`] finds the [`remedies`] that make a job fit, by hollow runs with them.
+//! - [`largest`] finds the largest batch, or value of another option, that fits.
 //! - [`promise`] keeps what a plan said, for the real run to be compared with.
 //! - [`Card`] describes a card; [`cards::CATALOGUE`] lists those that are known by name.
 
@@ -16,6 +17,7 @@ pub mod fit;
 mod follow;
 mod growth;
 mod job;
+pub mod largest;
 mod plan;
 pub mod promise;
 pub mod remedies;

@@ -211,11 +211,11 @@ impl Plan {
 }
 
 impl Question {
-    /// The same job with remedies put into it, and told what it is made of.
+    /// The same job with more remedies put into it, which also tells what it is made of.
     #[must_use]
     pub fn with_remedies(&self, remedies: &[RemedyChoice], allocator: Option<&str>) -> Self {
         let mut job = self.job.clone();
-        job.remedies = remedies.to_vec();
+        job.remedies.extend_from_slice(remedies);
         job.allocator = allocator.map(str::to_owned).or(job.allocator);
         job.is_surveyed = true;
         Self { job, cards: self.cards.clone(), card_count: self.card_count, ranks: self.ranks }

@@ -27,6 +27,8 @@ pub const MARGIN_PERCENT: u64 = 2;
 const RUNS_MAX: usize = 12;
 /// Sets that one search looks at on paper, at most.
 const SKETCHES_MAX: usize = 4000;
+/// A set that should take so much more than there is, in hundredths, is worth a run all the same: paper is not exact.
+const PAPER_PERCENT: u64 = 10;
 /// A remedy that saves less than this part of what is too much is not worth having.
 const WORTHWHILE_PARTS: u64 = 50;
 
@@ -261,24 +263,18 @@ impl Search<'_> {
         });
     }
 
-    /// Tries to do without each remedy of a set that fits, the dearest first.
+    /// Tries to do without each remedy of a set that fits, the dearest first, where that may work on paper.
     fn without_the_superfluous(&mut self, fitting: Measured, progress: Progress) -> Result<Measured, PlanError> {
         let mut best = fitting;
-        if best.candidate.choices.len() < 2 {
-            return Ok(best);
-        }
-        let over = best.candidate.peaks.map_or(0, |peaks| peaks.allocated_bytes);
-        for name in best.candidate.choices.iter().map(|choice| choice.name.clone()).collect::<Vec<_>>() {
-            if self.candidates.len() >= RUNS_MAX || over == 0 {
-                break;
-            }
-            // Only where there is room to spare is it worth a run.
-            let spare_bytes = self.usable_bytes().saturating_sub(over);
-            if spare_bytes < self.usable_bytes() / 10 {
-                break;
-            }
+        let mut names: Vec<(u64, String)> = best.candidate.choices.iter().map(|choice| self.cost_of(choice)).collect();
+        names.sort_unstable_by(|left, right| right.cmp(left));
+        for (_, name) in names {
             let rest: Vec<RemedyChoice> =
                 best.candidate.choices.iter().filter(|choice| choice.name != name).cloned().collect();
+            let is_known = self.candidates.iter().any(|candidate| candidate.choices == rest);
+            if is_known || self.candidates.len() >= RUNS_MAX || !self.may_fit(&rest) {
+                continue;
+            }
             let tried = self.run_set(rest, progress)?;
             self.candidates.push(tried.candidate.clone());
             if tried.candidate.fits {
@@ -286,6 +282,17 @@ impl Search<'_> {
             }
         }
         Ok(best)
+    }
+
+    fn cost_of(&self, choice: &RemedyChoice) -> (u64, String) {
+        ((self.slowdown(std::slice::from_ref(choice)) * 1000.0) as u64, choice.name.clone())
+    }
+
+    /// Whether a set should fit on paper, or nearly.
+    fn may_fit(&self, choices: &[RemedyChoice]) -> bool {
+        let Some(costs) = &self.costs else { return false };
+        let job = Situation { survey: &costs.survey, spans: &costs.spans, work: &costs.work, card: self.card };
+        Sketch::of(choices, &job).peak_bytes < self.usable_bytes() / 100 * (100 + PAPER_PERCENT)
     }
 
     /// Runs what was chosen once more, on the card itself.

@@ -93,6 +93,12 @@ pub(crate) enum Error {
         /// What is wrong with it.
         problem: serde_json::Error,
     },
+    /// The script was not given the option whose largest value is wanted.
+    #[error("the script's arguments have no --{option} with a number")]
+    UnknownKnob {
+        /// What the user asked for.
+        option: String,
+    },
     /// There is no card to fit the job to.
     #[error("no card of this machine could be asked for its memory")]
     NoCard,
@@ -202,6 +208,9 @@ impl Error {
             }
             Self::NoMemoryLeft { .. } => Some("write it like 24GiB; a plain number counts bytes".into()),
             Self::NoPlanFile { .. } => Some("oomph plan --fit --save-plan FILE ... writes one".into()),
+            Self::UnknownKnob { .. } => {
+                Some("give the script a value to begin with: oomph plan --max batch train.py --batch 8".into())
+            }
             Self::NoCard => Some("oomph plan --fit --gpu CARD ... needs none".into()),
             Self::NothingFits { .. } => {
                 Some("oomph plan --fit shows what was tried; --allow numerics tries more".into())

@@ -1,11 +1,12 @@
-//! The pages of `oomph doc`, which are also the reference pages in `docs/`. Rules, policies and verdict classes bring
-//! their own, those of cards are made from the catalogue; the words of the glossary are here.
+//! The pages of `oomph doc`, which are also the reference pages in `docs/`. Rules, policies, remedies and verdict
+//! classes bring their own, those of cards are made from the catalogue; the words of the glossary are here.
 
 mod cards;
 mod rules;
 
 use oomph_explain::verdict::CLASSES;
 use oomph_heap::POLICIES;
+use oomph_plan::remedies::REMEDIES;
 
 /// What a page is about; the order is that of the list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +17,8 @@ pub(crate) enum Kind {
     Policy,
     /// A verdict class of `oomph explain`.
     Verdict,
+    /// A remedy of `oomph plan --fit`.
+    Remedy,
     /// A card of `oomph plan`.
     Card,
     /// A word of the glossary.
@@ -24,7 +27,8 @@ pub(crate) enum Kind {
 
 impl Kind {
     /// All kinds in order.
-    pub(crate) const ALL: [Self; 5] = [Self::Verdict, Self::Policy, Self::Term, Self::Card, Self::Rule];
+    pub(crate) const ALL: [Self; 6] =
+        [Self::Verdict, Self::Remedy, Self::Policy, Self::Term, Self::Card, Self::Rule];
 
     /// The kind that a plural names: `oomph doc verdicts` lists them.
     pub(crate) fn of_plural(plural: &str) -> Option<Self> {
@@ -38,6 +42,7 @@ impl Kind {
             Self::Rule => "rules",
             Self::Policy => "policies",
             Self::Verdict => "verdicts",
+            Self::Remedy => "remedies",
             Self::Card => "cards",
             Self::Term => "words",
         }
@@ -49,6 +54,7 @@ impl Kind {
             Self::Rule => "rule",
             Self::Policy => "policy",
             Self::Verdict => "verdict",
+            Self::Remedy => "remedy",
             Self::Card => "card",
             Self::Term => "term",
         }
@@ -60,6 +66,7 @@ impl Kind {
             Self::Rule => "Rules of oomph check",
             Self::Policy => "Allocators of oomph replay",
             Self::Verdict => "Verdicts of oomph explain",
+            Self::Remedy => "Remedies of oomph plan --fit",
             Self::Card => "Cards of oomph plan",
             Self::Term => "Words",
         }
@@ -129,7 +136,13 @@ pub(crate) fn all() -> Vec<Page> {
         summary: class.summary(),
         text: class.page(),
     });
-    rules::pages().chain(policies).chain(verdicts).chain(cards::pages()).chain(TERMS).collect()
+    let remedies = REMEDIES.iter().map(|remedy| Page {
+        name: remedy.name(),
+        kind: Kind::Remedy,
+        summary: remedy.summary(),
+        text: remedy.page(),
+    });
+    rules::pages().chain(policies).chain(verdicts).chain(remedies).chain(cards::pages()).chain(TERMS).collect()
 }
 
 /// The page of that name; case and `-` for `_` do not matter.

@@ -19,6 +19,7 @@ from .desk import Desk
 #: In the order in which they are put in: what changes the model comes before what wraps its calls, and what holds
 #: optimizer steps back comes last, around everything else.
 NAMES = (
+    "loader_batch",
     "lazy_logits",
     "checkpoint_blocks",
     "offload_activations",

@@ -6,6 +6,7 @@ call, how many bytes recomputing it saves.
 
 from __future__ import annotations
 
+import functools
 import weakref
 from collections.abc import Callable, Iterable
 from types import ModuleType
@@ -14,7 +15,7 @@ from typing import Any
 from . import models, recomputing, trials
 from .desk import Desk
 
-#: Told of a block: its path, and the bytes it no longer keeps.
+#: Told of a block: its path, and the bytes it no longer keeps, if they are known.
 Applied = Callable[[str, int | None], None]
 
 
@@ -108,6 +109,11 @@ class _Block:
         return recomputing.recompute(call, args, kwargs, block.modules())
 
     def _try(self, block: Any, call: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        if _has_hooks_inside(block):
+            # Only transformers' layers come here with hooks, which are transformers' own: they may be called twice,
+            # but not now, where they gather results.
+            self._applied(self._path, None)
+            return True
         try:
             trial = trials.attempt(block, call, args, kwargs)
         except Exception as error:
@@ -147,11 +153,26 @@ def _use_own_checkpointing(
     if not had_input_hook and hasattr(owner, "_require_grads_hook"):
         # Made for the other kind of checkpointing; here it would make frozen layers compute gradients.
         owner.disable_input_require_grads()
-    chosen = {id(block) for block in blocks.values()}
+    paths = {id(block): path for path, block in blocks.items()}
     for layer in owner.modules():
         if _has_own_checkpointing(layer):
-            layer.gradient_checkpointing = id(layer) in chosen
-            layer._gradient_checkpointing_func = recomputing.recompute_module_call
-    for path in blocks:
-        applied(path, None)
+            layer.gradient_checkpointing = id(layer) in paths
+            layer._gradient_checkpointing_func = _recompute_layer
+            if id(layer) in paths:
+                _layers[layer] = _Block(layer, paths[id(layer)], applied, refuse)
     return list(blocks)
+
+
+#: What stands around the calls of transformers' layers.
+_layers: weakref.WeakKeyDictionary[Any, _Block] = weakref.WeakKeyDictionary()
+
+
+def _recompute_layer(function: Callable[..., Any], *args: Any) -> Any:
+    """Stands in for checkpoint: transformers gives the layer's own call, its keywords bound to it."""
+    call = function.func if isinstance(function, functools.partial) else function
+    module = getattr(call, "__self__", None)
+    block = _layers.get(module) if module is not None else None
+    if block is None:
+        # A copy of the layer is another layer.
+        return recomputing.recompute(function, args, {}, [] if module is None else module.modules())
+    return block(call, args, dict(getattr(function, "keywords", {})))

@@ -56,7 +56,7 @@ def around_forward(module: Any, handler: Handler, recomputed_when_compiled: bool
     from torch.utils.checkpoint import checkpoint
 
     kind = type(module)
-    if "forward" in vars(module):
+    if "forward" in vars(module) or kind.__hash__ is None:
         return False
     if recomputed_when_compiled:
         setattr(module, _COMPILED_MARK, True)

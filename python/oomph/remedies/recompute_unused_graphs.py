@@ -74,8 +74,9 @@ class _Root:
         self._is_inference = is_inference
         self._applied = applied
         self._refuse = refuse
-        self._unused_calls = 0
-        self._is_used = False
+        #: Of training and of evaluation, which are told apart by the model's mode.
+        self._unused_calls = {True: 0, False: 0}
+        self._is_used = {True: False, False: False}
         self._can_be_recomputed: bool | None = None
         self._kept = _KeptInputs()
 
@@ -83,27 +84,30 @@ class _Root:
         import torch
 
         root = self._root()
-        if self._is_used or self._can_be_recomputed is False or not torch.is_grad_enabled() or models.is_transformed():
+        mode = root.training
+        if self._is_used[mode] or self._can_be_recomputed is False:
+            return call(*args, **kwargs)
+        if not torch.is_grad_enabled() or models.is_transformed():
             return call(*args, **kwargs)
         if recomputing.inside_recomputed_call() or recomputing.recomputed_by_script():
             return call(*args, **kwargs)
-        if not self._is_inference() and self._unused_calls < WATCHED_CALLS:
-            return self._watched(call(*args, **kwargs))
+        if not self._is_inference() and self._unused_calls[mode] < WATCHED_CALLS:
+            return self._watched(call(*args, **kwargs), mode)
         if self._can_be_recomputed is None:
             self._try(root, call, args, kwargs)
             return self(call, args, kwargs)
         return self._recomputed(root, call, args, kwargs)
 
-    def _watched(self, output: Any) -> Any:
+    def _watched(self, output: Any, mode: bool) -> Any:
         """Learns of a backward pass through the graph of a plain call."""
-        self._unused_calls += 1
+        self._unused_calls[mode] += 1
         for tensor in models.tensors_in(output):
             if tensor.grad_fn is not None:
-                tensor.grad_fn.register_prehook(lambda _gradients: self._use())
+                tensor.grad_fn.register_prehook(lambda _gradients: self._use(mode))
         return output
 
-    def _use(self) -> None:
-        self._is_used = True
+    def _use(self, mode: bool) -> None:
+        self._is_used[mode] = True
 
     def _try(self, root: Any, call: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self._can_be_recomputed = False
@@ -121,9 +125,11 @@ class _Root:
     def _recomputed(self, root: Any, call: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         import torch
 
+        mode = root.training
+
         def watched(*args: Any, **kwargs: Any) -> Any:
             if models.in_backward():
-                self._use()
+                self._use(mode)
                 self._refuse(f"the graphs of {self._name} are used after all: its calls are plain from now on")
             return call(*args, **kwargs)
 

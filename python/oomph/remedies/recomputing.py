@@ -44,13 +44,6 @@ def recompute(
     )
 
 
-def recompute_module_call(function: Callable[..., Any], *args: Any) -> Any:
-    """Stands in for checkpoint in transformers' layers, which give the call of the layer, its keywords bound to it."""
-    call = function.func if isinstance(function, functools.partial) else function
-    module = getattr(call, "__self__", None)
-    return recompute(function, args, {}, [] if module is None else module.modules())
-
-
 def inside_recomputed_call() -> bool:
     """Whether a remedy recomputes the call that this is part of."""
     return getattr(_inside, "depth", 0) > 0

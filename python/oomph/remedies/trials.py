@@ -52,17 +52,17 @@ def attempt(
     before = _State(block, copies)
     states = recomputing.random_states()
     devices = sorted({tensor.device.index for tensor in models.tensors_in((args, kwargs)) if tensor.is_cuda})
-    saved: dict[int, int] = {}
+    saved: dict[int, Any] = {}
 
-    def pack(tensor: Any) -> Any:
+    def pack(tensor: Any) -> None:
+        # The graph gets nothing: no backward pass follows, and an output that its own graph holds is never let go.
         storage = tensor.untyped_storage()
-        saved[storage.data_ptr()] = storage.nbytes()
-        return tensor
+        saved[storage.data_ptr()] = storage
 
     try:
         with (
             torch.random.fork_rng(devices),
-            torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor),
+            torch.autograd.graph.saved_tensors_hooks(pack, lambda nothing: nothing),
             torch.set_grad_enabled(with_graph),
             _no_autocast_cache(),
         ):
@@ -76,7 +76,7 @@ def attempt(
     for tensor in known:
         if type(tensor) in (torch.Tensor, torch.nn.Parameter):
             saved.pop(tensor.untyped_storage().data_ptr(), None)
-    return Trial(sum(saved.values()), changes, draws, output)
+    return Trial(sum(storage.nbytes() for storage in saved.values()), changes, draws, output)
 
 
 @contextlib.contextmanager

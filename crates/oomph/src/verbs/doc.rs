@@ -9,16 +9,17 @@ use crate::error::Error;
 use crate::output;
 use crate::pages::{self, Kind, Page};
 
-/// Show the page of a verdict, an allocator, a card, a rule or a word
+/// Show the page of a verdict, a remedy, an allocator, a card, a rule or a word
 ///
 /// Every name that oomph prints has a page: what it means, when it happens, what to do about it. Without a name, lists
 /// all pages by kind.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "Examples:\n  \
     oomph doc                  all pages\n  \
-    oomph doc verdicts         the pages of one kind: verdicts, policies, words,\n                             \
-    cards, rules\n  \
+    oomph doc verdicts         the pages of one kind: verdicts, remedies, policies,\n                             \
+    words, cards, rules\n  \
     oomph doc leak             a verdict\n  \
+    oomph doc lazy_logits      a remedy\n  \
     oomph doc native           an allocator\n  \
     oomph doc rtx_4090         a card\n  \
     oomph doc retain-graph-true\n\n\

@@ -5,6 +5,7 @@ mod command;
 pub(crate) mod fitting;
 mod html;
 mod json;
+mod largest;
 mod text;
 mod unknown;
 mod words;
@@ -113,6 +114,15 @@ pub(crate) struct Args {
     #[arg(long, value_name = "OUT", requires = "fit")]
     save_plan: Option<PathBuf>,
 
+    /// Put into the job what a file of --save-plan says, and plan it so
+    #[arg(long, value_name = "FILE", conflicts_with = "fit")]
+    plan: Option<PathBuf>,
+
+    /// Find the largest value of an option of the script that fits the first card, e.g. batch; where the script has no
+    /// such option, of its data loaders' batch size. With --fit, also with what makes more fit
+    #[arg(long, value_name = "OPTION", conflicts_with_all = ["html", "save", "save_plan"])]
+    max: Option<String>,
+
     /// How many lines each table shows
     #[arg(long, value_name = "N", default_value_t = 10)]
     top: usize,
@@ -162,7 +172,11 @@ pub(crate) fn run(args: &Args) -> Result<Verdict, Error> {
         return list_cards(args.json);
     }
     let cards = cards(args)?;
-    let job = command::job(args)?;
+    let mut job = command::job(args)?;
+    if let Some(path) = &args.plan {
+        let fitted = fitting::read(path)?;
+        (job.remedies, job.allocator) = (fitted.remedies, fitted.allocator);
+    }
     for path in args.html.iter().chain(&args.save).chain(&args.save_plan) {
         output::check_place(path)?;
     }
@@ -174,6 +188,9 @@ pub(crate) fn run(args: &Args) -> Result<Verdict, Error> {
     }
     command::warn_of_misplaced_options(&job);
     let question = Question { job, cards, card_count: args.gpus, ranks: args.ranks };
+    if let Some(option) = &args.max {
+        return largest::run(&question, option, args);
+    }
     let plan = {
         let mut stage = Stage::start(format!("planning {}", question.job.command.name()));
         Plan::make(&question, &mut |text| stage.say(text))?

@@ -1,4 +1,4 @@
-"""Runs each batch in parts whose gradients add up to those of the whole: the activations of one part are alive at a time.
+"""Runs each batch in parts whose gradients add up to those of the whole: one part is in memory at a time.
 
 By hand, in a loop of one's own:
 

@@ -1,7 +1,7 @@
 """What the script's variables are for the whole batch, given what they are for its parts.
 
-Nothing is guessed from names: a few rows were computed together and apart, and the rule that makes one from the other is
-kept. A value for which no rule fits has none.
+Nothing is guessed from names: a few rows were computed together and apart, and the rule that makes one from the other
+is kept. A value for which no rule fits has none.
 """
 
 from __future__ import annotations
@@ -17,8 +17,10 @@ Rule = Any
 _ORDER = ("same", "rows", "weighted", "by_rows", "sum")
 
 
-def learn(whole: Any, parts: Sequence[Any], weights: Sequence[float], rows: Sequence[int], tolerance: float | None) -> Rule:
-    """The rule that makes the whole from the parts; None where none does. Without a tolerance, values are not compared."""
+def learn(
+    whole: Any, parts: Sequence[Any], weights: Sequence[float], rows: Sequence[int], tolerance: float | None
+) -> Rule:
+    """The rule that makes the whole from the parts; None where none does. Values are compared if there is a tolerance."""
     if isinstance(whole, Mapping) and all(_fields_of(part) == _fields_of(whole) for part in parts):
         fields: Any = {name: learn(whole[name], [p[name] for p in parts], weights, rows, tolerance) for name in whole}
         return None if None in fields.values() else fields

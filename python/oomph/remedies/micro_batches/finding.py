@@ -20,7 +20,7 @@ _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 def loop_frame(frame: FrameType | None) -> FrameType | None:
-    """The frame whose loop takes the items that `frame` asks for; generators that pass items on as they are do not count."""
+    """The frame whose loop takes the items that `frame` asks for; generators that pass items on do not count."""
     while frame is not None and (_is_own(frame.f_code.co_filename) or passes_items_on(frame.f_code)):
         frame = frame.f_back
     return frame
@@ -65,7 +65,7 @@ def _loops(node: ast.AST, scope: ast.AST) -> Iterator[tuple[ast.AST, ast.For]]:
 
 @functools.lru_cache(maxsize=64)
 def passes_items_on(code: CodeType) -> bool:
-    """Whether this is a generator that yields the items of something else, each unchanged and before it asks for the next."""
+    """Whether this generator yields the items of something else, each unchanged and before it asks for the next."""
     tree = source_of(code.co_filename)
     scopes = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)) if tree is not None else ()
     for scope in scopes:

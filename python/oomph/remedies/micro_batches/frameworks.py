@@ -14,7 +14,8 @@ from types import ModuleType
 from typing import Any
 
 from ...watching.imports import after_import
-from .loaders import Loaders, Step
+from .deciding import Step
+from .loaders import Loaders
 
 
 def install(loaders: Loaders) -> None:

@@ -3,53 +3,22 @@
 from __future__ import annotations
 
 import functools
-import os
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from types import CodeType, FrameType, ModuleType
+from collections.abc import Callable, Iterator
+from types import FrameType, ModuleType
 from typing import Any
 
 from ..desk import Desk
-from . import finding, probing, reading, splitting
+from . import finding, splitting
 from .counting import Counting
-from .parts import PartBody
-from .probing import Finding, Seen
-from .reading import NotUnderstood
+from .deciding import Decision, Decisions, Step
 from .ties import Ties
 from .windows import LoopWindow, Window
 
-
 #: Marks a function of a loader's class that has been replaced.
 _MARK = "_oomph_in_parts"
-
-
-@dataclass(frozen=True)
-class Decision:
-    """What is done with the batches of one loop."""
-
-    #: The place, for sentences.
-    place: str
-    #: None where batches stay whole.
-    body: PartBody | None = None
-    finding: Finding | None = None
-    #: Why nobody has been told yet that batches stay whole: as far as is known this is not a training loop.
-    is_silent: bool = False
-
-
-@dataclass(frozen=True)
-class Step:
-    """What a framework does with one batch: forward and backward."""
-
-    #: For sentences.
-    name: str
-    batch: Any
-    #: Runs a part of the batch, given its number; what it returns is put together from the parts.
-    run: Callable[[Any, int], dict[str, Any]]
-    #: The modules whose state the step may change.
-    roots: Sequence[Any]
 
 
 class Loaders:
@@ -60,16 +29,15 @@ class Loaders:
         self._desk = desk
         self._parts = parts
         self._counting = counting
-        self._decisions: dict[tuple[Any, int], Decision] = {}
+        self._decisions = Decisions(torch, desk, parts, counting)
         self._window: Window | None = None
-        #: The loop that took the last batch, if batches stay whole there.
+        #: The loop that took the last batch.
         self._latest: Decision | None = None
-        self._probed: tuple[Seen, CodeType | None] | None = None
         self._inside_backward = False
         self._inside_loader = False
-        self._main = threading.get_ident()
         #: Inside the step of a framework, which says itself why its batches stay whole.
         self._inside_step = False
+        self._main = threading.get_ident()
         self._optimizers: weakref.WeakSet[Any] = weakref.WeakSet()
         self._replicas: weakref.WeakSet[Any] = weakref.WeakSet()
         self._ties = Ties(torch, self._optimizers, self._replicas)
@@ -93,10 +61,10 @@ class Loaders:
 
     def watch(self, kind: Any) -> None:
         """Stands between the loaders of a class and who iterates over them."""
-        if not getattr(kind.__iter__, _MARK, False):
-            kind.__iter__ = self._around_iter(kind.__iter__)
+        original = kind.__iter__
+        if getattr(original, _MARK, False):
+            return
 
-    def _around_iter(self, original: Callable[[Any], Iterator[Any]]) -> Callable[[Any], Iterator[Any]]:
         @functools.wraps(original)
         def __iter__(loader: Any) -> Iterator[Any]:
             if self._inside_loader or threading.get_ident() != self._main:
@@ -104,7 +72,12 @@ class Loaders:
             return _Batches(self, original(loader))
 
         setattr(__iter__, _MARK, True)
-        return __iter__
+        kind.__iter__ = __iter__
+
+    @property
+    def is_probing(self) -> bool:
+        """Whether a few rows are run to be compared, and nothing else may come of it."""
+        return self._decisions.is_probing
 
     def next_of(self, source: Iterator[Any], frame: FrameType | None) -> Any:
         """The next batch for the loop, or its first part."""
@@ -115,130 +88,50 @@ class Loaders:
         finally:
             self._inside_loader = False
         frame = finding.loop_frame(frame)
-        decision = self._latest = self._decision(frame, batch)
+        if frame is None:
+            return batch
+        decision = self._latest = self._decisions.of_loop(frame, batch)
         rows = splitting.rows_of(batch) if decision.body is not None else None
-        if frame is None or decision.body is None or decision.finding is None or rows is None or rows.count < 2:
+        if decision.body is None or decision.finding is None or rows is None or rows.count < 2:
             return batch
         sizes = splitting.sizes_of_parts(rows.count, self._parts)
         parts = splitting.split(batch, rows, sizes)
-        self._window = LoopWindow(
-            frame, decision.body, decision.finding, (parts, sizes), self._ties, self._counting
-        )
+        self._window = LoopWindow(frame, decision.body, decision.finding, (parts, sizes), self._ties, self._counting)
         return parts[0]
-
-    @property
-    def is_probing(self) -> bool:
-        """Whether a few rows are run to be compared, and nothing else may come of it."""
-        return self._probed is not None
 
     def in_parts(self, step: Step) -> dict[str, Any]:
         """Runs a framework's step, which calls `backward()` itself, for every part of its batch."""
-        batch, is_outermost = step.batch, not self._inside_step
+        if self._inside_step:
+            return step.run(step.batch, 0)
         self._inside_step = True
         try:
-            decision = self._decision_for_step(step) if is_outermost else Decision("")
-            rows = splitting.rows_of(batch) if decision.finding is not None else None
-            if decision.finding is None or rows is None or rows.count < 2:
-                return step.run(batch, 0)
+            finding_of_step = self._decisions.of_step(step).finding
+            rows = splitting.rows_of(step.batch)
+            if finding_of_step is None or rows is None or rows.count < 2:
+                return step.run(step.batch, 0)
             sizes = splitting.sizes_of_parts(rows.count, self._parts)
-            window = self._window = Window(decision.finding, sizes, self._ties, self._counting)
+            window = self._window = Window(finding_of_step, sizes, self._ties, self._counting)
             results = []
-            for number, part in enumerate(splitting.split(batch, rows, sizes)):
+            for number, part in enumerate(splitting.split(step.batch, rows, sizes)):
                 window.begin(number)
                 results.append(step.run(part, number))
-            return {**results[0], **window.whole(decision.finding.rules, results)}
+            return {**results[0], **window.whole(finding_of_step.rules, results)}
         finally:
             self._close_window()
-            self._inside_step = not is_outermost
-
-    def _decision_for_step(self, step: Step) -> Decision:
-        key = (step.name, 0)
-        if key not in self._decisions:
-            try:
-                rows = splitting.rows_of(step.batch)
-                if rows is None or rows.count < 2:
-                    raise NotUnderstood("batches have no rows that could be told apart")
-                result = self._probe(lambda part: step.run(part, 0), None, step.batch, rows, step.roots)
-                self._desk.applied(step=step.name, parts=min(self._parts, rows.count), weighting=result.weighting)
-                self._decisions[key] = Decision(step.name, None, result)
-            except NotUnderstood as why:
-                self._desk.refuse(f"{step.name} keeps its batches whole: {why}.")
-                self._decisions[key] = Decision(step.name)
-        return self._decisions[key]
+            self._inside_step = False
 
     def _close_window(self) -> None:
         if self._window is not None:
             self._window.close()
             self._window = None
 
-    def _decision(self, frame: FrameType | None, batch: Any) -> Decision:
-        if frame is None:
-            return Decision("a loop", is_silent=True)
-        key = (frame.f_code, frame.f_lineno)
-        if key not in self._decisions:
-            place = f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
-            try:
-                self._decisions[key] = self._decide(frame, batch, place)
-            except NotUnderstood as why:
-                self._desk.refuse(f"The loop at {place} keeps its batches whole: {why}.")
-                self._decisions[key] = Decision(place)
-            except Exception as error:  # ours: the script must not end because of it
-                self._desk.refuse(f"The loop at {place} keeps its batches whole: it could not be read ({error!r}).")
-                self._decisions[key] = Decision(place)
-        return self._decisions[key]
-
-    def _decide(self, frame: FrameType, batch: Any, place: str) -> Decision:
-        found = finding.loop_at(frame.f_code.co_filename, frame.f_lineno)
-        if finding.is_in_library(frame) or found is None or not reading.has_backward(found[0]):
-            return Decision(place, is_silent=True)
-        loop, scope = found
-        target = finding.target_of(loop, frame)
-        if target is None:
-            raise NotUnderstood("something between the loader and the loop makes other items of its batches")
-        read = reading.read(loop, target, scope)
-        rows = splitting.rows_of(batch)
-        if rows is None or rows.count < 2:
-            raise NotUnderstood("its batches have no rows that could be told apart")
-        body = PartBody(read.statements, read, frame)
-        alone = PartBody(read.statements_alone, read, frame)
-        result = self._probe(lambda part: alone.run(part, frame), alone.code, batch, rows)
-        self._desk.applied(loop=place, parts=min(self._parts, rows.count), rows=rows.count, weighting=result.weighting)
-        return Decision(place, body, result)
-
-    def _probe(
-        self,
-        run: Callable[[Any], dict[str, Any]],
-        code: CodeType | None,
-        batch: Any,
-        rows: splitting.Rows,
-        roots: Sequence[Any] = (),
-    ) -> Finding:
-        """Runs a few rows together and apart; if there is a `code`, `backward()` must be called in it."""
-        one, other = splitting.unlike_rows(batch, rows)
-        more = [number for number in range(rows.count) if number not in (one, other)][:1]
-        groups = {"whole": [one, *more, other], "first": [one, *more], "second": [other]}
-        batches = {name: (splitting.pick(batch, rows, group), len(group)) for name, group in groups.items()}
-
-        def run_one(part: Any, seen: Seen) -> None:
-            self._probed = (seen, code)
-            try:
-                seen.results = run(part)
-            except NotUnderstood:
-                raise
-            except Exception as error:  # whatever the script's statements may do with fewer rows than they expect
-                raise NotUnderstood(f"what it does fails with a few rows ({type(error).__name__}: {error})") from error
-            finally:
-                self._probed = None
-
-        return probing.probe(self._torch, self._counting, run_one, batches, roots)
-
     def _around_backward(self, original: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(original)
         def backward(tensors: Any, grad_tensors: Any = None, *args: Any, **kwargs: Any) -> None:
             if self._inside_backward or threading.get_ident() != self._main:
                 return original(tensors, grad_tensors, *args, **kwargs)
-            if self._probed is not None:
-                return self._note_loss(tensors, sys._getframe(1))
+            if self.is_probing:
+                return self._decisions.note_loss(tensors, sys._getframe(1))
             window = self._window
             if window is None or not window.is_called_from(sys._getframe(1)):
                 self._on_other_backward()
@@ -251,43 +144,31 @@ class Loaders:
                 finally:
                     self._inside_backward = False
 
-            window.backward(run)
-            return None
+            return window.backward(run)
 
         return backward
 
     def _seeded(self, tensor: Any, gradient: Any, weight: float) -> Any:
-        if gradient is None:
-            return self._torch.full_like(tensor, weight)
-        return gradient * weight
-
-    def _note_loss(self, tensors: Any, frame: FrameType | None) -> None:
-        assert self._probed is not None
-        seen, code = self._probed
-        while frame is not None and finding.is_in_library(frame):
-            frame = frame.f_back
-        if code is not None and (frame is None or frame.f_code is not code):
-            raise NotUnderstood("it calls backward() inside a function")
-        seen.losses.append(tensors)
+        """The weight goes in here and not into the loss: what the script logs stays the true one."""
+        return self._torch.full_like(tensor, weight) if gradient is None else gradient * weight
 
     def _on_other_backward(self) -> None:
-        latest = self._latest
-        if self._inside_step:
+        if self._inside_step or self._window is not None:
             return
-        if latest is not None and latest.is_silent:
+        if self._latest is None:
+            self._desk.refuse("Batches that do not come from a DataLoader stay whole.")
+        elif self._latest.is_silent:
             self._desk.refuse(
-                f"The loop at {latest.place} keeps its batches whole: its backward() is in another function, "
+                f"{self._latest.place} keeps its batches whole: its backward() is in another function, "
                 "so that it is not known what of the loop runs for every part."
             )
-        elif latest is None:
-            self._desk.refuse("Batches that do not come from a DataLoader stay whole.")
 
     def _on_disagreement(self) -> None:
         self._desk.note(
             "The loss of one batch was computed by other functions than that of the first, so that its parts were "
             "weighted by rows; later batches stay whole."
         )
-        self._decisions = {key: Decision(decision.place) for key, decision in self._decisions.items()}
+        self._decisions.keep_whole()
 
 
 class _Batches:

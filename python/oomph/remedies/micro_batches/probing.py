@@ -77,7 +77,7 @@ def compare(runs: dict[str, Seen], bits: int, knows_values: bool) -> Finding:
         values = [part.results[name] for part in parts]
         rules[name] = combining.learn(value, values, weights, rows, tolerance)
         if rules[name] is None:
-            raise NotUnderstood(f"`{name}` is read after backward(), and cannot be put together from parts of the batch")
+            raise NotUnderstood(f"`{name}` is read after backward(), and cannot be put together from parts")
     return Finding(*found, rules)
 
 
@@ -95,13 +95,14 @@ def _weighting(whole: Seen, parts: Sequence[Seen], tolerance: float) -> tuple[st
 
 @contextlib.contextmanager
 def nothing_changes(torch: ModuleType, roots: Sequence[Any]) -> Iterator[None]:
-    """Puts back generators and the state of modules that are called. Raises `NotUnderstood` at a batch normalization."""
+    """Puts back generators and the state of modules. Raises `NotUnderstood` at a batch normalization."""
     numpy = sys.modules.get("numpy")
     states = random.getstate(), numpy.random.get_state() if numpy else None
     kept = _ModuleStates(torch)
 
     def before_call(module: Any, _args: Any) -> None:
-        if isinstance(module, torch.nn.modules.batchnorm._BatchNorm) and (module.training or module.running_mean is None):
+        is_norm = isinstance(module, torch.nn.modules.batchnorm._BatchNorm)
+        if is_norm and (module.training or module.running_mean is None):
             raise NotUnderstood("the model normalizes over the batch (BatchNorm), so that a part has other statistics")
         kept.keep(module)
 

@@ -8,10 +8,11 @@ optimizer, schedulers, scalers, averages of weights, metrics. So none of those h
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+from .syntax import bound_inside, calls_backward, ends_the_program, is_backward, is_read, makes, root_of, stored
+
 _LEAVING = (ast.Break, ast.Continue, ast.Return)
 _SUSPENDING = (ast.Yield, ast.YieldFrom, ast.Await)
 
@@ -36,7 +37,7 @@ class Reading:
 
 def has_backward(loop: ast.For) -> bool:
     """Whether the body, or a function that is defined in it, calls `backward()`."""
-    return any(_is_backward(node) for statement in loop.body for node in ast.walk(statement))
+    return any(is_backward(node) for statement in loop.body for node in ast.walk(statement))
 
 
 def read(loop: ast.For, target: ast.expr, scope: ast.AST) -> Reading:
@@ -47,38 +48,18 @@ def read(loop: ast.For, target: ast.expr, scope: ast.AST) -> Reading:
     reader = _Reader(target, head)
     statements = reader.repeated(head)
     inside = {id(part) for statement in reader.whole for part in ast.walk(statement)}
-    others = {node.id for node in ast.walk(scope) if _is_read(node) and id(node) not in inside}
+    others = {node.id for node in ast.walk(scope) if is_read(node) and id(node) not in inside}
     results = tuple(sorted(reader.changing & others))
     alone = reader.needed(head, statements)
     return Reading(target, statements, alone, results)
 
 
-def _is_backward(node: ast.AST) -> bool:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "backward"
-
-
-def _is_read(node: ast.AST) -> bool:
-    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
-
-
-def _within(node: ast.AST) -> Iterator[ast.AST]:
-    """Everything inside, but not what other functions do."""
-    yield node
-    for child in ast.iter_child_nodes(node):
-        if not isinstance(child, _SCOPES):
-            yield from _within(child)
-
-
-def _calls_backward(node: ast.AST) -> bool:
-    return not isinstance(node, _SCOPES) and any(_is_backward(part) for part in _within(node))
-
-
 def _until_backward(body: Sequence[ast.stmt]) -> list[ast.stmt] | None:
-    """The statements up to the call of `backward()`; blocks around it are left out, for the script is inside them then."""
+    """The statements up to the call of `backward()`, without `with` blocks around it: the script is inside them."""
     for number, statement in enumerate(body):
-        if not _calls_backward(statement):
+        if not calls_backward(statement):
             continue
-        if any(_calls_backward(later) for later in body[number + 1 :]):
+        if any(calls_backward(later) for later in body[number + 1 :]):
             raise NotUnderstood("it calls backward() more than once for a batch, as with several losses or optimizers")
         before = list(body[:number])
         if isinstance(statement, ast.With):
@@ -89,7 +70,7 @@ def _until_backward(body: Sequence[ast.stmt]) -> list[ast.stmt] | None:
                 raise NotUnderstood("it calls backward() for some of its batches only")
             changed = ast.If(statement.test, branches[0], branches[1])
             return [*before, ast.copy_location(changed, statement)]
-        if isinstance(statement, ast.Expr) and _is_backward(statement.value):
+        if isinstance(statement, ast.Expr) and is_backward(statement.value):
             _check_call(statement.value)
             return [*before, statement]
         raise NotUnderstood("it calls backward() inside a statement that may do more, such as a loop of its own")
@@ -106,17 +87,17 @@ class _Reader:
 
     def __init__(self, target: ast.expr, head: list[ast.stmt]) -> None:
         #: Variables that differ from part to part.
-        self.changing = _stored(target)
+        self.changing = stored(target)
         #: The statements that are repeated, those inside of others too.
         self.whole: list[ast.AST] = [target]
         #: Variables that hold something made in this iteration, not another name for what was there before.
-        self._fresh = {name for statement in head if _makes(statement) for name in _stored(statement)}
+        self._fresh = {name for statement in head if makes(statement) for name in stored(statement)}
         before: set[str] = set()
         while before != self.changing:
             before = set(self.changing)
             for statement in head:
                 self._spread(statement)
-        self._bound = _stored(target)
+        self._bound = stored(target)
         self._later = set(self.changing)
 
     def _spread(self, statement: ast.stmt, is_conditional: bool = False) -> None:
@@ -128,14 +109,14 @@ class _Reader:
             is_inner = is_conditional or any(self._depends(condition) for condition in conditions)
             if isinstance(statement, ast.For) and (is_inner or self._depends(statement)):
                 is_inner = True
-                self.changing |= _stored(statement.target)
+                self.changing |= stored(statement.target)
             for inner in [*statement.body, *getattr(statement, "orelse", [])]:
                 self._spread(inner, is_inner)
         elif self._depends(statement) or is_conditional:
-            self.changing |= _stored(statement)
+            self.changing |= stored(statement)
             # `losses.append(loss)`: a list that was made for this batch is made for every part.
             call = statement.value if isinstance(statement, ast.Expr) else None
-            root = _root(call.func) if isinstance(call, ast.Call) else None
+            root = root_of(call.func) if isinstance(call, ast.Call) else None
             if root in self._fresh:
                 self.changing.add(root)
 
@@ -147,13 +128,13 @@ class _Reader:
         return [kept for statement in statements for kept in self._repeated(statement, is_conditional)]
 
     def _repeated(self, statement: ast.stmt, is_conditional: bool) -> list[ast.stmt]:
-        if not is_conditional and not self._depends(statement) and not _calls_backward(statement):
+        if not is_conditional and not self._depends(statement) and not calls_backward(statement):
             return []
         if isinstance(statement, (ast.If, ast.With, ast.For)):
             return [self._block(statement, is_conditional)]
         self._check(statement)
         self.whole.append(statement)
-        self._bound |= _stored(statement)
+        self._bound |= stored(statement)
         return [statement]
 
     def _block(self, statement: ast.If | ast.With | ast.For, is_conditional: bool) -> ast.stmt:
@@ -168,9 +149,9 @@ class _Reader:
         for part in parts:
             self._check_reads(part)
             self.whole.append(part)
-            self._bound |= _stored(part)
+            self._bound |= stored(part)
         is_inner = is_conditional or isinstance(statement, ast.For) or any(self._depends(part) for part in parts)
-        if is_inner and _ends_the_program(statement.body):
+        if is_inner and ends_the_program(statement.body):
             # An error that the script looks for: whichever part has it ends the program as the whole batch would.
             self.whole += statement.body
             return statement
@@ -195,12 +176,12 @@ class _Reader:
             targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
             for part in [part for target in targets for part in ast.walk(target)]:
                 if isinstance(part, (ast.Attribute, ast.Subscript)) and isinstance(part.ctx, ast.Store):
-                    if _root(part) not in self.changing:
+                    if root_of(part) not in self.changing:
                         raise NotUnderstood(f"{place} keeps something of the batch elsewhere before backward()")
             if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
                 self._check_bound(statement.target.id, statement)
             return
-        if isinstance(statement, ast.Expr) and (_is_backward(statement.value) or self._works_in_place(statement)):
+        if isinstance(statement, ast.Expr) and (is_backward(statement.value) or self._works_in_place(statement)):
             return
         if not isinstance(statement, (ast.Assert, ast.Delete, ast.Pass)):
             raise NotUnderstood(f"{place} does something with the batch before backward() that would see a part of it only")
@@ -210,7 +191,7 @@ class _Reader:
         call = statement.value
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
             return False
-        return _root(call.func) in self._bound
+        return root_of(call.func) in self._bound
 
     def _check_reads(self, node: ast.AST) -> None:
         for part in ast.walk(node):
@@ -220,50 +201,17 @@ class _Reader:
                 self._check_bound(part.id, node)
 
     def _check_bound(self, name: str, node: ast.AST) -> None:
-        if name in self._later and name not in self._bound and name not in _bound_inside(node):
+        if name in self._later and name not in self._bound and name not in bound_inside(node):
             raise NotUnderstood(f"`{name}` is carried from one batch to the next, or added up, before backward()")
 
     def needed(self, head: Sequence[ast.stmt], statements: list[ast.stmt]) -> list[ast.stmt]:
         """The repeated statements after those assignments among the others whose variables they read."""
-        read = {node.id for statement in statements for node in ast.walk(statement) if _is_read(node)}
+        read = {node.id for statement in statements for node in ast.walk(statement) if is_read(node)}
         kept: list[ast.stmt] = []
         for statement in reversed(head):
-            if isinstance(statement, ast.Assign) and not self._depends(statement) and _stored(statement) & read:
+            if isinstance(statement, ast.Assign) and not self._depends(statement) and stored(statement) & read:
                 if any(isinstance(part, ast.Name) and part.id == "next" for part in ast.walk(statement)):
                     raise NotUnderstood(f"line {statement.lineno} takes something from another iterator for every batch")
-                read |= {node.id for node in ast.walk(statement) if _is_read(node)}
+                read |= {node.id for node in ast.walk(statement) if is_read(node)}
                 kept.insert(0, statement)
         return kept + statements
-
-
-def _stored(node: ast.AST) -> set[str]:
-    return {part.id for part in _within(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
-
-
-def _makes(statement: ast.stmt) -> bool:
-    """Whether this is an assignment of something new."""
-    is_assignment = isinstance(statement, ast.Assign)
-    return is_assignment and not isinstance(statement.value, (ast.Name, ast.Attribute, ast.Subscript))  # type: ignore[attr-defined]
-
-
-def _bound_inside(node: ast.AST) -> set[str]:
-    """Variables of comprehensions and lambdas, and what `:=` sets."""
-    inner = {part.arg for part in ast.walk(node) if isinstance(part, ast.arg)}
-    for part in ast.walk(node):
-        if isinstance(part, (ast.comprehension, ast.NamedExpr)):
-            inner |= _stored(part.target)
-    return inner
-
-
-def _root(node: ast.AST) -> str | None:
-    """The variable at the beginning of `a.b[c].d`."""
-    while isinstance(node, (ast.Attribute, ast.Subscript, ast.Call)):
-        node = node.func if isinstance(node, ast.Call) else node.value
-    return node.id if isinstance(node, ast.Name) else None
-
-
-def _ends_the_program(body: Sequence[ast.stmt]) -> bool:
-    last = body[-1]
-    called = last.value.func if isinstance(last, ast.Expr) and isinstance(last.value, ast.Call) else None
-    name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", None)
-    return isinstance(last, ast.Raise) or name in ("exit", "quit", "_exit")

@@ -50,7 +50,7 @@ class Window:
         run(self._seeds[-1])
 
     def whole(self, rules: dict[str, combining.Rule], parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
-        """All parts have run: gives their gradients the place of the whole's, and says what the variables are for it."""
+        """All parts have run: their gradients are the whole's now. Says what the variables are for it."""
         self._ties.add_gradients_set_aside()
         weights, rows = self._weights(), [one.rows for one in self._seen]
         return {

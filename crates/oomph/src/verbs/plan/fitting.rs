@@ -1,6 +1,7 @@
 //! `--fit`: what makes the job fit, in words, as a table and as JSON.
 
 use std::fmt::Write as _;
+use std::path::Path;
 use std::time::SystemTime;
 
 use oomph_explain::bytes::show;
@@ -19,9 +20,14 @@ use crate::progress::Stage;
 /// Looks for remedies, where the job does not fit; none where there is nothing to look for or to begin with.
 pub(crate) fn find(plan: &Plan, question: &Question, allow: Option<Allow>) -> Result<Option<Found>, Error> {
     let (false, Some(plain)) = (plan.trials[0].fits(), plan.with_room()) else { return Ok(None) };
-    let mathematics = if allow == Some(Allow::Numerics) { Mathematics::Numerics } else { Mathematics::Same };
+    let mathematics = allowed(allow);
     let mut stage = Stage::start(format!("fitting {}", question.job.command.name()));
     Ok(Some(search::find(question, Allowed { mathematics }, plain, &mut |text| stage.say(text))?))
+}
+
+/// The most that may happen to the numbers.
+pub(super) fn allowed(allow: Option<Allow>) -> Mathematics {
+    if allow == Some(Allow::Numerics) { Mathematics::Numerics } else { Mathematics::Same }
 }
 
 /// The answer, what was tried, and what to do.
@@ -159,4 +165,10 @@ pub(crate) fn keep(job: &Identity, promise: &Promise, found: Option<&Found>, pla
     let trace = proof.map_or_else(|| promise::trace_to_keep(plan), |proof| &proof.decisive().1.trace);
     // What cannot be kept is found again.
     let _ = Promises::of_user().keep(&job.fitted(), promise, trace);
+}
+
+/// Reads what `--save-plan` wrote.
+pub(crate) fn read(path: &Path) -> Result<Promise, Error> {
+    let text = std::fs::read(path).map_err(|source| Error::Read { path: path.to_owned(), source })?;
+    serde_json::from_slice(&text).map_err(|problem| Error::NoPlanFile { path: path.to_owned(), problem })
 }

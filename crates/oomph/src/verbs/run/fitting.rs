@@ -1,7 +1,5 @@
 //! `--fit` and `--plan`: what is put into the job to make it fit, and what is promised of it then.
 
-use std::path::Path;
-
 use oomph_device::Monitor;
 use oomph_explain::bytes::show;
 use oomph_job::Command;
@@ -19,7 +17,7 @@ const DISK_LIMIT_BYTES: u64 = 8 << 30;
 /// What the user asks for: from a file, from an earlier plan, or from a plan made now. None where nothing is asked for.
 pub(super) fn fitted(args: &Args, command: &Command) -> Result<Option<Promise>, Error> {
     if let Some(path) = &args.plan {
-        return read(path).map(Some);
+        return fitting::read(path).map(Some);
     }
     if !args.fit {
         return Ok(None);
@@ -33,11 +31,6 @@ pub(super) fn fitted(args: &Args, command: &Command) -> Result<Option<Promise>, 
         return Ok(Some(kept));
     }
     plan_now(args, command, card, &identity).map(Some)
-}
-
-fn read(path: &Path) -> Result<Promise, Error> {
-    let text = std::fs::read(path).map_err(|source| Error::Read { path: path.to_owned(), source })?;
-    serde_json::from_slice(&text).map_err(|problem| Error::NoPlanFile { path: path.to_owned(), problem })
 }
 
 /// Plans the job on hollow cards like the real one, and looks for what makes it fit.
