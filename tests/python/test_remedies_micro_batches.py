@@ -433,6 +433,41 @@ def test_several_forward_passes_and_inner_loops() -> None:
     compared(script(body))
 
 
+def test_replicas_exchange_gradients_once_a_batch() -> None:
+    body = """
+    import os, tempfile
+    import torch.distributed as dist
+    dist.init_process_group("gloo", init_method=f"file://{tempfile.mktemp()}", rank=0, world_size=1)
+    exchanged = []
+    def exchange(_state, bucket):
+        exchanged.append(bucket.buffer().clone())
+        done = torch.futures.Future()
+        done.set_result(bucket.buffer())
+        return done
+    wrapped = nn.parallel.DistributedDataParallel(model)
+    wrapped.register_comm_hook(None, exchange)
+    for epoch in range(2):
+        for a, b in loader:
+            opt.zero_grad()
+            loss = F.cross_entropy(wrapped(a), b, ignore_index=2)
+            loss.backward()
+            opt.step()
+    log.append(exchanged)
+    dist.destroy_process_group()
+    """
+    plain, _ = compared(script(body))
+    assert len(plain.result["log"][0]) >= 8
+
+
+def test_values_that_are_not_known() -> None:
+    """On a card that computes nothing no losses are compared, and memory is what it will be."""
+    body = PLAIN.replace("opt.step()", "opt.step(); log.append([loss.item(), len(a)])")
+    plain, split = remedied.run(script(body)), remedied.run(script(body), {"name": "micro_batches", "values": False})
+    assert split.of("applied")[0]["weighting"] == "by_rows"
+    assert max(split.result["calls"]) == 4
+    assert remedied.difference(plain.result["log"], split.result["log"]) < 1e-11
+
+
 def test_evaluation_stays_whole() -> None:
     body = PLAIN + "\nfor a, b in loader:\n    with torch.no_grad():\n        log.append(len(model(a)))\n"
     plain, _ = compared(script(body))

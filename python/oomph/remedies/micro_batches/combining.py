@@ -20,7 +20,7 @@ _ORDER = ("same", "rows", "weighted", "by_rows", "sum")
 def learn(
     whole: Any, parts: Sequence[Any], weights: Sequence[float], rows: Sequence[int], tolerance: float | None
 ) -> Rule:
-    """The rule that makes the whole from the parts; None where none does. Values are compared if there is a tolerance."""
+    """The rule that makes the whole from the parts; None where none does. Without a tolerance values are not read."""
     if isinstance(whole, Mapping) and all(_fields_of(part) == _fields_of(whole) for part in parts):
         fields: Any = {name: learn(whole[name], [p[name] for p in parts], weights, rows, tolerance) for name in whole}
         return None if None in fields.values() else fields

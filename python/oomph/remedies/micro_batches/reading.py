@@ -184,7 +184,7 @@ class _Reader:
         if isinstance(statement, ast.Expr) and (is_backward(statement.value) or self._works_in_place(statement)):
             return
         if not isinstance(statement, (ast.Assert, ast.Delete, ast.Pass)):
-            raise NotUnderstood(f"{place} does something with the batch before backward() that would see a part of it only")
+            raise NotUnderstood(f"{place} does something before backward() that would see a part of the batch only")
 
     def _works_in_place(self, statement: ast.Expr) -> bool:
         """Whether this changes something that belongs to the part alone."""
@@ -211,7 +211,7 @@ class _Reader:
         for statement in reversed(head):
             if isinstance(statement, ast.Assign) and not self._depends(statement) and stored(statement) & read:
                 if any(isinstance(part, ast.Name) and part.id == "next" for part in ast.walk(statement)):
-                    raise NotUnderstood(f"line {statement.lineno} takes something from another iterator for every batch")
+                    raise NotUnderstood(f"line {statement.lineno} takes an item of another iterator for every batch")
                 read |= {node.id for node in ast.walk(statement) if is_read(node)}
                 kept.insert(0, statement)
         return kept + statements
