@@ -30,6 +30,9 @@ class Window:
     def begin(self, number: int) -> None:
         """A part begins."""
         self._counting.heard = self._seen[number].items
+        if number + 1 == len(self._seen):
+            # Replicas decide in their forward pass whether gradients will be exchanged.
+            self._ties.let_go()
 
     def is_called_from(self, _frame: FrameType | None) -> bool:
         """Whether a call of `backward()` is that of a part."""
@@ -41,7 +44,6 @@ class Window:
         if not self._seeds and self._rule.weighting == "items":
             self._ties.set_gradients_aside()
         if len(self._seeds) + 1 == len(self._seen):
-            self._ties.let_go()
             weights = self._weights()
             self._correct(weights)
             self._seeds.append(weights[-1])
