@@ -468,6 +468,72 @@ def test_values_that_are_not_known() -> None:
     assert remedied.difference(plain.result["log"], split.result["log"]) < 1e-11
 
 
+def test_compiled_model_stays_compiled() -> None:
+    before = """
+    model = nn.Sequential(nn.Linear(8, 16), nn.Tanh(), nn.Linear(16, 4))
+    opt = torch.optim.AdamW(model.parameters(), lr=1e-2)
+    def backend(graph, _inputs):
+        def call(*args):
+            calls.append(next(len(arg) for arg in args if torch.is_tensor(arg) and not arg.requires_grad))
+            return graph.forward(*args)
+        return call
+    compiled = torch.compile(model, backend=backend)
+    """
+    compared(script(PLAIN.replace("model(a)", "compiled(a)"), before))
+
+
+DETECTION = """
+class Detector(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv, self.head = nn.Conv2d(3, 4, 3), nn.Linear(4, 2)
+    def forward(self, images, targets):
+        if torch.is_grad_enabled():
+            calls.append(len(images))
+        out = self.head(torch.stack([self.conv(image[None]).mean((0, 2, 3)) for image in images]))
+        labels, boxes = (torch.stack([target[key] for target in targets]) for key in ("label", "box"))
+        return {"class": F.cross_entropy(out, labels), "box": F.l1_loss(out, boxes)}
+def every(items, count):
+    seen = 0
+    for item in items:
+        yield item
+        seen += 1
+        if seen % count == 0:
+            log.append(seen)
+def train_one_epoch(model, optimizer, data_loader, device, scaler=None):
+    model.train()
+    for images, targets in every(data_loader, 2):
+        images = [image.to(device) for image in images]
+        targets = [{key: value.to(device) for key, value in target.items()} for target in targets]
+        with torch.autocast("cpu", enabled=scaler is not None):
+            losses = model(images, targets)
+            loss = sum(part for part in losses.values())
+        value = loss.item()
+        if not math.isfinite(value):
+            print(f"Loss is {value}, stopping training")
+            raise SystemExit(1)
+        optimizer.zero_grad()
+        if scaler is not None:
+            scaler.scale(loss).backward()
+            scaler.step(optimizer)
+        else:
+            loss.backward()
+            optimizer.step()
+        log.append([value, {key: part.item() for key, part in losses.items()}, len(images)])
+"""
+
+
+def test_lists_of_images_of_different_sizes() -> None:
+    body = """
+    model = Detector()
+    opt = torch.optim.SGD(model.parameters(), lr=.1)
+    data = [(torch.randn(3, 8 + i % 3, 9), {"label": torch.tensor(i % 2), "box": torch.randn(2)}) for i in range(11)]
+    for epoch in range(3):
+        train_one_epoch(model, opt, DataLoader(data, 4, collate_fn=lambda rows: tuple(zip(*rows))), "cpu")
+    """
+    compared(script(body, DETECTION), parts=2)
+
+
 def test_evaluation_stays_whole() -> None:
     body = PLAIN + "\nfor a, b in loader:\n    with torch.no_grad():\n        log.append(len(model(a)))\n"
     plain, _ = compared(script(body))

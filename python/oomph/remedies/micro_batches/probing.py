@@ -115,7 +115,7 @@ def nothing_changes(torch: ModuleType, roots: Sequence[Any]) -> Iterator[None]:
     hooks.append(torch.nn.modules.module.register_module_forward_pre_hook(before_call))
     devices = list(range(torch.cuda.device_count())) if torch.cuda.is_initialized() else []
     try:
-        with torch.random.fork_rng(devices), torch.no_grad():
+        with torch.random.fork_rng(devices), torch.no_grad(), _uncompiled(torch):
             for root in roots:
                 kept.keep(root)
             yield
@@ -126,6 +126,12 @@ def nothing_changes(torch: ModuleType, roots: Sequence[Any]) -> Iterator[None]:
         random.setstate(states[0])
         if numpy:
             numpy.random.set_state(states[1])
+
+
+def _uncompiled(torch: ModuleType) -> contextlib.AbstractContextManager[Any]:
+    """Has compiled functions run as they were written: what were compiled now would be for other sizes."""
+    is_in_use = "torch._dynamo" in sys.modules
+    return torch.compiler.set_stance("force_eager") if is_in_use else contextlib.nullcontext()
 
 
 class _ModuleStates:

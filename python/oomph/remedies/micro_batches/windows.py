@@ -113,15 +113,16 @@ class LoopWindow(Window):
     ) -> None:
         self._parts, sizes = batch
         super().__init__(rule, sizes, ties, counting)
-        self._frame = frame
+        self._frame: FrameType | None = frame
         self._body = body
         self.begin(0)
 
     def is_called_from(self, frame: FrameType | None) -> bool:
+        if not super().is_called_from(frame):
+            return False
         while frame is not None and finding.is_in_library(frame):
             frame = frame.f_back
-        is_of_loop = frame is not None and (frame is self._frame or frame.f_code is self._body.code)
-        return is_of_loop and super().is_called_from(frame)
+        return frame is not None and (frame is self._frame or frame.f_code is self._body.code)
 
     def backward(self, run: Callable[[float], None]) -> None:
         is_first = not self._seeds
@@ -130,10 +131,15 @@ class LoopWindow(Window):
             self._run_others()
 
     def _run_others(self) -> None:
-        names = self._frame.f_locals
+        frame, self._frame = self._frame, None
+        if frame is None:
+            return
+        names = frame.f_locals
         results = [{name: names[name] for name in self._body.results if name in names}]
         for number in range(1, len(self._parts)):
             self.begin(number)
             part, self._parts[number] = self._parts[number], None
-            results.append(self._body.run(part, self._frame))
-        finding.assign(self._frame, self.whole(self._rule.rules, results))
+            results.append(self._body.run(part, frame))
+        # A loop that is left early must not stay alive because of this window.
+        self._parts = []
+        finding.assign(frame, self.whole(self._rule.rules, results))
