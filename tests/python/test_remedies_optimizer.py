@@ -41,7 +41,7 @@ for make in (
     lambda p: torch.optim.Adagrad(p, lr=1e-2),
 ):
     model = network()
-    groups = [{"params": model[0].parameters(), "lr": 3e-3}, {"params": list(model[2].parameters()), "weight_decay": 0.1}]
+    groups = [{"params": model[0].parameters(), "lr": 3e-3}, {"params": model[2].parameters(), "weight_decay": 0.1}]
     optimizer = make(groups)
     name = type(optimizer).__name__
     scheduler = torch.optim.lr_scheduler.OneCycleLR(
@@ -87,7 +87,7 @@ def plain() -> dict[str, Any]:
     ],
     ids=["lean", "in backward", "in backward at once", "on host", "all"],
 )
-def test_twenty_steps_are_bitwise_those_of_the_plain_script(plain: dict[str, Any], wanted: list[dict[str, Any]]) -> None:
+def test_twenty_steps_are_bitwise_the_same(plain: dict[str, Any], wanted: list[dict[str, Any]]) -> None:
     remedied = run(TRAINING, *wanted)
     assert difference(_numbers(plain), _numbers(remedied.result)) == 0.0
     assert remedied.result["AdamW steps"] == 20
@@ -317,7 +317,7 @@ def test_optimizer_state_on_the_host_takes_any_loop_but_one_that_mixes_parameter
     after = run(script, {"name": "optimizer_on_host", "device_types": ["cpu"], "device_bytes": 1000})
     assert difference(before, after.result) == 0.0
     assert after.of("refused") == [REFUSED_IN_BACKWARD["global_norms"]]
-    assert {"optimizer": "AdamW", "parameters": 4} in after.of("applied")
+    assert {"optimizer": "AdamW", "device_bytes": 1000} in after.of("applied")
 
 
 def test_the_card_never_holds_more_state_than_it_may() -> None:

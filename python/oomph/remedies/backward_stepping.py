@@ -104,8 +104,8 @@ class Stepping:
             return
         if key in self._stepped:
             raise RuntimeError(
-                f"oomph: step_in_backward has stepped a parameter of {self._kind}, and a second backward pass comes before "
-                f"{self._kind}.step(). {_ADVICE}"
+                f"oomph: step_in_backward has stepped a parameter of {self._kind}, and a second backward pass comes "
+                f"before {self._kind}.step(). {_ADVICE}"
             )
         if not self._grown and not self._stepped:
             self._options = _options(optimizer)
@@ -121,10 +121,13 @@ class Stepping:
     def read(self, parameter: Any, value: Any) -> None:
         """The script looks at a gradient."""
         if value is not None and self._phase is not _Phase.ASIDE and not self._stepped:
-            self._stand_aside("The script reads gradients between the backward pass and the step, to clip, scale or log them.")
+            self._stand_aside(
+                "The script reads gradients between the backward pass and the step, to clip, scale or log them."
+            )
         elif value is None and id(parameter) in self._freed:
             raise RuntimeError(
-                f"oomph: step_in_backward has stepped this parameter and freed the gradient that is asked for. {_ADVICE}"
+                "oomph: step_in_backward has stepped this parameter and freed the gradient that is asked for. "
+                f"{_ADVICE}"
             )
 
     def cleared(self, parameter: Any) -> None:
@@ -142,8 +145,8 @@ class Stepping:
             return below(optimizer, *args, **kwargs)
         if _options(optimizer) != self._options:
             raise RuntimeError(
-                f"oomph: options of {self._kind} (its learning rate, say) were changed between the backward pass, which "
-                f"stepped already, and {self._kind}.step(). {_ADVICE}"
+                f"oomph: options of {self._kind} (its learning rate, say) were changed between the backward pass, "
+                f"which stepped already, and {self._kind}.step(). {_ADVICE}"
             )
         left = [parameter for parameter in steps.parameters_of(optimizer) if parameter.grad is not None]
         if left and self._parts is not None:

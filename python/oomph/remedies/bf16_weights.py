@@ -16,9 +16,9 @@ ROUNDING = ("stochastic", "master")
 def bf16_weights(model: Any, optimizer: Any, rounding: str = "stochastic") -> int:
     """Turns the float32 weights of a model into bfloat16; returns how many bytes of weights that saves.
 
-    Call it before the first step. Calls of the model run under autocast and return float32; a step of a weight is computed
-    in float32 and rounded: at random (`stochastic`; the optimizer's state is in bfloat16 then as well), or from a float32
-    copy that is kept beside it (`master`).
+    Call it before the first step. Calls of the model run under autocast and return float32; a step of a weight is
+    computed in float32 and rounded: at random (`stochastic`; the optimizer's state is in bfloat16 then as well), or
+    from a float32 copy that is kept beside it (`master`).
     """
     import torch
 
@@ -105,7 +105,7 @@ class _Stepper:
                 self._masters[parameter] = parameter.data if self._rounding == "master" else None
                 parameter.data = parameter.data.to(torch.bfloat16)
                 parameter.grad = None
-                saved_bytes += 2 * parameter.numel()
+                saved_bytes += 2 * parameter.numel() if self._rounding == "stochastic" else 0
         autocast.around(torch, root, "bfloat16", self._refuse)
         return saved_bytes
 
@@ -164,7 +164,8 @@ class _Stepper:
         """Turns what the optimizer keeps for each value of a weight; counts and the like stay as they are."""
         state = optimizer.state.get(parameter) or {}
         for name, value in state.items():
-            if type(value) is self._torch.Tensor and value.dtype is dtype and value.shape == parameter.shape and value.dim():
+            is_whole = type(value) is self._torch.Tensor and value.dim() and value.shape == parameter.shape
+            if is_whole and value.dtype is dtype:
                 state[name] = turned(value)
 
 

@@ -31,7 +31,7 @@ _owners: dict[int, tuple[Any, Any]] = {}
 
 def listen(torch: ModuleType, listener: Listener) -> None:
     """Tells the listener of every backward pass from now on, as long as it lives."""
-    if not _listeners:
+    if "grad" not in vars(torch.nn.Parameter):
         _watch_backward(torch)
         _watch_reads(torch)
     _listeners.add(listener)
@@ -51,23 +51,20 @@ def listener_of(parameter: Any) -> Any:
 
 def _watch_backward(torch: ModuleType) -> None:
     engine = torch.autograd._engine_run_backward
-    if getattr(engine, "tells_listeners", False):
-        return
 
-    def _engine_run_backward(tensors: Any, seeds: Any, retain_graph: Any, create_graph: Any, *rest: Any, **kwargs: Any) -> Any:
+    def _engine_run_backward(
+        tensors: Any, seeds: Any, retain_graph: Any, create_graph: Any, *rest: Any, **kwargs: Any
+    ) -> Any:
         # `torch.autograd.grad` comes here too, and adds to no `.grad`.
         if kwargs.get("accumulate_grad"):
             for listener in list(_listeners):
                 listener.before_backward(bool(retain_graph), bool(create_graph))
         return engine(tensors, seeds, retain_graph, create_graph, *rest, **kwargs)
 
-    _engine_run_backward.tells_listeners = True  # type: ignore[attr-defined]
     torch.autograd._engine_run_backward = _engine_run_backward
 
 
 def _watch_reads(torch: ModuleType) -> None:
-    if "grad" in vars(torch.nn.Parameter):
-        return
     plain = torch.Tensor.grad
 
     def get(parameter: Any) -> Any:

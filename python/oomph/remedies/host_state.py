@@ -32,8 +32,8 @@ class HostState:
         """Starts bringing the state of these parameters to the card."""
         for parameter in parameters:
             if self.concerns(parameter):
-                home = parameter.device
-                _replace_tensors(self._torch, optimizer.state.get(parameter), lambda tensor: self._fetched(tensor, home))
+                home, state = parameter.device, optimizer.state.get(parameter)
+                _replace_tensors(self._torch, state, lambda tensor: self._fetched(tensor, home))
 
     def arrive(self) -> None:
         """Lets what runs next on the cards wait for what was fetched."""

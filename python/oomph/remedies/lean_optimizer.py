@@ -25,7 +25,7 @@ def lean_optimizer(optimizer: Any, how: str = "fused") -> list[str]:
 
 
 def install(torch: ModuleType, desk: Desk, how: str = "fused") -> None:
-    """Does the same with every optimizer there will be, right before its step: its parameters have their devices then."""
+    """Does the same with every optimizer there will be, right before its step: its parameters are on the card then."""
     if how not in HOW:
         raise ValueError(f"how must be one of {HOW}, not {how!r}")
 

@@ -1,7 +1,7 @@
 """Keeps gradients in float16 from vanishing, as `torch.amp.GradScaler` does, for a script that has none.
 
-The backward pass starts from a gradient that is large, and each weight's gradient is made small again before it is added
-to `.grad`: whoever reads, clips or sums up gradients sees the true ones.
+The backward pass starts from a gradient that is large, and each weight's gradient is made small again before it is
+added to `.grad`: whoever reads, clips or sums up gradients sees the true ones.
 """
 
 from __future__ import annotations
@@ -94,8 +94,8 @@ class LossScaling:
                 values = gradient._values() if gradient.is_sparse else gradient
                 by_kind.setdefault((values.device, values.dtype), []).append(values)
         for (device, _), gradients in by_kind.items():
-            found = self._torch.zeros((), device=device)
-            self._torch._amp_foreach_non_finite_check_and_unscale_(gradients, found, self._torch.ones((), device=device))
+            found, unchanged = self._torch.zeros((), device=device), self._torch.ones((), device=device)
+            self._torch._amp_foreach_non_finite_check_and_unscale_(gradients, found, unchanged)
             if found.item():
                 return False
         return True

@@ -23,9 +23,9 @@ _by_options: dict[tuple[int, int], Offloading] = {}
 def offload_activations(model: Any = None, keep_bytes: int = 0, min_bytes: int = MIN_BYTES) -> Iterator[None]:
     """What autograd saves inside goes to pinned host memory, and comes back during the backward pass.
 
-    `with oomph.offload_activations(model): loss = compute_loss(model(x))`. The weights and buffers of `model` stay on the
-    card, and so do the latest `keep_bytes`, which the backward pass wants first, and tensors below `min_bytes`. The host
-    memory is used again from step to step.
+    `with oomph.offload_activations(model): loss = compute_loss(model(x))`. The weights and buffers of `model` stay on
+    the card, and so do the latest `keep_bytes`, which the backward pass wants first, and tensors below `min_bytes`. The
+    host memory is used again from step to step.
     """
     import torch
 

@@ -1,7 +1,7 @@
 """Saved tensors that wait for the backward pass in host memory.
 
-Everything that decides which bytes are where depends on the order of calls alone, never on how fast copies are: the same
-script has the same peak every time.
+Everything that decides which bytes are where depends on the order of calls alone, never on how fast copies are: the
+same script has the same peak every time.
 """
 
 from __future__ import annotations

@@ -82,7 +82,7 @@ class _Paging:
         self._is_fit: bool | None = None
         self._is_told = False
         self.state = HostState(torch, device_types)
-        #: How many bytes of state there are for a byte of parameters, as far as is known: two moments, before the first.
+        #: Bytes of state for each byte of parameters, as far as is known: two moments, before the first step.
         self._state_share = 2.0
 
     def is_fit(self, optimizer: Any) -> bool:
@@ -96,20 +96,21 @@ class _Paging:
 
     def step(self, below: steps.Step, optimizer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Takes one step, part by part."""
-        members = [p for p in steps.parameters_of(optimizer) if self.state.concerns(p)]
-        if not members or not self.is_fit(optimizer):
+        is_concerned = any(self.state.concerns(parameter) for parameter in steps.parameters_of(optimizer))
+        if not is_concerned or not self.is_fit(optimizer):
             return below(optimizer, *args, **kwargs)
         closure, result = steps.closure_of(args, kwargs), None
         if closure is not None:
             if not steps.evaluates_first(self._torch, optimizer):
-                self._give_up(optimizer, f"{type(optimizer).__name__} calls the script's closure in the middle of its step.")
+                kind = type(optimizer).__name__
+                self._give_up(optimizer, f"{kind} calls the script's closure in the middle of its step.")
                 return below(optimizer, *args, **kwargs)
             with self._torch.enable_grad():
                 result = closure()
         self._take(steps.Parts(below, optimizer), optimizer)
         if not self._is_told:
             self._is_told = True
-            self._applied(optimizer=type(optimizer).__name__, parameters=len(members))
+            self._applied(optimizer=type(optimizer).__name__, device_bytes=self._device_bytes)
         return result
 
     def _give_up(self, optimizer: Any, why: str) -> None:
@@ -157,6 +158,8 @@ class _Paging:
 def _watch_loading(torch: ModuleType, before: Callable[[Any], None] = _tell_nobody) -> None:
     """A checkpoint's state stays on the host, instead of going to the card all at once."""
     base = torch.optim.Optimizer
+    if getattr(base.load_state_dict, "leaves_state_on_host", False):
+        return
     original, policy = base.load_state_dict, base._process_value_according_to_param_policy
     loading: list[HostState] = []
 
@@ -179,5 +182,6 @@ def _watch_loading(torch: ModuleType, before: Callable[[Any], None] = _tell_nobo
             return loading[-1].to_host(value.to(dtype), param.device.type == "cuda")
         return policy(param, value, param_id, param_groups, key)
 
+    load_state_dict.leaves_state_on_host = True  # type: ignore[attr-defined]
     base.load_state_dict = load_state_dict
     base._process_value_according_to_param_policy = staticmethod(stay)

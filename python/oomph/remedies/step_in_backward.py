@@ -1,4 +1,4 @@
-"""Steps each parameter as soon as its gradient is complete, and frees the gradient: never are all of them there at once.
+"""Steps each parameter as soon as its gradient is complete, and frees the gradient: never are all there at once.
 
 The step is the optimizer's own, for one parameter. A script that needs all gradients at once, to clip or to scale or to
 sum them up, is left as it was: its first step is watched before anything is changed.
@@ -21,8 +21,8 @@ _of_optimizers: weakref.WeakKeyDictionary[Any, Stepping] = weakref.WeakKeyDictio
 def step_in_backward(optimizer: Any) -> None:
     """Lets the backward pass take this optimizer's steps; `optimizer.step()` then ends the step.
 
-    Call it right after the optimizer is made, before its schedulers. There must be one backward pass a step, and nothing
-    that reads gradients in between (clipping, `GradScaler`): whatever does gets a clear error.
+    Call it right after the optimizer is made, before its schedulers. There must be one backward pass a step, and
+    nothing that reads gradients in between (clipping, `GradScaler`): whatever does gets a clear error.
     """
     import torch
 

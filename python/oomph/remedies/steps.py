@@ -164,12 +164,13 @@ def parameters_of(optimizer: Any) -> list[Any]:
 def why_not_in_parts(torch: ModuleType, optimizer: Any) -> str | None:
     """Why a step must not be taken in parts; `None` where it may.
 
-    Nothing is guessed from names: the optimizer takes two steps with small parameters of its own on the CPU, whole and in
-    parts. One whose step of a parameter depends on the others (a norm over all of them, an estimated step size) differs.
+    Nothing is guessed from names: the optimizer takes two steps with small parameters of its own on the CPU, whole and
+    in parts. One whose step of a parameter depends on the others (a norm over all of them, say) differs.
     """
     kind = type(optimizer).__name__
     step = own_step(optimizer)
-    if any(p.default is p.empty for p in list(inspect.signature(step).parameters.values())[1:] if p.kind < p.VAR_POSITIONAL):
+    wanted = list(inspect.signature(step).parameters.values())[1:]
+    if any(value.default is value.empty and value.kind < value.VAR_POSITIONAL for value in wanted):
         return f"{kind} evaluates the model inside its step."
     try:
         with torch.random.fork_rng(devices=[]), torch.no_grad():
