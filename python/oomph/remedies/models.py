@@ -7,6 +7,7 @@ import functools
 import inspect
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import FunctionType
 from typing import Any
 
 
@@ -52,9 +53,6 @@ def around_forward(module: Any, handler: Handler, recomputed_when_compiled: bool
     The class is told, not the instance: a function in the module's own dictionary would be copied by `deepcopy` (an EMA
     of the model would call the model itself) and could not be pickled. Under `torch.compile` handlers are not asked.
     """
-    import torch
-    from torch.utils.checkpoint import checkpoint
-
     kind = type(module)
     if "forward" in vars(module) or kind.__hash__ is None:
         return False
@@ -63,27 +61,39 @@ def around_forward(module: Any, handler: Handler, recomputed_when_compiled: bool
     _handlers.setdefault(module, []).append(handler)
     if getattr(vars(kind).get("forward"), "_oomph_around", False):
         return True
+    kind.forward = _forward_around(kind)
+    return True
+
+
+def _forward_around(kind: Any) -> Any:
+    """The forward of a class, for instances with and without handlers."""
+    import torch
+    from torch.utils.checkpoint import checkpoint
+
     original = kind.forward
     is_compiling = torch.compiler.is_compiling
+    handlers_by_module, mark, partial, handled = _handlers, _COMPILED_MARK, functools.partial, _handled
 
-    @functools.wraps(original)
     def forward(self: Any, *args: Any, **kwargs: Any) -> Any:
         if is_compiling():
-            if type(self) is kind and getattr(self, _COMPILED_MARK, False):
+            if type(self) is kind and getattr(self, mark, False):
                 return checkpoint(original, self, *args, use_reentrant=False, **kwargs)
             return original(self, *args, **kwargs)
         # A subclass that calls its parent's forward has been through its own already.
-        handlers = _handlers.get(self) if type(self) is kind else None
+        handlers = handlers_by_module.get(self) if type(self) is kind else None
         if not handlers:
             return original(self, *args, **kwargs)
-        call = functools.partial(original, self)
+        call = partial(original, self)
         for handler in handlers:
-            call = functools.partial(_handled, handler, call)
+            call = partial(handled, handler, call)
         return call(*args, **kwargs)
 
-    forward._oomph_around = True  # type: ignore[attr-defined]
-    kind.forward = forward
-    return True
+    # `torch.jit.script` compiles the original's text, and looks its names up among the globals of what it was given.
+    names = getattr(original, "__globals__", globals())
+    around = FunctionType(forward.__code__, names, "forward", None, forward.__closure__)
+    functools.update_wrapper(around, original)
+    around._oomph_around = True  # type: ignore[attr-defined]
+    return around
 
 
 def has_forward_of(module: Any, kind: type[Any]) -> bool:
