@@ -90,7 +90,8 @@ def test_results_of_every_form():
             self.body = Body()
         def forward(self, batch):
             x = self.body(batch["x"])
-            return {"out": Out(x, (x * 2, None)), "pair": Pair(x + 1, [x + 2]), "ordered": OrderedDict(y=x * batch["w"])}
+            ordered = OrderedDict(y=x * batch["w"])
+            return {"out": Out(x, (x * 2, None)), "pair": Pair(x + 1, [x + 2]), "ordered": ordered}
     net = Net()
     out = net({"x": torch.randn(8, 16), "w": torch.rand(8, 1), "name": "a batch"})
     assert type(out["out"]) is Out and type(out["pair"]) is Pair and type(out["ordered"]) is OrderedDict

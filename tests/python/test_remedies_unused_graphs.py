@@ -141,7 +141,8 @@ def test_kept_outputs_leave_the_card_and_come_back_when_used():
                 self.storage_bytes = torch.Tensor.untyped_storage(out).nbytes()
     looked = [Looked(out) for out in outs]
     RESULT["stored"] = stored()
-    RESULT["about"] = [[*out.shape, len(out), str(out.device), out.requires_grad] == [2, 4, 2, "cpu", True] for out in outs]
+    about = lambda out: [*out.shape, len(out), str(out.device), out.requires_grad]
+    RESULT["about"] = [about(out) == [2, 4, 2, "cpu", True] for out in outs]
     ids = [id(out) for out in outs]
     RESULT["stack"] = torch.stack(outs[:5]).detach()
     RESULT["numpy"] = [torch.from_numpy(out.detach().numpy()).clone() for out in outs[5:8]]

@@ -85,7 +85,8 @@ def joined(values: list[Any]) -> Any:
         return type(first)(*entries) if hasattr(first, "_fields") else type(first)(entries)
     if dataclasses.is_dataclass(first) and not isinstance(first, type):
         names = [field.name for field in dataclasses.fields(first)]
-        return dataclasses.replace(first, **{name: joined([getattr(value, name) for value in values]) for name in names})
+        parts = {name: joined([getattr(value, name) for value in values]) for name in names}
+        return dataclasses.replace(first, **parts)
     return first
 
 

@@ -122,7 +122,7 @@ class _Block:
         if trial.changes:
             self._refuse(f"block {self._path} stays as it is: calling it changes {trial.changes}")
         elif not trial.saved_bytes:
-            self._refuse(f"block {self._path} stays as it is: it keeps nothing for the backward pass that others do not")
+            self._refuse(f"block {self._path} stays as it is: it keeps nothing that others do not")
         else:
             self._applied(self._path, trial.saved_bytes)
             return True

@@ -95,7 +95,7 @@ class _Chunked:
         return -(-count // self._parts)
 
     def _try(self, module: Any, call: Callable[..., Any], args: Any, kwargs: Any, count: int) -> None:
-        """Calls it with part of a batch, of another size than the parts will have: sizes that agree by chance differ."""
+        """Calls it with part of a batch, not as large as the parts will be: sizes that agree by chance differ."""
         if any(norm.training for norm in _batch_norms(module)):
             raise batches.NotPerSample("the statistics of its batch norms are of the whole batch")
         size = self._size(count)
@@ -107,7 +107,7 @@ class _Chunked:
         self._is_possible = True
         self._tell.applied(module=self._path or type(module).__name__, parts=self._parts)
         if trial.draws:
-            self._tell.note("random numbers are drawn for a part at a time: dropout masks are not those of the plain run")
+            self._tell.note("random numbers are drawn for a part at a time: dropout masks are others than before")
 
     def _in_parts(self, call: Callable[..., Any], args: Any, kwargs: Any, count: int) -> Any:
         size = self._size(count)

@@ -28,7 +28,8 @@ def repeated_blocks(model: Any) -> dict[str, Any]:
 
     found: dict[str, Any] = {}
     for path, module in model.named_modules():
-        if any(path.startswith(f"{outer}.") for outer in found) or not isinstance(module, (nn.ModuleList, nn.Sequential)):
+        is_inside = any(path.startswith(f"{outer}.") for outer in found)
+        if is_inside or not isinstance(module, (nn.ModuleList, nn.Sequential)):
             continue
         kinds = [type(child) for child in module.children()]
         for name, child in module.named_children():

@@ -1,7 +1,8 @@
 """Results of the model that the script keeps for long leave the card, and come back when they are used.
 
-The script's tensor stays the same object and says that it is on the card. Its memory is given back, and its class becomes
-one that hears of every use: the first one takes the memory again, copies the values back and makes it a plain tensor.
+The script's tensor stays the same object and says that it is on the card. Its memory is given back, and its class
+becomes one that hears of every use: the first one takes the memory again, copies the values back and makes it a plain
+tensor.
 """
 
 from __future__ import annotations

@@ -63,8 +63,8 @@ class Projection:
     def _check(self) -> None:
         if not self.is_kept and self._versions != self._versions_now():
             raise RuntimeError(
-                "oomph's remedy lazy_logits: the weight of the vocabulary projection was changed in place, outside of an "
-                "optimizer, before the logits were read. Read them before, or run without lazy_logits."
+                "oomph's remedy lazy_logits: the weight of the vocabulary projection was changed in place, outside of "
+                "an optimizer, before the logits were read. Read them before, or run without lazy_logits."
             )
 
     def _versions_now(self) -> list[int]:

@@ -16,8 +16,8 @@ import torch
 from torch.nn import functional
 from torch.utils._pytree import tree_map
 
+from . import losses
 from . import rows as on_rows
-from .loss import ChunkedCrossEntropy, Loss
 from .projection import Project, Projection, linear
 from .rows import Rows
 
@@ -29,8 +29,7 @@ _ABOUT |= {getattr(_T, name) for name in "size dim ndimension numel nelement ele
 _ABOUT |= {_T.is_complex, _T.__len__, _T.get_device, torch.is_floating_point, torch.is_complex, torch.numel}
 _RESHAPES = {_T.view, _T.reshape, _T.flatten, torch.reshape, torch.flatten}
 _REARRANGES = {getattr(_T, name) for name in "transpose permute movedim swapaxes swapdims unsqueeze squeeze".split()}
-_REARRANGES |= {getattr(torch, name) for name in "transpose permute movedim swapaxes swapdims unsqueeze squeeze".split()}
-_REARRANGES |= {_T.mT.__get__}
+_REARRANGES |= {getattr(torch, function.__name__) for function in _REARRANGES} | {_T.mT.__get__}
 _CASTS = {_T.float, _T.double, _T.half, _T.bfloat16, _T.to, _T.type_as, _T.contiguous, _T.clone, torch.clone}
 _JOINS = {torch.cat, torch.concat, torch.concatenate}
 _LOG_SOFTMAXES = {functional.log_softmax, torch.log_softmax, _T.log_softmax}
@@ -50,7 +49,8 @@ class LazyLogits(torch.Tensor):
     @staticmethod
     def __new__(cls, shape: Any, dtype: Any, device: Any) -> LazyLogits:
         """Has no memory of its own."""
-        return torch.Tensor._make_wrapper_subclass(cls, shape, dtype=dtype, device=device)  # type: ignore[no-any-return]
+        made: LazyLogits = torch.Tensor._make_wrapper_subclass(cls, shape, dtype=dtype, device=device)
+        return made
 
     def is_lazy(self) -> bool:
         """Whether nothing has asked for the logits yet."""
@@ -119,7 +119,8 @@ def _make(
     classes_dim, autocast_dtype = rows.classes_dim, projection.autocast_dtype
 
     def plainly(hidden: Any, weight: Any, bias: Any) -> Any:
-        logits = linear(hidden.movedim(classes_dim, -1), weight, bias, autocast_dtype).to(dtype).movedim(-1, classes_dim)
+        logits = linear(hidden.movedim(classes_dim, -1), weight, bias, autocast_dtype)
+        logits = logits.to(dtype).movedim(-1, classes_dim)
         return logits.log_softmax(classes_dim) if is_log_softmax else logits
 
     made = Project.apply(
@@ -143,9 +144,9 @@ def _stay_lazy(func: Any, args: Any, kwargs: Any) -> Any:
     if not isinstance(self, LazyLogits) or not self.is_lazy():
         return None
     if func is functional.cross_entropy:
-        return _cross_entropy(self, *rest, **kwargs)
+        return losses.cross_entropy(self, *rest, **kwargs)
     if func is functional.nll_loss:
-        return _nll_loss(self, *rest, **kwargs)
+        return losses.nll_loss(self, *rest, **kwargs)
     if func in _CASTS:
         return _cast(func, self, rest, kwargs)
     if func in _LOG_SOFTMAXES:
@@ -211,103 +212,10 @@ def _log_softmax(func: Any, self: LazyLogits, dim: Any = None, *rest: Any, **kwa
     dtype = kwargs.get("dtype") or next((value for value in rest if isinstance(value, torch.dtype)), None)
     if dim is None or dim % self.dim() != self.rows.classes_dim or self.is_log_softmax:
         return None
-    dtype = dtype or _loss_dtype(self)
+    dtype = dtype or losses.loss_dtype_of(self)
     if torch.finfo(dtype).bits < torch.finfo(self.dtype).bits:
         return None
     return _derived(self, func, [dim, *rest], kwargs, self.rows, dtype, is_log_softmax=True)
-
-
-def _nll_loss(
-    self: LazyLogits,
-    target: Any,
-    weight: Any = None,
-    size_average: Any = None,
-    ignore_index: int = -100,
-    reduce: Any = None,
-    reduction: str = "mean",
-) -> Any:
-    if not self.is_log_softmax:
-        return None
-    return _chunked(self, target, weight, (size_average, reduce), ignore_index, reduction, 0.0, functional.nll_loss)
-
-
-def _cross_entropy(
-    self: LazyLogits,
-    target: Any,
-    weight: Any = None,
-    size_average: Any = None,
-    ignore_index: int = -100,
-    reduce: Any = None,
-    reduction: str = "mean",
-    label_smoothing: float = 0.0,
-) -> Any:
-    if self.is_log_softmax:
-        return None
-    old = (size_average, reduce)
-    return _chunked(self, target, weight, old, ignore_index, reduction, label_smoothing, functional.cross_entropy)
-
-
-def _chunked(
-    self: LazyLogits,
-    target: Any,
-    weight: Any,
-    old_arguments: tuple[Any, Any],
-    ignore_index: int,
-    reduction: str,
-    label_smoothing: float,
-    func: Any,
-) -> Any:
-    if not _is_understood(self, target, weight, reduction) or old_arguments != (None, None):
-        return None
-    hidden = self.rows.hidden.movedim(self.rows.classes_dim, -1)
-    hidden = hidden.reshape(-1, hidden.shape[-1])
-    dtype, autocast_dtype = self.dtype, self.projection.autocast_dtype
-
-    def plainly(hidden: Any, head: Any, bias: Any, target: Any, weight: Any) -> Any:
-        logits = linear(hidden, head, bias, autocast_dtype).to(dtype).to(loss_dtype)
-        return functional.cross_entropy(
-            logits, target, weight, ignore_index=ignore_index, reduction=reduction, label_smoothing=label_smoothing
-        )
-
-    loss_dtype = _loss_dtype(self) if func is functional.cross_entropy else self.dtype
-    loss = Loss(
-        reduction,
-        ignore_index,
-        label_smoothing,
-        self.projection.dtype,
-        loss_dtype,
-        self.projection.chunk_bytes,
-        plainly,
-    )
-    result = ChunkedCrossEntropy.apply(
-        hidden, self.projection.weight, self.projection.bias, target.reshape(-1), weight, loss
-    )
-    return result.view(target.shape) if reduction == "none" else result
-
-
-def _is_understood(self: LazyLogits, target: Any, weight: Any, reduction: str) -> bool:
-    """Whether PyTorch would compute this, and with an index per row."""
-    classes_dim = self.rows.classes_dim
-    shape = [size for dim, size in enumerate(self.shape) if dim != classes_dim]
-    return (
-        self.requires_grad
-        and self.projection.is_unchanged()
-        and reduction in ("mean", "sum", "none")
-        and self.dim() >= 2
-        and classes_dim == 1
-        and type(target) is torch.Tensor
-        and target.dtype == torch.long
-        and list(target.shape) == shape
-        and target.numel() > 0
-        and target.device == self.device
-        and (weight is None or (weight.shape == (self.shape[1],) and not weight.requires_grad))
-    )
-
-
-def _loss_dtype(self: LazyLogits) -> Any:
-    """Autocast computes losses in float32."""
-    is_cast = torch.is_autocast_enabled(self.device.type) and self.dtype != torch.float64
-    return torch.float32 if is_cast else self.dtype
 
 
 def _name(func: Any) -> str:
