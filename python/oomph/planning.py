@@ -14,6 +14,7 @@ from typing import Any
 from . import launch, outcome, remedies
 from .hollow import checkpoints, distributed, drawing, endless, following, hostcost, installed, reads, smi
 from .outcome import Outcome, Unusable
+from .remedies import models
 from .remedies.desk import Desk
 from .settings import Settings
 from .stream import Stream
@@ -119,7 +120,7 @@ class Session:
         self._install_remedies(torch)
 
     def _install_remedies(self, torch: ModuleType) -> None:
-        self.desk.calls.install(torch.is_grad_enabled)
+        self.desk.calls.install(models.records_graphs)
         self.modules.before_call = self.desk.calls.about_to_call
         if self.survey is not None:
             self.survey.install(torch)

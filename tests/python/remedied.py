@@ -22,13 +22,14 @@ sys.path.insert(0, {package!r})
 import torch
 torch.set_num_threads(1)
 from oomph import remedies
+import oomph.remedies.models
 from oomph.remedies.desk import Desk
 from oomph.watching.activity import Activity
 from oomph.watching.modules import Modules
 
 told = []
 desk = Desk(lambda *told_now: told.append(told_now))
-desk.calls.install(torch.is_grad_enabled)
+desk.calls.install(remedies.models.records_graphs)
 
 
 class Sink:

@@ -94,6 +94,12 @@ impl RemedyChoice {
     }
 }
 
+/// Parts of parts: what several remedies that divide batches come to on top of themselves.
+fn more_parts(before: &RemedyChoice, choice: &RemedyChoice) -> RemedyChoice {
+    let parts = |choice: &RemedyChoice| choice.number("parts").unwrap_or(1);
+    choice.clone().with("parts", parts(before) * parts(choice))
+}
+
 /// A job as it was last measured.
 pub struct Situation<'a> {
     /// What it is made of.
@@ -104,6 +110,8 @@ pub struct Situation<'a> {
     pub work: &'a Work,
     /// The card.
     pub card: &'a Card,
+    /// What each iteration of a loop leaves behind, where that fills the card before the loop's end.
+    pub growth_bytes: u64,
 }
 
 /// Something that makes a job take less memory.
@@ -120,6 +128,18 @@ pub trait Remedy: Sync {
     }
     /// The ways to try it on this job, the mildest first; none where it cannot help.
     fn choices(&self, job: &Situation) -> Vec<RemedyChoice>;
+    /// Remedies that it cannot be combined with.
+    fn excludes(&self) -> &'static [&'static str] {
+        &[]
+    }
+    /// Whether it stops memory from growing from iteration to iteration.
+    fn stops_growth(&self) -> bool {
+        false
+    }
+    /// What to run where a choice is to come on top of one that the job already has.
+    fn on_top_of(&self, _before: &RemedyChoice, choice: &RemedyChoice) -> RemedyChoice {
+        choice.clone()
+    }
     /// Changes the blocks on paper to what they would be.
     fn sketch(&self, choice: &RemedyChoice, job: &Situation, spans: &mut Spans);
     /// By what the time of a step is multiplied, about.

@@ -17,6 +17,7 @@ use crate::allocator::{self, Room};
 use crate::error::PlanError;
 use crate::fit::Judge;
 use crate::follow::Progress;
+use crate::growth::Growth;
 use crate::plan::{Peaks, Question, Trial};
 use crate::remedies::{Mathematics, REMEDIES, RemedyChoice, Situation, remedy};
 use crate::survey::Survey;
@@ -83,6 +84,8 @@ struct Measured {
     spans: Spans,
     work: Work,
     survey: Survey,
+    /// What each iteration of a loop leaves behind, where that fills the card before the loop's end.
+    growth_bytes: u64,
 }
 
 /// A search for one job and card.
@@ -91,8 +94,10 @@ struct Search<'a> {
     card: &'a Card,
     allowed: Allowed,
     candidates: Vec<Candidate>,
-    /// Sets that are known not to be worth a run.
+    /// What brought nothing on top of the best so far.
     useless: Vec<RemedyChoice>,
+    /// Remedies that this job does not take.
+    refused: Vec<String>,
     /// The job as it is, by which the time of every set is predicted.
     costs: Option<Costs>,
 }
@@ -103,6 +108,12 @@ struct Costs {
     survey: Survey,
 }
 
+impl Costs {
+    fn situation<'a>(&'a self, card: &'a Card) -> Situation<'a> {
+        Situation { survey: &self.survey, spans: &self.spans, work: &self.work, card, growth_bytes: 0 }
+    }
+}
+
 /// Looks for the cheapest set of remedies with which a job fits its first card. `plain` is the job as it is, run where
 /// there is room and with a survey.
 ///
@@ -110,7 +121,7 @@ struct Costs {
 /// If the job cannot be run.
 pub fn find(question: &Question, allowed: Allowed, plain: &Trial, progress: Progress) -> Result<Found, PlanError> {
     let card = &question.cards[0];
-    let mut search = Search { question, card, allowed, candidates: Vec::new(), useless: Vec::new(), costs: None };
+    let mut search = Search { question, card, allowed, candidates: Vec::new(), useless: Vec::new(), refused: Vec::new(), costs: None };
     let mut best = search.measured(Vec::new(), plain);
     search.candidates.push(best.candidate.clone());
     search.costs = Some(Costs { spans: best.spans.clone(), work: best.work.clone(), survey: best.survey.clone() });
@@ -136,21 +147,35 @@ impl Search<'_> {
 
     /// The cheapest set on paper that should fit, else the one that comes nearest.
     fn next(&self, best: &Measured) -> Option<Sketch> {
-        let job = Situation { survey: &best.survey, spans: &best.spans, work: &best.work, card: self.card };
+        let growth_bytes = best.growth_bytes;
+        let job = Situation {
+            survey: &best.survey,
+            spans: &best.spans,
+            work: &best.work,
+            card: self.card,
+            growth_bytes,
+        };
         let now = best.spans.peak().0;
         let worth_bytes = now.saturating_sub(self.usable_bytes()) / WORTHWHILE_PARTS;
         let options: Vec<Vec<RemedyChoice>> = REMEDIES
             .iter()
             .filter(|remedy| remedy.mathematics() <= self.allowed.mathematics)
+            // What grows fills any card: that comes first.
+            .filter(|remedy| growth_bytes == 0 || remedy.stops_growth())
+            .filter(|remedy| !self.refused.iter().any(|name| name == remedy.name()))
             .map(|remedy| {
                 let mut choices = remedy.choices(&job);
-                choices.retain(|choice| !self.useless.contains(choice) && !best.candidate.choices.contains(choice));
+                choices.retain(|choice| {
+                    let is_new = joined(&best.candidate.choices, std::slice::from_ref(choice)) != best.candidate.choices;
+                    is_new && !self.useless.contains(choice)
+                });
                 choices
             })
             .filter(|choices| !choices.is_empty())
             .collect();
-        let mut sketches = sets(&options).into_iter().take(SKETCHES_MAX).map(|set| Sketch::of(&set, &job));
-        let is_worthwhile = |sketch: &Sketch| sketch.peak_bytes + worth_bytes < now;
+        let is_sound = |set: &Vec<RemedyChoice>| is_compatible(&joined(&best.candidate.choices, set));
+        let mut sketches = sets(&options).into_iter().filter(is_sound).take(SKETCHES_MAX).map(|set| Sketch::of(&set, &job));
+        let is_worthwhile = |sketch: &Sketch| growth_bytes > 0 || sketch.peak_bytes + worth_bytes < now;
         let mut found: Option<Sketch> = None;
         for sketch in sketches.by_ref().filter(is_worthwhile) {
             let is_better = found.as_ref().is_none_or(|found| self.rank(&sketch) < self.rank(found));
@@ -176,7 +201,7 @@ impl Search<'_> {
     /// By what the time of a step is multiplied with a set, about.
     fn slowdown(&self, choices: &[RemedyChoice]) -> f64 {
         let Some(costs) = &self.costs else { return 1.0 };
-        let job = Situation { survey: &costs.survey, spans: &costs.spans, work: &costs.work, card: self.card };
+        let job = costs.situation(self.card);
         let known = choices.iter().filter_map(|choice| Some((remedy(&choice.name)?, choice)));
         known.map(|(remedy, choice)| remedy.slowdown(choice, &job)).product()
     }
@@ -215,7 +240,10 @@ impl Search<'_> {
             refusals: refusals.map(|told| format!("{}: {}", told.name, told.text())).collect(),
         };
         let work = Work::of(&spans, &process.facts.watched);
-        Measured { candidate, spans, work, survey: Survey::of(&process.facts.watched) }
+        let growths = trial.processes.iter().filter_map(|(_, process)| Growth::of(process, self.card));
+        let growth_bytes = growths.filter(Growth::is_certain).map(|growth| growth.bytes_per_iteration).max();
+        let survey = Survey::of(&process.facts.watched);
+        Measured { candidate, spans, work, survey, growth_bytes: growth_bytes.unwrap_or(0) }
     }
 
     /// Settings of the allocator with which every process fits.
@@ -231,15 +259,19 @@ impl Search<'_> {
     /// what brought nothing.
     fn judge(&mut self, sketch: &Sketch, tried: Measured, best: Measured) -> Measured {
         self.candidates.push(tried.candidate.clone());
+        let is_better = tried.candidate.fits
+            || tried.growth_bytes < best.growth_bytes
+            || tried.growth_bytes == best.growth_bytes && tried.spans.peak().0 < best.spans.peak().0 / 100 * 99;
+        if is_better {
+            // What brought nothing before may bring something now: the peak is elsewhere.
+            self.useless.clear();
+            return tried;
+        }
         let refused = |choice: &&RemedyChoice| {
             tried.candidate.refusals.iter().any(|refusal| refusal.starts_with(&format!("{}:", choice.name)))
         };
-        self.useless.extend(sketch.choices.iter().filter(refused).cloned());
-        let is_better = tried.candidate.fits || tried.spans.peak().0 < best.spans.peak().0 / 100 * 99;
-        if is_better {
-            return tried;
-        }
-        self.useless.extend(added(sketch, &best));
+        self.refused.extend(sketch.choices.iter().filter(refused).map(|choice| choice.name.clone()));
+        self.useless.extend(sketch.choices.iter().cloned());
         best
     }
 
@@ -248,9 +280,8 @@ impl Search<'_> {
     fn blame(&mut self, sketch: &Sketch, best: &Measured, problem: &PlanError) {
         let choices = joined(&best.candidate.choices, &sketch.choices);
         let slowdown = self.slowdown(&choices);
-        let cost = |choice: &RemedyChoice| self.slowdown(std::slice::from_ref(choice));
-        let culprit = added(sketch, best).max_by(|left, right| cost(left).total_cmp(&cost(right)));
-        self.useless.extend(culprit);
+        let culprit = sketch.choices.iter().map(|choice| self.cost_of(choice)).max();
+        self.refused.extend(culprit.map(|(_, name)| name));
         let refusals = vec![format!("the script failed with them: {problem}")];
         self.candidates.push(Candidate {
             choices,
@@ -291,7 +322,7 @@ impl Search<'_> {
     /// Whether a set should fit on paper, or nearly.
     fn may_fit(&self, choices: &[RemedyChoice]) -> bool {
         let Some(costs) = &self.costs else { return false };
-        let job = Situation { survey: &costs.survey, spans: &costs.spans, work: &costs.work, card: self.card };
+        let job = costs.situation(self.card);
         Sketch::of(choices, &job).peak_bytes < self.usable_bytes() / 100 * (100 + PAPER_PERCENT)
     }
 
@@ -311,15 +342,24 @@ impl Search<'_> {
     }
 }
 
-/// What a sketch adds to the best so far.
-fn added(sketch: &Sketch, best: &Measured) -> impl Iterator<Item = RemedyChoice> {
-    sketch.choices.iter().filter(|choice| !best.candidate.choices.contains(choice)).cloned()
+/// Whether no remedy of a set excludes another.
+fn is_compatible(choices: &[RemedyChoice]) -> bool {
+    let excluded = choices.iter().filter_map(|choice| Some(remedy(&choice.name)?.excludes())).flatten();
+    excluded.into_iter().all(|name| choices.iter().all(|choice| choice.name != *name))
 }
 
-/// One set with another on top: a remedy that is in both is taken from the second.
+/// One set with another on top.
 fn joined(first: &[RemedyChoice], second: &[RemedyChoice]) -> Vec<RemedyChoice> {
-    let stays = |choice: &&RemedyChoice| second.iter().all(|other| other.name != choice.name);
-    first.iter().filter(stays).chain(second).cloned().collect()
+    let mut all = first.to_vec();
+    for choice in second {
+        match all.iter_mut().find(|before| before.name == choice.name) {
+            Some(before) => {
+                *before = remedy(&choice.name).map_or_else(|| choice.clone(), |remedy| remedy.on_top_of(before, choice));
+            }
+            None => all.push(choice.clone()),
+        }
+    }
+    all
 }
 
 /// Every set with at most one choice of each remedy, the smallest sets first.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import os
 import sys
 import threading
 from collections import Counter
@@ -15,6 +16,9 @@ from ..source_lines import place_of
 #: What an unknown value was taken for: zeros; every element of a mask as picked; some true and some false; no NaN and
 #: no infinity; other draws than the card's.
 ZEROS, ALL, SOME, FINITE, DRAWN = "zeros", "all", "some", "finite", "drawn"
+
+
+_REMEDIES = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "remedies") + os.sep
 
 
 class Reads:
@@ -63,8 +67,10 @@ class Reads:
 
     def _on_read(self) -> None:
         assumed = getattr(self._state, "assumed", ZEROS)
-        if assumed is not None:
-            self._count(sys._getframe(1), assumed)
+        frame = sys._getframe(1)
+        # What remedies copy to the host is only kept there.
+        if assumed is not None and not frame.f_code.co_filename.startswith(_REMEDIES):
+            self._count(frame, assumed)
 
     def _count(self, start: FrameType, assumed: str) -> None:
         line = (*place_of(start), assumed)

@@ -22,6 +22,13 @@ def unwrapped(model: Any) -> Any:
         model = inner
 
 
+def records_graphs() -> bool:
+    """Whether a call made now is one whose graph autograd records: not one that the backward pass makes again."""
+    import torch
+
+    return torch.is_grad_enabled() and not in_backward()
+
+
 def repeated_blocks(model: Any) -> dict[str, Any]:
     """The outermost modules that come several times in a row, by path: a transformer's layers, a ResNet's stages."""
     from torch import nn

@@ -99,11 +99,12 @@ class Session:
     def _install_remedies(self, torch: ModuleType) -> None:
         """Puts into the job what a plan found to make it fit."""
         from .. import remedies
+        from ..remedies import models
         from ..remedies.desk import Desk
 
         guard = self.aside.guard
         desk = Desk(lambda name, kind, told: self.box.write("remedy", name, kind, told))
-        desk.calls.install(torch.is_grad_enabled)
+        desk.calls.install(models.records_graphs)
         self.modules.before_call = guard(desk.calls.about_to_call)
         remedies.install(torch, self.settings.remedies, desk, guard)
 

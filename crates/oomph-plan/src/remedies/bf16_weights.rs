@@ -32,6 +32,11 @@ impl Remedy for Bf16Weights {
         vec![RemedyChoice::new(self.name()).with("rounding", "stochastic")]
     }
 
+    fn excludes(&self) -> &'static [&'static str] {
+        // It computes under autocast by itself, and rounds whole steps.
+        &["autocast", "step_in_backward", "lean_optimizer"]
+    }
+
     fn sketch(&self, _choice: &RemedyChoice, _job: &Situation, spans: &mut Spans) {
         let is_state = |category| matches!(category, Category::Parameter | Category::Gradient | Category::Optimizer);
         for span in spans.all.iter_mut().filter(|span| is_state(span.category) || span.is_passing()) {

@@ -65,6 +65,12 @@ impl Remedy for CheckpointBlocks {
         counts.into_iter().map(choice).collect()
     }
 
+    fn on_top_of(&self, before: &RemedyChoice, choice: &RemedyChoice) -> RemedyChoice {
+        let (mut all, more) = (chosen(before), chosen(choice));
+        all.extend(more.into_iter().filter(|path| !chosen(before).contains(path)));
+        RemedyChoice::new(self.name()).with("blocks", all)
+    }
+
     fn sketch(&self, choice: &RemedyChoice, job: &Situation, spans: &mut Spans) {
         let paths = chosen(choice);
         for block in blocks(job).iter().filter(|block| paths.contains(&block.path)) {

@@ -1,6 +1,6 @@
 //! The model's call made in parts of the batch, each computed again in the backward pass.
 
-use super::{Remedy, RemedyChoice, Situation};
+use super::{Remedy, RemedyChoice, Situation, more_parts};
 use crate::search::{Spans, recomputed};
 
 /// See the page.
@@ -28,6 +28,10 @@ impl Remedy for ChunkCalls {
         };
         let parts = PARTS.into_iter().filter(|parts| suits(*parts));
         parts.map(|parts| RemedyChoice::new(self.name()).with("parts", parts)).collect()
+    }
+
+    fn on_top_of(&self, before: &RemedyChoice, choice: &RemedyChoice) -> RemedyChoice {
+        more_parts(before, choice)
     }
 
     fn sketch(&self, choice: &RemedyChoice, job: &Situation, spans: &mut Spans) {

@@ -2,7 +2,7 @@
 
 use oomph_trace::Category;
 
-use super::{Remedy, RemedyChoice, Situation};
+use super::{Remedy, RemedyChoice, Situation, more_parts};
 use crate::search::{Spans, Stretch};
 
 /// See the page.
@@ -29,11 +29,20 @@ impl Remedy for MicroBatches {
     fn choices(&self, job: &Situation) -> Vec<RemedyChoice> {
         let has_norm = job.survey.models.iter().any(|model| model.is_training && model.has_batch_norm);
         let batch = job.survey.loader_batches.iter().copied().max().unwrap_or(0);
-        if has_norm || job.survey.optimizers.len() != 1 {
+        if has_norm || job.survey.optimizers.is_empty() {
             return Vec::new();
         }
-        let parts = PARTS.into_iter().filter(|parts| *parts <= batch && batch % parts == 0);
+        let parts = PARTS.into_iter().filter(|parts| *parts <= batch);
         parts.map(|parts| RemedyChoice::new(self.name()).with("parts", parts)).collect()
+    }
+
+    fn on_top_of(&self, before: &RemedyChoice, choice: &RemedyChoice) -> RemedyChoice {
+        more_parts(before, choice)
+    }
+
+    fn excludes(&self) -> &'static [&'static str] {
+        // A step at every part's backward pass would be a step too many.
+        &["step_in_backward", "chunk_calls"]
     }
 
     fn sketch(&self, choice: &RemedyChoice, _job: &Situation, spans: &mut Spans) {
@@ -58,8 +67,7 @@ impl Remedy for MicroBatches {
         1.0 + PART_COST * (choice.number("parts").unwrap_or(1) as f64 - 1.0)
     }
 
-    fn changes(&self, choice: &RemedyChoice) -> String {
-        let parts = choice.number("parts").unwrap_or(1);
-        format!("the same sums in another order; the loop's body runs {parts} times a batch")
+    fn changes(&self, _choice: &RemedyChoice) -> String {
+        "the same sums in another order; other dropout masks".to_owned()
     }
 }

@@ -36,6 +36,10 @@ impl Remedy for OptimizerOnHost {
         if is_worthwhile { vec![RemedyChoice::new(self.name()).with("device_bytes", DEVICE_BYTES)] } else { Vec::new() }
     }
 
+    fn excludes(&self) -> &'static [&'static str] {
+        &["quantized_optimizer"]
+    }
+
     fn sketch(&self, _choice: &RemedyChoice, _job: &Situation, spans: &mut Spans) {
         for span in spans.all.iter_mut().filter(|span| span.category == Category::Optimizer) {
             span.bytes = 0;

@@ -20,7 +20,12 @@ impl Remedy for OutputsToHost {
     }
 
     fn choices(&self, job: &Situation) -> Vec<RemedyChoice> {
-        if job.survey.has_habit("keeps_outputs") { vec![RemedyChoice::new(self.name())] } else { Vec::new() }
+        let keeps_outputs = job.growth_bytes > 0 && !job.survey.models.is_empty();
+        if keeps_outputs { vec![RemedyChoice::new(self.name())] } else { Vec::new() }
+    }
+
+    fn stops_growth(&self) -> bool {
+        true
     }
 
     fn sketch(&self, _choice: &RemedyChoice, _job: &Situation, _spans: &mut Spans) {}

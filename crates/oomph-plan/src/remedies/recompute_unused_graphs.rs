@@ -24,6 +24,10 @@ impl Remedy for RecomputeUnusedGraphs {
         if is_inference && !job.survey.models.is_empty() { vec![RemedyChoice::new(self.name())] } else { Vec::new() }
     }
 
+    fn stops_growth(&self) -> bool {
+        true
+    }
+
     fn sketch(&self, _choice: &RemedyChoice, job: &Situation, spans: &mut Spans) {
         let has_no_optimizer = job.survey.optimizers.is_empty();
         for at in 0..spans.all.len() {

@@ -26,7 +26,7 @@ impl Remedy for StepInBackward {
         let holds_gradients = job.spans.live_at(at).any(|span| span.category == Category::Gradient);
         let is_simple = job.survey.optimizers.len() == 1
             && !["clips", "scales", "accumulates", "closure"].iter().any(|habit| job.survey.has_habit(habit));
-        if holds_gradients && is_simple { vec![RemedyChoice::new(self.name())] } else { Vec::new() }
+        if holds_gradients && is_simple { vec![RemedyChoice::new(self.name()).with("watch_steps", 0)] } else { Vec::new() }
     }
 
     fn sketch(&self, _choice: &RemedyChoice, _job: &Situation, spans: &mut Spans) {
