@@ -1,7 +1,8 @@
-"""Builds the wheel: maturin's backend, after the libraries for a job's processes were put where maturin picks up files.
+"""Builds the wheel: maturin's backend, after what goes into it beside the command was put where maturin picks up files.
 
-The command finds them in `../lib/oomph` from itself, which is where `data/lib/oomph` of a wheel ends up. Run as a script, it
-only puts them there.
+The libraries for a job's processes: the command finds them in `../lib/oomph` from itself, which is where `data/lib/oomph`
+of a wheel ends up. And the Python package, for scripts that `import oomph`: `purelib` of a wheel ends up in site-packages.
+Run as a script, it only puts them there.
 """
 
 from __future__ import annotations
@@ -13,9 +14,17 @@ import subprocess
 
 ROOT = pathlib.Path(__file__).parents[2]
 #: The folder that `tool.maturin.data` in pyproject.toml names.
-PLACE = ROOT / "target" / "oomph.data" / "data" / "lib" / "oomph"
+DATA = ROOT / "target" / "oomph.data"
+LIBRARIES = DATA / "data" / "lib" / "oomph"
+PACKAGE = DATA / "purelib" / "oomph"
 #: The crates whose libraries are loaded into a job's processes.
 CRATES = ("oomph-hollow", "oomph-layer", "oomph-recorder")
+
+
+def place_package() -> None:
+    """Copies the Python package, and nothing that an older one has left behind."""
+    shutil.rmtree(PACKAGE, ignore_errors=True)
+    shutil.copytree(ROOT / "python" / "oomph", PACKAGE, ignore=shutil.ignore_patterns("__pycache__"))
 
 
 def place_libraries() -> None:
@@ -25,15 +34,16 @@ def place_libraries() -> None:
     built = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
     messages = [json.loads(line) for line in built.stdout.splitlines() if line.startswith("{")]
     files = [pathlib.Path(name) for message in messages for name in message.get("filenames", ())]
-    PLACE.mkdir(parents=True, exist_ok=True)
+    LIBRARIES.mkdir(parents=True, exist_ok=True)
     for crate in CRATES:
         name = f"lib{crate.replace('-', '_')}.so"
         library = next(file for file in files if file.name == name)
-        shutil.copy2(library, PLACE / name)
+        shutil.copy2(library, LIBRARIES / name)
 
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     """PEP 517."""
+    place_package()
     place_libraries()
     import maturin
 
@@ -49,11 +59,12 @@ def build_sdist(sdist_directory, config_settings=None):
 
 def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
     """PEP 517."""
-    PLACE.mkdir(parents=True, exist_ok=True)
+    DATA.mkdir(parents=True, exist_ok=True)
     import maturin
 
     return maturin.prepare_metadata_for_build_wheel(metadata_directory, config_settings)
 
 
 if __name__ == "__main__":
+    place_package()
     place_libraries()
