@@ -56,7 +56,8 @@ impl Knob {
             let option = word.strip_prefix('-').map(|rest| rest.trim_start_matches('-'))?;
             if let Some((key, value)) = option.split_once('=') {
                 let prefix = word[..word.len() - value.len()].to_owned();
-                return (plain(key) == wanted).then(|| Some((Self::Option { word: at, prefix }, value.parse().ok()?)))?;
+                return (plain(key) == wanted)
+                    .then(|| Some((Self::Option { word: at, prefix }, value.parse().ok()?)))?;
             }
             let value = words.get(at + 1)?.parse().ok()?;
             (plain(option) == wanted).then(|| (Self::Option { word: at + 1, prefix: String::new() }, value))

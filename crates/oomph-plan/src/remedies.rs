@@ -94,6 +94,15 @@ impl RemedyChoice {
     }
 }
 
+/// A call that does by hand what a remedy does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ByHand {
+    /// With the model, before its optimizer is made: a function of `oomph`, and what follows the model.
+    Model(&'static str, String),
+    /// With the optimizer, right after it is made.
+    Optimizer(&'static str, String),
+}
+
 /// Parts of parts: what several remedies that divide batches come to on top of themselves.
 fn more_parts(before: &RemedyChoice, choice: &RemedyChoice) -> RemedyChoice {
     let parts = |choice: &RemedyChoice| choice.number("parts").unwrap_or(1);
@@ -144,6 +153,10 @@ pub trait Remedy: Sync {
     fn sketch(&self, choice: &RemedyChoice, job: &Situation, spans: &mut Spans);
     /// By what the time of a step is multiplied, about.
     fn slowdown(&self, choice: &RemedyChoice, job: &Situation) -> f64;
+    /// The same as a line of the user's own script; none where one line will not do.
+    fn by_hand(&self, _choice: &RemedyChoice, _survey: &Survey) -> Option<ByHand> {
+        None
+    }
     /// What it changes, for the reader: a phrase.
     fn changes(&self, choice: &RemedyChoice) -> String;
 }

@@ -30,6 +30,8 @@ const RUNS_MAX: usize = 12;
 const SKETCHES_MAX: usize = 4000;
 /// A set that should take so much more than there is, in hundredths, is worth a run all the same: paper is not exact.
 const PAPER_PERCENT: u64 = 10;
+/// What is kept free for every set that did not fit although it should have, in hundredths of the card.
+const DISAPPOINTED_PERCENT: u64 = 2;
 /// A remedy that saves less than this part of what is too much is not worth having.
 const WORTHWHILE_PARTS: u64 = 50;
 
@@ -98,6 +100,10 @@ struct Search<'a> {
     useless: Vec<RemedyChoice>,
     /// Remedies that this job does not take.
     refused: Vec<String>,
+    /// What the context and libraries take of the card.
+    outside_bytes: u64,
+    /// What is kept free beyond the margin.
+    kept_free_bytes: u64,
     /// The job as it is, by which the time of every set is predicted.
     costs: Option<Costs>,
 }
@@ -121,40 +127,48 @@ impl Costs {
 /// If the job cannot be run.
 pub fn find(question: &Question, allowed: Allowed, plain: &Trial, progress: Progress) -> Result<Found, PlanError> {
     let card = &question.cards[0];
-    let mut search = Search { question, card, allowed, candidates: Vec::new(), useless: Vec::new(), refused: Vec::new(), costs: None };
+    let outside = |peaks: Peaks| peaks.device_bytes.saturating_sub(peaks.reserved_bytes);
+    let mut search = Search {
+        question,
+        card,
+        allowed,
+        candidates: Vec::new(),
+        useless: Vec::new(),
+        refused: Vec::new(),
+        outside_bytes: plain.peaks().map_or(card.context_bytes, outside),
+        kept_free_bytes: 0,
+        costs: None,
+    };
     let mut best = search.measured(Vec::new(), plain);
     search.candidates.push(best.candidate.clone());
     search.costs = Some(Costs { spans: best.spans.clone(), work: best.work.clone(), survey: best.survey.clone() });
-    while !best.candidate.fits && search.candidates.len() < RUNS_MAX {
-        let Some(sketch) = search.next(&best) else { break };
-        match search.run(&sketch, &best, progress) {
-            Ok(tried) => best = search.judge(&sketch, tried, best),
-            Err(problem) if problem.is_of_script() => search.blame(&sketch, &best, &problem),
-            Err(problem) => return Err(problem),
+    loop {
+        best = search.improved(best, progress)?;
+        if !best.candidate.fits {
+            return Ok(Found { candidates: search.candidates, chosen: None, proof: None });
         }
+        best = search.without_the_superfluous(best, progress)?;
+        let proof = search.prove(&best, progress)?;
+        if proof.fits() {
+            let at = search.candidates.iter().position(|candidate| candidate.choices == best.candidate.choices);
+            return Ok(Found { candidates: search.candidates, chosen: at, proof: Some(proof) });
+        }
+        search.disappointed(&mut best);
     }
-    let mut chosen = best.candidate.fits.then_some(best);
-    if let Some(fitting) = chosen.take() {
-        chosen = Some(search.without_the_superfluous(fitting, progress)?);
-    }
-    search.conclude(chosen, progress)
 }
 
 impl Search<'_> {
+    /// What PyTorch's allocator can have of the card, with the margin.
     fn usable_bytes(&self) -> u64 {
-        self.card.usable_bytes() / 100 * (100 - MARGIN_PERCENT)
+        let room_bytes = self.card.memory_bytes.saturating_sub(self.outside_bytes + self.kept_free_bytes);
+        room_bytes / 100 * (100 - MARGIN_PERCENT)
     }
 
     /// The cheapest set on paper that should fit, else the one that comes nearest.
     fn next(&self, best: &Measured) -> Option<Sketch> {
         let growth_bytes = best.growth_bytes;
-        let job = Situation {
-            survey: &best.survey,
-            spans: &best.spans,
-            work: &best.work,
-            card: self.card,
-            growth_bytes,
-        };
+        let job =
+            Situation { survey: &best.survey, spans: &best.spans, work: &best.work, card: self.card, growth_bytes };
         let now = best.spans.peak().0;
         let worth_bytes = now.saturating_sub(self.usable_bytes()) / WORTHWHILE_PARTS;
         let options: Vec<Vec<RemedyChoice>> = REMEDIES
@@ -166,7 +180,8 @@ impl Search<'_> {
             .map(|remedy| {
                 let mut choices = remedy.choices(&job);
                 choices.retain(|choice| {
-                    let is_new = joined(&best.candidate.choices, std::slice::from_ref(choice)) != best.candidate.choices;
+                    let is_new =
+                        joined(&best.candidate.choices, std::slice::from_ref(choice)) != best.candidate.choices;
                     is_new && !self.useless.contains(choice)
                 });
                 choices
@@ -174,7 +189,8 @@ impl Search<'_> {
             .filter(|choices| !choices.is_empty())
             .collect();
         let is_sound = |set: &Vec<RemedyChoice>| is_compatible(&joined(&best.candidate.choices, set));
-        let mut sketches = sets(&options).into_iter().filter(is_sound).take(SKETCHES_MAX).map(|set| Sketch::of(&set, &job));
+        let mut sketches =
+            sets(&options).into_iter().filter(is_sound).take(SKETCHES_MAX).map(|set| Sketch::of(&set, &job));
         let is_worthwhile = |sketch: &Sketch| growth_bytes > 0 || sketch.peak_bytes + worth_bytes < now;
         let mut found: Option<Sketch> = None;
         for sketch in sketches.by_ref().filter(is_worthwhile) {
@@ -326,19 +342,32 @@ impl Search<'_> {
         Sketch::of(choices, &job).peak_bytes < self.usable_bytes() / 100 * (100 + PAPER_PERCENT)
     }
 
-    /// Runs what was chosen once more, on the card itself.
-    fn conclude(mut self, chosen: Option<Measured>, progress: Progress) -> Result<Found, PlanError> {
-        let Some(chosen) = chosen else {
-            return Ok(Found { candidates: self.candidates, chosen: None, proof: None });
-        };
-        let at = self.candidates.iter().position(|candidate| candidate.choices == chosen.candidate.choices);
-        let question = self.question.with_remedies(&chosen.candidate.choices, chosen.candidate.allocator.as_deref());
-        let proof = question.run_on(self.card, &mut |stage| progress(&format!("on the card: {stage}")))?;
-        let fits = proof.fits();
-        if let Some(candidate) = at.and_then(|at| self.candidates.get_mut(at)) {
-            candidate.fits = fits;
+    /// Looks for better sets until one fits or nothing helps.
+    fn improved(&mut self, mut best: Measured, progress: Progress) -> Result<Measured, PlanError> {
+        while !best.candidate.fits && self.candidates.len() < RUNS_MAX {
+            let Some(sketch) = self.next(&best) else { break };
+            match self.run(&sketch, &best, progress) {
+                Ok(tried) => best = self.judge(&sketch, tried, best),
+                Err(problem) if problem.is_of_script() => self.blame(&sketch, &best, &problem),
+                Err(problem) => return Err(problem),
+            }
         }
-        Ok(Found { candidates: self.candidates, chosen: at.filter(|_| fits), proof: Some(proof) })
+        Ok(best)
+    }
+
+    /// Runs what was chosen from scratch, on the card itself.
+    fn prove(&self, chosen: &Measured, progress: Progress) -> Result<Trial, PlanError> {
+        let question = self.question.with_remedies(&chosen.candidate.choices, chosen.candidate.allocator.as_deref());
+        question.run_on(self.card, &mut |stage| progress(&format!("on the card: {stage}")))
+    }
+
+    /// A set that was to fit and does not: the card has less room than replays say, so more is kept free from now on.
+    fn disappointed(&mut self, best: &mut Measured) {
+        self.kept_free_bytes += self.card.memory_bytes / 100 * DISAPPOINTED_PERCENT;
+        best.candidate.fits = false;
+        for candidate in self.candidates.iter_mut().filter(|known| known.choices == best.candidate.choices) {
+            candidate.fits = false;
+        }
     }
 }
 
@@ -354,7 +383,8 @@ fn joined(first: &[RemedyChoice], second: &[RemedyChoice]) -> Vec<RemedyChoice> 
     for choice in second {
         match all.iter_mut().find(|before| before.name == choice.name) {
             Some(before) => {
-                *before = remedy(&choice.name).map_or_else(|| choice.clone(), |remedy| remedy.on_top_of(before, choice));
+                *before =
+                    remedy(&choice.name).map_or_else(|| choice.clone(), |remedy| remedy.on_top_of(before, choice));
             }
             None => all.push(choice.clone()),
         }
@@ -376,4 +406,44 @@ fn sets(options: &[Vec<RemedyChoice>]) -> Vec<Vec<RemedyChoice>> {
     all.sort_by_key(Vec::len);
     all.remove(0);
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parts(name: &str, parts: u64) -> RemedyChoice {
+        RemedyChoice::new(name).with("parts", parts)
+    }
+
+    fn blocks(paths: &[&str]) -> RemedyChoice {
+        RemedyChoice::new("checkpoint_blocks").with("blocks", paths.to_vec())
+    }
+
+    #[test]
+    fn sets_hold_each_remedy_once_and_the_smallest_come_first() {
+        let options =
+            [vec![parts("micro_batches", 2), parts("micro_batches", 4)], vec![RemedyChoice::new("lazy_logits")]];
+        let found = sets(&options);
+        let names: Vec<usize> = found.iter().map(Vec::len).collect();
+        assert_eq!(names, [1, 1, 1, 2, 2]);
+        assert!(sets(&[]).is_empty());
+    }
+
+    #[test]
+    fn what_comes_on_top_builds_on_what_is_there() {
+        let before = [parts("micro_batches", 2), blocks(&["a", "b"])];
+        let after =
+            joined(&before, &[parts("micro_batches", 4), blocks(&["b", "c"]), RemedyChoice::new("lazy_logits")]);
+        assert_eq!(after, [parts("micro_batches", 8), blocks(&["a", "b", "c"]), RemedyChoice::new("lazy_logits")]);
+        assert_eq!(joined(&before, &[]), before);
+    }
+
+    #[test]
+    fn what_excludes_one_another_is_never_in_one_set() {
+        let step = RemedyChoice::new("step_in_backward");
+        assert!(!is_compatible(&[step.clone(), parts("micro_batches", 2)]));
+        assert!(!is_compatible(&[parts("micro_batches", 2), step.clone()]));
+        assert!(is_compatible(&[step, RemedyChoice::new("lazy_logits")]));
+    }
 }

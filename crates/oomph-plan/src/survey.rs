@@ -63,6 +63,24 @@ pub struct Optimizer {
     pub name: String,
     /// Whether its steps update tensors in groups, with temporaries as large as all parameters.
     pub has_large_temporaries: bool,
+    /// The statement that makes it, where that is the user's.
+    pub made_at: Option<MadeAt>,
+}
+
+/// A statement of the user's that makes an optimizer.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct MadeAt {
+    /// Its file.
+    pub file: String,
+    /// Its first line.
+    pub first_line: usize,
+    /// Its last line.
+    pub last_line: usize,
+    /// What the model is called there.
+    pub model: Option<String>,
+    /// What the optimizer is called from there on.
+    pub optimizer: Option<String>,
 }
 
 /// What a process told about its script.
@@ -103,5 +121,33 @@ impl Survey {
     #[must_use]
     pub fn has_habit(&self, word: &str) -> bool {
         self.habits.iter().any(|habit| habit == word)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn modules_are_known_with_and_without_their_model_before_them() {
+        let model = Model { label: "Net".into(), prefix: "module.".into(), ..Model::default() };
+        assert!(model.holds("blocks.1", "module.blocks.1") && model.holds("blocks.1", "Net.module.blocks.1.mlp"));
+        assert!(!model.holds("blocks.1", "module.blocks.10") && !model.holds("blocks.1", "blocks.1"));
+        assert!(model.is_at("blocks.1", "Net.module.blocks.1") && !model.is_at("blocks.1", "Net.module.blocks.1.mlp"));
+    }
+
+    #[test]
+    fn what_cannot_be_read_was_not_told() {
+        let told = |kind: &str, value: Value| (kind.to_owned(), value);
+        let survey = vec![
+            told("model", serde_json::json!({ "label": "Net", "batch": 8, "blocks": ["a"], "new": 1 })),
+            told("model", serde_json::json!(7)),
+            told("optimizer", serde_json::json!({ "name": "AdamW", "has_large_temporaries": true })),
+            told("habit", serde_json::json!("clips")),
+            told("surprise", serde_json::json!(null)),
+        ];
+        let survey = Survey::of(&Watched { survey, ..Watched::default() });
+        assert_eq!((survey.models.len(), survey.models[0].batch, survey.optimizers.len()), (1, 8, 1));
+        assert!(survey.has_habit("clips") && !survey.has_habit("scales"));
     }
 }

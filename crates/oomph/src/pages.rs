@@ -27,8 +27,7 @@ pub(crate) enum Kind {
 
 impl Kind {
     /// All kinds in order.
-    pub(crate) const ALL: [Self; 6] =
-        [Self::Verdict, Self::Remedy, Self::Policy, Self::Term, Self::Card, Self::Rule];
+    pub(crate) const ALL: [Self; 6] = [Self::Verdict, Self::Remedy, Self::Policy, Self::Term, Self::Card, Self::Rule];
 
     /// The kind that a plural names: `oomph doc verdicts` lists them.
     pub(crate) fn of_plural(plural: &str) -> Option<Self> {

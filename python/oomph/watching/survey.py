@@ -6,13 +6,17 @@ cards' libraries have done by then is counted by the hollow card.
 
 from __future__ import annotations
 
+import ast
 import ctypes
 import importlib.util
-from types import ModuleType
+import os
+import sys
+from types import FrameType, ModuleType
 from typing import Any
 
 from ..remedies import models
 from ..remedies.desk import Calls
+from ..source_lines import is_users
 from .recorder import now_us
 from .sinks import Telling
 
@@ -70,7 +74,7 @@ class Survey:
         group = optimizer.param_groups[0] if optimizer.param_groups else {}
         # PyTorch takes the grouped way by itself where nobody says otherwise.
         is_grouped = "foreach" in group and group["foreach"] is not False and not group.get("fused")
-        told = {"name": type(optimizer).__name__, "has_large_temporaries": is_grouped}
+        told = {"name": type(optimizer).__name__, "has_large_temporaries": is_grouped, "made_at": _made_at(optimizer)}
         self.stream.write("survey", "optimizer", told)
 
     def _on_loader(self, loader: Any) -> None:
@@ -100,6 +104,51 @@ class Survey:
             "is_training": bool(root.training),
         }
         self.stream.write("survey", "model", told)
+
+
+def _made_at(optimizer: Any) -> dict[str, Any] | None:
+    """The user's statement that makes an optimizer, and what the script calls it and its model there."""
+    from torch import nn
+
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and not is_users(frame.f_code.co_filename):
+        frame = frame.f_back
+    if frame is None:
+        return None
+    statement = _statement_at(frame.f_code.co_filename, frame.f_lineno)
+    if statement is None:
+        return None
+    trained = {id(parameter) for group in optimizer.param_groups for parameter in group["params"]}
+    names = {**frame.f_globals, **frame.f_locals}
+    models_there = [
+        (sum(id(parameter) in trained for parameter in value.parameters()), name)
+        for name, value in names.items()
+        if isinstance(value, nn.Module)
+    ]
+    shared, model = max(models_there, default=(0, ""))
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+    return {
+        "file": os.path.abspath(frame.f_code.co_filename),
+        "first_line": statement.lineno,
+        "last_line": statement.end_lineno,
+        "model": model if shared else None,
+        "optimizer": ast.unparse(target) if isinstance(target, (ast.Name, ast.Attribute)) else None,
+    }
+
+
+def _statement_at(path: str, line: int) -> ast.stmt | None:
+    """The innermost statement at a line."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            tree = ast.parse(file.read())
+    except (OSError, SyntaxError, ValueError):
+        return None
+    found: ast.stmt | None = None
+    for node in ast.walk(tree):
+        # Later ones lie deeper.
+        if isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or 0):
+            found = node
+    return found
 
 
 class Work:

@@ -1,7 +1,8 @@
 //! The model's calls in 16-bit arithmetic where PyTorch deems it safe.
 
-use super::{Mathematics, Remedy, RemedyChoice, Situation};
+use super::{ByHand, Mathematics, Remedy, RemedyChoice, Situation};
 use crate::search::Spans;
+use crate::survey::Survey;
 
 /// See the page.
 pub(super) struct Autocast;
@@ -39,6 +40,10 @@ impl Remedy for Autocast {
 
     fn slowdown(&self, _choice: &RemedyChoice, job: &Situation) -> f64 {
         if job.card.compute_capability.major >= 8 { 0.5 } else { 1.5 }
+    }
+
+    fn by_hand(&self, _choice: &RemedyChoice, _survey: &Survey) -> Option<ByHand> {
+        Some(ByHand::Model("autocast", String::new()))
     }
 
     fn changes(&self, choice: &RemedyChoice) -> String {

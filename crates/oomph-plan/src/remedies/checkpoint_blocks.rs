@@ -1,8 +1,8 @@
 //! Activations of chosen blocks computed again in the backward pass instead of kept.
 
-use super::{Remedy, RemedyChoice, Situation};
+use super::{ByHand, Remedy, RemedyChoice, Situation};
 use crate::search::{Spans, Stretch, recomputed};
-use crate::survey::Model;
+use crate::survey::{Model, Survey};
 
 /// See the page.
 pub(super) struct CheckpointBlocks;
@@ -81,6 +81,15 @@ impl Remedy for CheckpointBlocks {
     fn slowdown(&self, choice: &RemedyChoice, job: &Situation) -> f64 {
         let paths = chosen(choice);
         1.0 + blocks(job).iter().filter(|block| paths.contains(&block.path)).map(|block| block.share).sum::<f64>()
+    }
+
+    fn by_hand(&self, choice: &RemedyChoice, survey: &Survey) -> Option<ByHand> {
+        let has_all = survey.models.iter().any(|model| model.blocks.len() == chosen(choice).len());
+        if has_all {
+            return Some(ByHand::Model("checkpoint_blocks", String::new()));
+        }
+        let blocks: Vec<String> = chosen(choice).iter().map(|path| format!("{path:?}")).collect();
+        Some(ByHand::Model("checkpoint_blocks", format!(", [{}]", blocks.join(", "))))
     }
 
     fn changes(&self, choice: &RemedyChoice) -> String {

@@ -1,7 +1,8 @@
 //! The model's call made in parts of the batch, each computed again in the backward pass.
 
-use super::{Remedy, RemedyChoice, Situation, more_parts};
+use super::{ByHand, Remedy, RemedyChoice, Situation, more_parts};
 use crate::search::{Spans, recomputed};
+use crate::survey::Survey;
 
 /// See the page.
 pub(super) struct ChunkCalls;
@@ -51,6 +52,10 @@ impl Remedy for ChunkCalls {
     fn slowdown(&self, choice: &RemedyChoice, job: &Situation) -> f64 {
         let parts = choice.number("parts").unwrap_or(1) as f64;
         1.0 + job.work.whole_forward_share(job.card) + 0.05 * (parts - 1.0)
+    }
+
+    fn by_hand(&self, choice: &RemedyChoice, _survey: &Survey) -> Option<ByHand> {
+        Some(ByHand::Model("chunk_calls", format!(", parts={}", choice.number("parts").unwrap_or(2))))
     }
 
     fn changes(&self, _choice: &RemedyChoice) -> String {

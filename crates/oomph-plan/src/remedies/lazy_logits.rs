@@ -2,9 +2,9 @@
 
 use oomph_trace::Category;
 
-use super::{Remedy, RemedyChoice, Situation};
+use super::{ByHand, Remedy, RemedyChoice, Situation};
 use crate::search::Spans;
-use crate::survey::{Head, Model};
+use crate::survey::{Head, Model, Survey};
 
 /// Logits of fewer bytes are not worth the trouble.
 const WORTHWHILE_BYTES: u64 = 64 << 20;
@@ -60,6 +60,10 @@ impl Remedy for LazyLogits {
 
     fn slowdown(&self, _choice: &RemedyChoice, _job: &Situation) -> f64 {
         1.03
+    }
+
+    fn by_hand(&self, _choice: &RemedyChoice, _survey: &Survey) -> Option<ByHand> {
+        Some(ByHand::Model("lazy_logits", String::new()))
     }
 
     fn changes(&self, _choice: &RemedyChoice) -> String {

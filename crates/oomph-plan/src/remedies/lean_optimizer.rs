@@ -1,7 +1,8 @@
 //! Optimizer steps without temporaries as large as the model.
 
-use super::{Remedy, RemedyChoice, Situation};
+use super::{ByHand, Remedy, RemedyChoice, Situation};
 use crate::search::{Spans, Stretch};
+use crate::survey::Survey;
 
 /// See the page.
 pub(super) struct LeanOptimizer;
@@ -36,6 +37,11 @@ impl Remedy for LeanOptimizer {
 
     fn slowdown(&self, choice: &RemedyChoice, _job: &Situation) -> f64 {
         if choice.word("how") == Some("single") { 1.05 } else { 1.0 }
+    }
+
+    fn by_hand(&self, choice: &RemedyChoice, _survey: &Survey) -> Option<ByHand> {
+        let how = choice.word("how").unwrap_or("fused");
+        Some(ByHand::Optimizer("lean_optimizer", format!(", how={how:?}")))
     }
 
     fn changes(&self, choice: &RemedyChoice) -> String {

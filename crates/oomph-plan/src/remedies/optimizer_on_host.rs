@@ -2,8 +2,9 @@
 
 use oomph_trace::Category;
 
-use super::{Remedy, RemedyChoice, Situation};
+use super::{ByHand, Remedy, RemedyChoice, Situation};
 use crate::search::Spans;
+use crate::survey::Survey;
 
 /// See the page.
 pub(super) struct OptimizerOnHost;
@@ -49,6 +50,10 @@ impl Remedy for OptimizerOnHost {
     fn slowdown(&self, _choice: &RemedyChoice, job: &Situation) -> f64 {
         let seconds = 2.0 * state_bytes(job.spans) as f64 / BUS_BYTES_A_SECOND;
         1.0 + seconds / job.work.step_seconds(job.card).max(1e-3)
+    }
+
+    fn by_hand(&self, _choice: &RemedyChoice, _survey: &Survey) -> Option<ByHand> {
+        Some(ByHand::Optimizer("optimizer_on_host", String::new()))
     }
 
     fn changes(&self, _choice: &RemedyChoice) -> String {

@@ -1,7 +1,8 @@
 //! Graphs that nobody uses are not kept, and built again if somebody asks after all.
 
-use super::{Remedy, RemedyChoice, Situation};
+use super::{ByHand, Remedy, RemedyChoice, Situation};
 use crate::search::{Spans, Stretch};
+use crate::survey::Survey;
 
 /// See the page.
 pub(super) struct RecomputeUnusedGraphs;
@@ -42,6 +43,10 @@ impl Remedy for RecomputeUnusedGraphs {
 
     fn slowdown(&self, _choice: &RemedyChoice, _job: &Situation) -> f64 {
         1.0
+    }
+
+    fn by_hand(&self, _choice: &RemedyChoice, _survey: &Survey) -> Option<ByHand> {
+        Some(ByHand::Model("recompute_unused_graphs", String::new()))
     }
 
     fn changes(&self, _choice: &RemedyChoice) -> String {

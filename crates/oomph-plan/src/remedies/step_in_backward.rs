@@ -2,8 +2,9 @@
 
 use oomph_trace::Category;
 
-use super::{Remedy, RemedyChoice, Situation};
+use super::{ByHand, Remedy, RemedyChoice, Situation};
 use crate::search::Spans;
+use crate::survey::Survey;
 
 /// See the page.
 pub(super) struct StepInBackward;
@@ -26,7 +27,11 @@ impl Remedy for StepInBackward {
         let holds_gradients = job.spans.live_at(at).any(|span| span.category == Category::Gradient);
         let is_simple = job.survey.optimizers.len() == 1
             && !["clips", "scales", "accumulates", "closure"].iter().any(|habit| job.survey.has_habit(habit));
-        if holds_gradients && is_simple { vec![RemedyChoice::new(self.name()).with("watch_steps", 0)] } else { Vec::new() }
+        if holds_gradients && is_simple {
+            vec![RemedyChoice::new(self.name()).with("watch_steps", 0)]
+        } else {
+            Vec::new()
+        }
     }
 
     fn sketch(&self, _choice: &RemedyChoice, _job: &Situation, spans: &mut Spans) {
@@ -37,6 +42,10 @@ impl Remedy for StepInBackward {
 
     fn slowdown(&self, _choice: &RemedyChoice, _job: &Situation) -> f64 {
         1.05
+    }
+
+    fn by_hand(&self, _choice: &RemedyChoice, _survey: &Survey) -> Option<ByHand> {
+        Some(ByHand::Optimizer("step_in_backward", String::new()))
     }
 
     fn changes(&self, _choice: &RemedyChoice) -> String {

@@ -50,3 +50,44 @@ pub fn recomputed(spans: &mut Spans, is_inside: impl Fn(&Spans, &Span) -> bool) 
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use oomph_trace::{Category, StringId};
+
+    use super::*;
+
+    fn span(from: u32, until: u32, bytes: u64, module: u32) -> Span {
+        let stretch = if from < 10 { Stretch::Forward } else { Stretch::Backward };
+        Span { from, until, bytes, category: Category::Unknown, module: StringId(module), stretch, step: 1 }
+    }
+
+    /// Two blocks keep two tensors each for the backward pass from 10 to 20, which frees the second block's first.
+    fn two_blocks() -> Spans {
+        Spans {
+            all: vec![span(1, 19, 40, 0), span(2, 18, 10, 0), span(3, 14, 40, 1), span(4, 13, 10, 1)],
+            modules: vec!["blocks.0".into(), "blocks.1".into()],
+            backwards: vec![(10, 20)],
+        }
+    }
+
+    #[test]
+    fn what_is_recomputed_is_there_when_its_backward_pass_begins() {
+        let mut spans = two_blocks();
+        assert_eq!(spans.peak(), (100, 4));
+        for block in ["blocks.0", "blocks.1"] {
+            recomputed(&mut spans, |spans, span| spans.path(span) == block);
+        }
+        let from: Vec<u32> = spans.all.iter().map(|span| span.from).collect();
+        assert_eq!(from, [17, 2, 12, 4], "outputs stay, the rest comes back before it is first used");
+        assert_eq!(spans.peak().0, 60, "one block at a time, and the outputs");
+    }
+
+    #[test]
+    fn what_is_not_kept_for_the_backward_pass_is_left_alone() {
+        let mut spans = two_blocks();
+        spans.all.push(span(5, 7, 500, 1));
+        recomputed(&mut spans, |_, _| true);
+        assert_eq!(spans.peak(), (510, 5), "a temporary is as large as before, beside the one output");
+    }
+}

@@ -2,6 +2,7 @@
 
 mod answer;
 mod command;
+mod emit;
 pub(crate) mod fitting;
 mod html;
 mod json;
@@ -114,6 +115,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "OUT", requires = "fit")]
     save_plan: Option<PathBuf>,
 
+    /// Print what makes it fit as changes to the script instead
+    #[arg(long, value_name = "WHAT", value_enum, requires = "fit", conflicts_with = "json")]
+    emit: Option<Emit>,
+
     /// Put into the job what a file of --save-plan says, and plan it so
     #[arg(long, value_name = "FILE", conflicts_with = "fit")]
     plan: Option<PathBuf>,
@@ -158,6 +163,13 @@ pub(crate) struct Args {
 pub(crate) enum Allow {
     /// Round otherwise: bfloat16, optimizer state in 8 bits
     Numerics,
+}
+
+/// What is printed in place of the answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Emit {
+    /// A unified diff of the script, for 'patch' or 'git apply'
+    Diff,
 }
 
 fn read_ranks(text: &str) -> Result<Ranks, String> {
@@ -205,7 +217,21 @@ pub(crate) fn run(args: &Args) -> Result<Verdict, Error> {
     {
         fitting::keep(&identity, &promise, found.as_ref(), &plan);
     }
+    if args.emit == Some(Emit::Diff) {
+        return emit_diff(&plan, found.as_ref());
+    }
     show(&plan, found.as_ref(), &question, args)
+}
+
+/// Prints the changes; what they leave out goes to stderr.
+fn emit_diff(plan: &Plan, found: Option<&Found>) -> Result<Verdict, Error> {
+    let changes = found.map(|found| emit::changes(found, source_text::read)).unwrap_or_default();
+    for sentence in &changes.missing {
+        output::note(&format!("oomph: {sentence}"));
+    }
+    output::data(&changes.diff)?;
+    let fits = plan.fits() || found.is_some_and(|found| found.chosen().is_some());
+    Ok(if fits { Verdict::Yes } else { Verdict::No })
 }
 
 /// Which job the command line is.
