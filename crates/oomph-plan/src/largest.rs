@@ -6,6 +6,7 @@ use std::ffi::OsString;
 use crate::error::PlanError;
 use crate::fit::Judge;
 use crate::follow::Progress;
+use crate::numbers::whole;
 use crate::plan::{Peaks, Question, Trial};
 use crate::remedies::RemedyChoice;
 use crate::search::MARGIN_PERCENT;
@@ -166,7 +167,7 @@ impl Bracket {
             return Some(guess.clamp(self.fits + 1, self.fits.saturating_mul(FARTHEST).min(VALUE_MAX)));
         };
         // Where the line misses the gap, or keeps narrowing it from one side, its geometric middle does better.
-        let middle = ((self.fits.max(1) as f64) * too_much as f64).sqrt() as u64;
+        let middle = whole(((self.fits.max(1) as f64) * too_much as f64).sqrt());
         let guess = self.guess().filter(|guess| (self.fits + 1..too_much).contains(guess) && self.is_narrowing());
         Some(guess.unwrap_or(middle).clamp(self.fits + 1, too_much - 1))
     }
@@ -187,7 +188,7 @@ impl Bracket {
         let [(first, first_bytes), (second, second_bytes)] = *near.first_chunk()?;
         let rise = (second_bytes as f64 - first_bytes as f64) / (second as f64 - first as f64);
         let guess = first as f64 + (self.limit_bytes as f64 - first_bytes as f64) / rise;
-        (rise > 0.0 && guess.is_finite() && guess > 0.0).then_some(guess as u64)
+        (rise > 0.0 && guess.is_finite() && guess > 0.0).then(|| whole(guess))
     }
 }
 

@@ -18,6 +18,7 @@ mod follow;
 mod growth;
 mod job;
 pub mod largest;
+mod numbers;
 mod plan;
 pub mod promise;
 pub mod remedies;

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::identity::Identity;
 pub use self::store::Promises;
+use crate::numbers::whole;
 use crate::plan::{Plan, Trial, peaks_by_device};
 use crate::remedies::RemedyChoice;
 use crate::search::Found;
@@ -89,7 +90,7 @@ impl Promise {
             trials: vec![PromisedTrial::of(proof)],
             remedies: chosen.choices.clone(),
             allocator: chosen.allocator.clone(),
-            slowdown_percent: (chosen.slowdown * 100.0).round() as u32,
+            slowdown_percent: whole((chosen.slowdown * 100.0).round()) as u32,
         })
     }
 

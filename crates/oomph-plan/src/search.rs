@@ -18,6 +18,7 @@ use crate::error::PlanError;
 use crate::fit::Judge;
 use crate::follow::Progress;
 use crate::growth::Growth;
+use crate::numbers::whole;
 use crate::plan::{Peaks, Question, Trial};
 use crate::remedies::{Mathematics, REMEDIES, RemedyChoice, Situation, remedy};
 use crate::survey::Survey;
@@ -205,7 +206,7 @@ impl Search<'_> {
     /// Smaller is better: what fits before what does not, then by time, then by bytes.
     fn rank(&self, sketch: &Sketch) -> (bool, u64, u64) {
         let is_over = sketch.peak_bytes > self.usable_bytes();
-        let time = (sketch.slowdown * 1000.0) as u64;
+        let time = whole(sketch.slowdown * 1000.0);
         if is_over { (true, sketch.peak_bytes, time) } else { (false, time, sketch.peak_bytes) }
     }
 
@@ -242,7 +243,7 @@ impl Search<'_> {
         let usable_bytes = self.usable_bytes();
         let (mut fits, mut conf) = (judges.iter().all(|judge| judge.fits(usable_bytes)), None);
         if !fits && trial.peaks().is_some_and(|peaks| peaks.allocated_bytes < usable_bytes) {
-            conf = self.allocator_that_fits(trial, usable_bytes);
+            conf = Self::allocator_that_fits(trial, usable_bytes);
             fits = conf.is_some();
         }
         let refusals = process.facts.watched.remedies.iter().filter(|told| told.kind == "refused");
@@ -263,7 +264,7 @@ impl Search<'_> {
     }
 
     /// Settings of the allocator with which every process fits.
-    fn allocator_that_fits(&self, trial: &Trial, usable_bytes: u64) -> Option<String> {
+    fn allocator_that_fits(trial: &Trial, usable_bytes: u64) -> Option<String> {
         let room = Room { card_bytes: Some(usable_bytes), limit_bytes: None };
         let (_, process) = trial.decisive();
         let torch = process.facts.end.torch.as_deref().and_then(allocator::version).unwrap_or((2, 6));
@@ -332,7 +333,7 @@ impl Search<'_> {
     }
 
     fn cost_of(&self, choice: &RemedyChoice) -> (u64, String) {
-        ((self.slowdown(std::slice::from_ref(choice)) * 1000.0) as u64, choice.name.clone())
+        (whole(self.slowdown(std::slice::from_ref(choice)) * 1000.0), choice.name.clone())
     }
 
     /// Whether a set should fit on paper, or nearly.

@@ -20,6 +20,7 @@ from .desk import Desk
 #: optimizer steps back comes last, around everything else.
 NAMES = (
     "loader_batch",
+    "fsdp",
     "lazy_logits",
     "checkpoint_blocks",
     "offload_activations",

@@ -35,7 +35,7 @@ fn blocks<'a>(job: &'a Situation) -> Vec<Block<'a>> {
     found
 }
 
-fn chosen<'a>(choice: &'a RemedyChoice) -> Vec<&'a str> {
+fn chosen(choice: &RemedyChoice) -> Vec<&str> {
     let listed = choice.options.get("blocks").and_then(|value| value.as_array());
     listed.map(|paths| paths.iter().filter_map(|path| path.as_str()).collect()).unwrap_or_default()
 }

@@ -8,7 +8,8 @@ pub(super) struct OffloadActivations;
 
 /// Smaller ones stay: a copy of its own costs more than it saves.
 const LEAST_BYTES: u64 = 1 << 20;
-/// Bytes a second over the bus, each way, pinned: half of what PCIe 4.0 x16 promises is reached while computing.
+/// Bytes a second over the bus, each way, pinned: half of what sixteen lanes of the fourth generation promise
+/// is reached while computing.
 const BUS_BYTES_A_SECOND: f64 = 12e9;
 
 fn is_moved(span: &crate::search::Span) -> bool {

@@ -47,10 +47,9 @@ fn half_rate(card: &Card) -> f64 {
     let per_clock = match (card.compute_capability.major, card.compute_capability.minor) {
         (7, _) => 1024.0,
         (8, 0) => 2048.0,
-        (8, _) => 512.0,
+        (8 | 12, _) => 512.0,
         (9, _) => 4096.0,
         (10 | 11, _) => 8192.0,
-        (12, _) => 512.0,
         _ => return single_rate(card),
     };
     per_clock * f64::from(card.sms) * f64::from(card.clock_khz) * 1e3

@@ -34,10 +34,10 @@ pub(super) fn changes(found: &Found, read: impl Fn(&str) -> Option<String>) -> C
     };
     let insertions = insertions(&chosen.choices, made_at, &survey, &mut changes.missing);
     if !insertions.is_empty() {
-        let changed = inserted(&text, made_at, &insertions);
+        let with_lines = inserted(&text, made_at, &insertions);
         let name = from_here(&made_at.file);
         let (old, new) = (format!("a/{name}"), format!("b/{name}"));
-        changes.diff = TextDiff::from_lines(&text, &changed).unified_diff().header(&old, &new).to_string();
+        changes.diff = TextDiff::from_lines(&text, &with_lines).unified_diff().header(&old, &new).to_string();
     }
     changes
 }

@@ -19,10 +19,10 @@ use crate::progress::Stage;
 
 /// Looks for remedies, where the job does not fit; none where there is nothing to look for or to begin with.
 pub(crate) fn find(plan: &Plan, question: &Question, allow: Option<Allow>) -> Result<Option<Found>, Error> {
-    let (false, Some(plain)) = (plan.trials[0].fits(), plan.with_room()) else { return Ok(None) };
+    let (false, Some(with_room)) = (plan.trials[0].fits(), plan.with_room()) else { return Ok(None) };
     let mathematics = allowed(allow);
     let mut stage = Stage::start(format!("fitting {}", question.job.command.name()));
-    Ok(Some(search::find(question, Allowed { mathematics }, plain, &mut |text| stage.say(text))?))
+    Ok(Some(search::find(question, Allowed { mathematics }, with_room, &mut |text| stage.say(text))?))
 }
 
 /// The most that may happen to the numbers.
