@@ -37,25 +37,37 @@ class _Listener(importlib.abc.MetaPathFinder):
 
 
 class _Finder(importlib.abc.MetaPathFinder):
-    """Finds the module as everybody else would, and wraps what loads it."""
+    """Finds the module as everybody else would, and wraps what loads it.
+
+    It stays until the module is there: libraries look for torch, to see whether it is installed, long before they
+    import it.
+    """
 
     def __init__(self, name: str, callback: Callable[[ModuleType], None]) -> None:
         self.name = name
         self.callback = callback
+        self._is_looking = False
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        if fullname != self.name or self not in sys.meta_path:
+        if fullname != self.name or self._is_looking or self not in sys.meta_path:
             return None
-        sys.meta_path.remove(self)
-        spec = importlib.util.find_spec(fullname)
+        self._is_looking = True
+        try:
+            spec = importlib.util.find_spec(fullname)
+        finally:
+            self._is_looking = False
         if spec is None or spec.loader is None:
             # Not there yet; it may be after the path has changed.
-            sys.meta_path.insert(0, self)
             return None
-        spec.loader = _Loader(spec.loader, self.callback)
+        spec.loader = _Loader(spec.loader, self._loaded)
         return spec
+
+    def _loaded(self, module: ModuleType) -> None:
+        if self in sys.meta_path:
+            sys.meta_path.remove(self)
+            self.callback(module)
 
 
 class _Loader(importlib.abc.Loader):
