@@ -33,10 +33,13 @@ help: ## List the targets
 setup: $(VENV)/.oomph ## Build everything and install it into .venv, as users get it from the wheel
 
 .PHONY: demo
-demo: setup $(VENV)/.test ## Plan a job that does not fit a 24 GB card, and explain a real out-of-memory error from an H200
-	@echo 'Two plans on a hollow card: some 20 seconds.'
+demo: setup $(VENV)/.test ## Plan a job that does not fit a 24 GB card, make it fit, and explain a real error from an H200
+	@echo 'Some runs on a hollow card: about a minute.'
 	@echo '$$ oomph plan --gpu rtx_4090 examples/train.py --batch 8'
 	@$(OOMPH) plan --gpu rtx_4090 examples/train.py --batch 8 || test $$? = 1
+	@echo
+	@echo '$$ oomph plan --fit --gpu rtx_4090 examples/train.py --batch 8 | head -n 18'
+	@$(OOMPH) plan --fit --gpu rtx_4090 examples/train.py --batch 8 | head -n 18
 	@echo
 	@echo '$$ oomph explain $(DEMO_SNAPSHOT) --html target/demo.html'
 	@$(OOMPH) explain $(DEMO_SNAPSHOT) --html target/demo.html

@@ -15,7 +15,7 @@ impl Remedy for StepInBackward {
     }
 
     fn summary(&self) -> &'static str {
-        "each parameter's optimizer step taken as soon as its gradient is there, so that gradients are not kept"
+        "each optimizer step taken as soon as its gradient is there, so that gradients are not kept"
     }
 
     fn page(&self) -> &'static str {

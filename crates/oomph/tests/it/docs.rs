@@ -58,6 +58,12 @@ fn reference_of_verdicts() {
 }
 
 #[test]
+fn reference_of_remedies() {
+    let introduction = "What `oomph plan --fit` tries. [fit.md](fit.md) says how it chooses.";
+    check_reference("docs/remedies.md", "remedy", "Remedies", introduction);
+}
+
+#[test]
 fn reference_of_cards() {
     check_reference("docs/cards.md", "card", "Cards", "What `oomph plan --gpu` knows by name.");
 }

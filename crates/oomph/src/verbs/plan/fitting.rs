@@ -4,8 +4,9 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::time::SystemTime;
 
+use anstyle::Style;
 use oomph_explain::bytes::show;
-use oomph_explain::render::table::{Align, table, wrap};
+use oomph_explain::render::table::wrap;
 use oomph_plan::promise::{self, Identity, Promise, Promises};
 use oomph_plan::remedies::{Mathematics, RemedyChoice, remedy};
 use oomph_plan::search::{self, Allowed, Candidate, Found, MARGIN_PERCENT};
@@ -16,6 +17,9 @@ use super::Allow;
 use super::answer::Answer;
 use crate::error::Error;
 use crate::progress::Stage;
+
+const BOLD: Style = Style::new().bold();
+const DIM: Style = Style::new().dimmed();
 
 /// Looks for remedies, where the job does not fit; none where there is nothing to look for or to begin with.
 pub(crate) fn find(plan: &Plan, question: &Question, allow: Option<Allow>) -> Result<Option<Found>, Error> {
@@ -33,31 +37,37 @@ pub(super) fn allowed(allow: Option<Allow>) -> Mathematics {
 /// The answer, what was tried, and what to do.
 pub(super) fn text(found: &Found, answer: &Answer, width: usize) -> String {
     let mut out = wrap(&sentence(found, answer), "", width);
-    let _ = writeln!(out);
-    let columns = [
-        ("PEAK", Align::Right),
-        ("LEAST", Align::Right),
-        ("TIME", Align::Right),
-        ("", Align::Left),
-        ("REMEDIES", Align::Left),
-    ];
-    let rows: Vec<Vec<String>> = found.candidates.iter().map(row).collect();
-    out.push_str(&table(&columns, &rows, width));
-    if let Some(chosen) = found.chosen() {
-        for choice in &chosen.choices {
-            let changes = remedy(&choice.name).map_or_else(String::new, |remedy| remedy.changes(choice));
-            let _ = write!(
-                out,
-                "{}",
-                wrap(&format!("{}: {changes}", choice.name), "    ", width).replacen("    ", "  - ", 1)
-            );
-        }
+    let head = format!("{:>10}  {:>9}  {:>6}        ", "PEAK", "LEAST", "TIME");
+    let _ = writeln!(out, "\n{DIM}{head}REMEDIES{DIM:#}");
+    for candidate in &found.candidates {
+        out.push_str(&row(candidate, head.len(), width));
     }
-    for refusal in found.candidates.iter().flat_map(|candidate| &candidate.refusals) {
-        let _ = write!(out, "{}", wrap(refusal, "    ", width).replacen("    ", "  - ", 1));
+    let Some(chosen) = found.chosen() else { return out + "\n" + &refusals(found, width) + "\n" };
+    let _ = writeln!(out, "\n{BOLD}What is changed{BOLD:#}");
+    for choice in &chosen.choices {
+        let changes = remedy(&choice.name).map_or_else(String::new, |remedy| remedy.changes(choice));
+        out.push_str(&item(&format!("{}: {changes}", choice.name), width));
     }
-    let _ = writeln!(out);
+    if let Some(conf) = &chosen.allocator {
+        out.push_str(&item(&format!("PYTORCH_CUDA_ALLOC_CONF={conf}"), width));
+    }
+    out.push_str(&refusals(found, width));
+    let command = &answer.question.job.command;
+    let _ = writeln!(out, "\n{BOLD}To run it so{BOLD:#}\n  oomph run --fit {} ...", command.name());
+    let _ = writeln!(out, "  {DIM}or own it: --emit diff prints it as changes to the script{DIM:#}\n");
     out
+}
+
+/// What remedies refused, each sentence once.
+fn refusals(found: &Found, width: usize) -> String {
+    let mut told: Vec<&str> = found.candidates.iter().flat_map(|tried| &tried.refusals).map(String::as_str).collect();
+    told.sort_unstable();
+    told.dedup();
+    told.into_iter().map(|refusal| item(refusal, width)).collect()
+}
+
+fn item(text: &str, width: usize) -> String {
+    wrap(text, "    ", width).replacen("    ", "  - ", 1)
 }
 
 fn sentence(found: &Found, answer: &Answer) -> String {
@@ -85,16 +95,19 @@ fn names(choices: &[RemedyChoice]) -> String {
     }
 }
 
-fn row(candidate: &Candidate) -> Vec<String> {
+/// A line of figures, with the remedies beside them on as many lines as they take.
+fn row(candidate: &Candidate, indent: usize, width: usize) -> String {
     let size = |bytes: Option<u64>| bytes.map(show).unwrap_or_default();
     let remedies = if candidate.choices.is_empty() { "as it is".to_owned() } else { described(&candidate.choices) };
-    vec![
+    let figures = format!(
+        "{:>10}  {:>9}  {:>6}  {:<4}  ",
         size(candidate.peaks.map(|peaks| peaks.device_bytes)),
         size(candidate.least_bytes),
         format!("{:.2}x", candidate.slowdown),
-        if candidate.fits { "fits" } else { "" }.to_owned(),
-        remedies,
-    ]
+        if candidate.fits { "fits" } else { "" },
+    );
+    let wrapped = wrap(&remedies, &" ".repeat(indent), width);
+    figures + wrapped.trim_start()
 }
 
 /// A set with its numbers.
