@@ -1,0 +1,1 @@
+"""Stands in for `pycocotools` where it is not installed: boxes of images, from the annotations' own JSON."""

@@ -1,0 +1,1 @@
+"""Stands in for `six` where it is not installed."""
