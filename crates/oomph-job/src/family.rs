@@ -1,12 +1,13 @@
 //! The processes that come from this one, however far down and however they were started.
 
 use std::ffi::OsStr;
-use std::path::Path;
 
 use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{WaitPidFlag, waitpid};
 use nix::unistd::Pid;
 use rustc_hash::FxHashMap;
+
+use crate::stat::{pids, stat};
 
 /// Makes processes whose parent has ended children of this one, so that none is lost.
 pub(crate) fn adopt_orphans() {
@@ -57,26 +58,11 @@ pub(crate) fn end_strangers(variable: &OsStr) {
 
 /// When a process was started, in the kernel's ticks: tells it from a later one with the same number.
 pub(crate) fn start_ticks(process: u32) -> Option<u64> {
-    stat_field(Path::new(&format!("/proc/{process}")), 19)
+    stat(process).map(|stat| stat.start_ticks)
 }
 
 /// Each process and its parent.
-fn processes() -> Vec<(i32, i32)> {
-    let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
-    let process = |entry: std::fs::DirEntry| {
-        let number: i32 = entry.file_name().to_str()?.parse().ok()?;
-        Some((number, parent_of(&entry.path())?))
-    };
-    entries.flatten().filter_map(process).collect()
-}
-
-fn parent_of(folder: &Path) -> Option<i32> {
-    stat_field(folder, 1)
-}
-
-/// A field of `/proc/N/stat`, counted from 0 after the name, which may hold anything in parentheses.
-fn stat_field<T: std::str::FromStr>(folder: &Path, at: usize) -> Option<T> {
-    let text = std::fs::read_to_string(folder.join("stat")).ok()?;
-    let (_, rest) = text.rsplit_once(')')?;
-    rest.split_whitespace().nth(at)?.parse().ok()
+fn processes() -> impl Iterator<Item = (i32, i32)> {
+    let known = pids().into_iter().filter_map(stat);
+    known.map(|stat| (stat.pid.cast_signed(), stat.parent.cast_signed()))
 }

@@ -23,6 +23,7 @@ pub mod package;
 mod process;
 pub mod real;
 mod recorded;
+mod stat;
 mod variables;
 mod workspace;
 

@@ -11,6 +11,23 @@ use oomph_job::{Command, Target};
 use crate::error::Error;
 use crate::output;
 
+/// What is planned or run: the words after our own options.
+#[derive(Debug, clap::Args)]
+pub(crate) struct JobWords {
+    /// Run a module, as 'python -m' does; everything after its name is given to it
+    #[arg(short = 'm', value_name = "MODULE", num_args = 1.., allow_hyphen_values = true)]
+    pub(crate) module: Vec<OsString>,
+
+    /// The script and its arguments, a notebook, a torchrun command, or a program that starts Python
+    #[arg(
+        value_name = "SCRIPT",
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        required_unless_present = "module"
+    )]
+    pub(crate) command: Vec<OsString>,
+}
+
 /// The verb whose options stand before the words.
 #[derive(Clone, Copy)]
 pub(crate) struct Verb {

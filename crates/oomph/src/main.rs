@@ -8,6 +8,7 @@ mod args;
 mod bytes;
 mod command_line;
 mod error;
+mod levels;
 mod numbers;
 mod output;
 mod pages;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::reading::{Stat, pids, stat};
+use crate::stat::{Stat, pids, stat};
 
 /// After so many looks processes of others are looked at again: their pids may have come to be ours.
 const STRANGERS_LOOKS: u32 = 60;

@@ -10,7 +10,8 @@ use oomph_trace::host::{HostEnd, HostHistory, HostMachine, HostPoint, HostProces
 use super::cgroup::Cgroup;
 use super::family::Family;
 use super::machine;
-use super::reading::{Stat, resident, role, rollup};
+use super::reading::{resident, role, rollup};
+use crate::stat::Stat;
 
 /// How often the job is looked at.
 const LOOK: Duration = Duration::from_secs(1);

@@ -11,7 +11,6 @@ mod text;
 mod unknown;
 mod words;
 
-use std::ffi::OsString;
 use std::path::PathBuf;
 
 use oomph_explain::bytes::show as show_bytes;
@@ -23,6 +22,7 @@ use oomph_plan::{Card, Launch, Plan, Question, Ranks, cards};
 use self::answer::Answer;
 use crate::args::GLOSSARY;
 use crate::bytes::ByteCount;
+use crate::command_line::JobWords;
 use crate::error::Error;
 use crate::output::{self, Drafts};
 use crate::progress::Stage;
@@ -144,18 +144,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TRACE.oomph")]
     save: Option<PathBuf>,
 
-    /// Run a module, as 'python -m' does; everything after its name is given to it
-    #[arg(short = 'm', value_name = "MODULE", num_args = 1.., allow_hyphen_values = true)]
-    module: Vec<OsString>,
-
-    /// The script and its arguments, a notebook, a torchrun command, or a program that starts Python
-    #[arg(
-        value_name = "SCRIPT",
-        trailing_var_arg = true,
-        allow_hyphen_values = true,
-        required_unless_present = "module"
-    )]
-    command: Vec<OsString>,
+    #[command(flatten)]
+    job: JobWords,
 }
 
 /// What remedies may do beyond saving memory.
@@ -236,7 +226,7 @@ fn emit_diff(plan: &Plan, found: Option<&Found>) -> Result<Verdict, Error> {
 
 /// Which job the command line is.
 fn identity(args: &Args) -> Identity {
-    Identity::new(&args.module, &args.command, &std::env::current_dir().unwrap_or_default())
+    Identity::new(&args.job.module, &args.job.command, &std::env::current_dir().unwrap_or_default())
 }
 
 fn show(plan: &Plan, found: Option<&Found>, question: &Question, args: &Args) -> Result<Verdict, Error> {

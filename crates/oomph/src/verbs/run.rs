@@ -14,7 +14,6 @@ mod status;
 mod terminal;
 mod watched;
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -27,7 +26,7 @@ use self::earlier::Earlier;
 use self::follow::Following;
 use crate::args::GLOSSARY;
 use crate::bytes::ByteCount;
-use crate::command_line::{self, Verb};
+use crate::command_line::{self, JobWords, Verb};
 use crate::error::Error;
 use crate::output;
 use crate::verbs::Verdict;
@@ -98,18 +97,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "PATH")]
     python: Option<PathBuf>,
 
-    /// Run a module, as 'python -m' does; everything after its name is given to it
-    #[arg(short = 'm', value_name = "MODULE", num_args = 1.., allow_hyphen_values = true)]
-    module: Vec<OsString>,
-
-    /// The script and its arguments, a torchrun command, or a program that starts Python
-    #[arg(
-        value_name = "SCRIPT",
-        trailing_var_arg = true,
-        allow_hyphen_values = true,
-        required_unless_present = "module"
-    )]
-    command: Vec<OsString>,
+    #[command(flatten)]
+    job: JobWords,
 }
 
 /// How PyTorch's allocator is set up.
@@ -129,13 +118,13 @@ enum Allocator {
 const RUN: Verb = Verb { name: "run", options: command_line::options_of::<Args> };
 
 pub(crate) fn run(args: &Args) -> Result<Verdict, Error> {
-    let command = command_line::command(RUN, args.python.as_deref(), &args.module, &args.command)?;
+    let command = command_line::command(RUN, args.python.as_deref(), &args.job.module, &args.job.command)?;
     command.check()?;
     for path in args.record.iter().chain(&args.html).chain(&args.json) {
         output::check_place(path)?;
     }
     command_line::warn_of_misplaced_options(RUN, &command);
-    let mut earlier = Earlier::find(&args.module, &args.command);
+    let mut earlier = Earlier::find(&args.job.module, &args.job.command);
     let mut chosen = earlier.settings(args.allocator, args.limit.map(|limit| limit.0));
     if let Some(reason) = &chosen.reason {
         output::note(&format!("oomph: {reason}"));
@@ -207,10 +196,10 @@ mod tests {
     fn options_stand_before_the_script() {
         let args = read("oomph run --limit 20GiB --json out.json train.py --limit 3 --json");
         assert_eq!((args.limit, args.json), (Some(ByteCount(20 << 30)), Some("out.json".into())));
-        assert_eq!(args.command, ["train.py", "--limit", "3", "--json"]);
+        assert_eq!(args.job.command, ["train.py", "--limit", "3", "--json"]);
         let args = read("oomph run --allocator auto --metrics 0 -m pkg.train --metrics 1");
         assert_eq!((args.allocator, args.metrics), (Some(Allocator::Auto), Some(0)));
-        assert_eq!(args.module, ["pkg.train", "--metrics", "1"]);
+        assert_eq!(args.job.module, ["pkg.train", "--metrics", "1"]);
         assert!(Cli::try_parse_from(["oomph", "run"]).is_err(), "there is nothing to run");
     }
 

@@ -17,7 +17,7 @@ const PLAN: Verb = Verb { name: "plan", options: command_line::options_of::<Args
 /// The job the command line describes.
 pub(super) fn job(args: &Args) -> Result<Job, Error> {
     let mut job = Job {
-        command: command_line::command(PLAN, args.python.as_deref(), &args.module, &args.command)?,
+        command: command_line::command(PLAN, args.python.as_deref(), &args.job.module, &args.job.command)?,
         steps: args.steps,
         batches: args.batches,
         launch: launch(args),
@@ -36,8 +36,8 @@ pub(super) fn job(args: &Args) -> Result<Job, Error> {
 
 /// What stands after a launcher that a plan stands in for.
 fn launcher_words(args: &Args) -> Option<&[OsString]> {
-    let (first, rest) = args.module.split_first().or_else(|| args.command.split_first())?;
-    let is_launcher = if args.module.is_empty() {
+    let (first, rest) = args.job.module.split_first().or_else(|| args.job.command.split_first())?;
+    let is_launcher = if args.job.module.is_empty() {
         Path::new(first).file_name() == Some(OsStr::new("torchrun"))
     } else {
         matches!(first.to_str(), Some("torch.distributed.run" | "torch.distributed.launch"))

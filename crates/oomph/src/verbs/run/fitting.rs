@@ -23,7 +23,7 @@ pub(super) fn fitted(args: &Args, command: &Command) -> Result<Option<Promise>, 
         return Ok(None);
     }
     let card = card(args.limit.map(|limit| limit.0))?;
-    let identity = Identity::new(&args.module, &args.command, &std::env::current_dir().unwrap_or_default());
+    let identity = Identity::new(&args.job.module, &args.job.command, &std::env::current_dir().unwrap_or_default());
     let is_of_card = |promise: &Promise| {
         promise.trials.first().is_some_and(|trial| trial.fits && trial.memory_bytes == card.memory_bytes)
     };

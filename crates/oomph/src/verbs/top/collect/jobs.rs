@@ -184,7 +184,7 @@ fn device_use(device: &DeviceState, follower: &Follower, cards: &[Card], is_aliv
         (free, limit) => free.or(limit),
     };
     let left_bytes = left_bytes.filter(|_| is_alive);
-    let room_bytes = left_bytes.map(|left| left + reserved_bytes.saturating_sub(device.peak_bytes()));
+    let room_bytes = left_bytes.map(|left| left + reserved_bytes);
     DeviceUse {
         ordinal: u32::from(device.ordinal),
         card: card.map(|card| card.index),
