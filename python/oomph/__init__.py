@@ -23,12 +23,17 @@ if TYPE_CHECKING:
     from .remedies.bounded_loaders import bounded_loader as bounded_loader
     from .remedies.checkpoint_blocks import checkpoint_blocks as checkpoint_blocks
     from .remedies.chunk_calls import chunk_calls as chunk_calls
+    from .remedies.distill import distill as distill
+    from .remedies.fsdp import fsdp as fsdp
     from .remedies.lazy_logits import lazy_logits as lazy_logits
     from .remedies.lean_optimizer import lean_optimizer as lean_optimizer
+    from .remedies.lora import lora as lora
     from .remedies.micro_batches import micro_batches as micro_batches
     from .remedies.offload_activations import offload_activations as offload_activations
     from .remedies.optimizer_on_host import optimizer_on_host as optimizer_on_host
     from .remedies.outputs_to_host import outputs_to_host as outputs_to_host
+    from .remedies.prune import prune as prune
+    from .remedies.quantize import quantize as quantize
     from .remedies.quantized_optimizer import quantized_optimizer as quantized_optimizer
     from .remedies.recompute_unused_graphs import recompute_unused_graphs as recompute_unused_graphs
     from .remedies.step_in_backward import step_in_backward as step_in_backward
@@ -40,12 +45,17 @@ __all__ = [
     "bounded_loader",
     "checkpoint_blocks",
     "chunk_calls",
+    "distill",
+    "fsdp",
     "lazy_logits",
     "lean_optimizer",
+    "lora",
     "micro_batches",
     "offload_activations",
     "optimizer_on_host",
     "outputs_to_host",
+    "prune",
+    "quantize",
     "quantized_optimizer",
     "recompute_unused_graphs",
     "step_in_backward",

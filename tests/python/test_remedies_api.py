@@ -18,7 +18,7 @@ SECTIONS = ["What it changes", "What it costs", "When it steps aside", "By hand"
 #: What stands before and around the snippets of the pages, with a way to see what a forward pass keeps.
 BEFORE = """
 import sys
-sys.path.insert(0, {package!r})
+sys.path[:0] = [{package!r}, {tests!r}]
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -89,11 +89,18 @@ AROUND = {
     "chunk_calls": ("calls = []; model.first.register_forward_hook(lambda m, i, out: calls.append(len(out)))",
                     "out = model(inputs); assert calls[-4:] == [16] * 4, calls\n"
                     "assert torch.allclose(out, plain, atol=1e-6)"),
+    "distill": ("teacher, student = Model(), model; before = model.head.weight.detach().clone()",
+                "assert not torch.equal(before, model.head.weight) and teacher.head.weight.grad is None"),
+    "fsdp": ("import os; os.environ.update(RANK='0', WORLD_SIZE='1', MASTER_ADDR='127.0.0.1', MASTER_PORT='0')",
+             "train(); assert optimizer.state[model.head.weight]['exp_avg'].to_local().shape == (4, 16)\n"
+             "assert type(model.state_dict()['head.weight']) is torch.Tensor"),
     "lazy_logits": ("model = Model(9000)\ntokens, targets = torch.randint(0, 50, (2, 8)), torch.randint(0, 9000, (2, 8))\n"
                     "plain = F.cross_entropy(model(tokens).flatten(0, 1), targets.flatten())",
                     "assert type(model(tokens)) is not torch.Tensor\n"
                     "assert torch.allclose(loss, plain); loss.backward(); assert model.first.weight.grad is not None"),
     "lean_optimizer": ("", "assert optimizer.param_groups[0]['foreach'] is False; train()"),
+    "lora": ("", "train(); assert model.blocks[0].up.base_layer.weight.grad is None\n"
+                 "assert len(optimizer.state) == 3 * 2 * 2 + 2"),
     "micro_batches": ("loader = [(inputs, targets)]; criterion(model(inputs), targets).backward()\n"
                       "whole = model.head.weight.grad.clone(); before = model.head.weight.detach().clone()\n"
                       "optimizer = torch.optim.SGD(model.parameters(), lr=1.0)",
@@ -104,13 +111,21 @@ AROUND = {
                             "model.zero_grad()", "assert torch.equal(model.head.weight.grad, whole)"),
     "optimizer_on_host": ("", "train(); assert optimizer.state[model.head.weight]['exp_avg'].device.type == 'cpu'"),
     "outputs_to_host": ("", "kept = [model(inputs) for _ in range(12)]\nassert all(torch.equal(out, plain) for out in kept)"),
+    "prune": ("from test_remedies_models import HEAD, TORCH_PRUNING\n"
+              "import importlib.machinery, types\n"
+              "exec('def package' + HEAD.partition('def package')[2] + TORCH_PRUNING)",
+              "assert saved_bytes == 4 * 3 * 32 * (16 + 16 + 1); train(); assert model.blocks[2].up.out_features == 32"),
+    "quantize": ("from test_remedies_models import HEAD, TORCHAO\nimport importlib.machinery, types\n"
+                 "exec('def package' + HEAD.partition('def package')[2] + TORCHAO)",
+                 "assert saved_bytes > 0.5 * sum(v.numel() * 4 for v in Model().parameters())\n"
+                 "assert torch.allclose(model(inputs), plain, atol=0.1)"),
     "recompute_unused_graphs": ("model.eval()", "model(inputs); out = model(inputs); assert torch.equal(out, plain)\n"
                                 "assert kept_bytes(lambda: model(inputs)) < plain_bytes / 2"),
     "step_in_backward": ("", "before = model.head.weight.detach().clone()\n"
                              "criterion(model(inputs), targets).backward()\n"
                              "assert not torch.equal(before, model.head.weight); optimizer.step()"),
 }  # fmt: skip
-#: Pages whose snippets need packages that are not here: `test_remedies_optimizer.py` and `_models.py` have stand-ins.
+#: Its snippet needs packages that are not here: `test_remedies_optimizer.py` has a stand-in.
 ELSEWHERE = {"quantized_optimizer"}
 
 
@@ -133,7 +148,7 @@ def test_a_page_says_everything(name: str) -> None:
 @pytest.mark.parametrize("name", sorted(PAGES.keys() - ELSEWHERE))
 def test_what_a_page_says_to_write_runs(name: str) -> None:
     before, after = AROUND[name]
-    code = "\n".join([BEFORE.format(package=str(ROOT / "python")), before, *_snippets(PAGES[name]), after])
+    code = "\n".join([BEFORE.format(package=str(ROOT / "python"), tests=str(ROOT / "tests/python")), before, *_snippets(PAGES[name]), after])
     done = _python(code)
     assert done.returncode == 0, done.stderr
 

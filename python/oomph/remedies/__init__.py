@@ -20,7 +20,12 @@ from .desk import Desk
 #: optimizer steps back comes last, around everything else.
 NAMES = (
     "loader_batch",
+    "quantize",
+    "distill",
+    # Of what is done when an optimizer is made, the last comes first: a model is divided as it is trained.
     "fsdp",
+    "prune",
+    "lora",
     "lazy_logits",
     "checkpoint_blocks",
     "offload_activations",

@@ -12,6 +12,7 @@ import weakref
 from types import ModuleType
 from typing import Any
 
+from .. import optimized
 from ..desk import Desk
 from . import saving, sharding
 from .batches import DividedLoaders
@@ -97,9 +98,9 @@ class _Divided:
         return clip
 
     def _prepare(self, params: Any) -> Any:
-        groups = sharding.as_lists(params)
-        tensors = sharding.tensors_of(groups)
-        for root in sharding.roots_of(tensors, self._roots):
+        groups = optimized.as_lists(params)
+        tensors = optimized.tensors_of(groups)
+        for root in optimized.roots_of(tensors, self._roots):
             self._divide(root)
         return self._parameters.current_groups(groups)
 
