@@ -3,12 +3,14 @@
 //! Savings are never added up: a remedy pays only at the instant of the peak, and the next peak is elsewhere. So every
 //! set that looks good on paper is run, and what was measured is where the next look begins.
 
+mod clock;
 mod sketch;
 mod spans;
 mod work;
 
+pub use clock::{Clock, Stretch};
 pub use sketch::{Sketch, recomputed};
-pub use spans::{Span, Spans, Stretch};
+pub use spans::{Span, Spans};
 pub use work::Work;
 
 use oomph_card::Card;
@@ -97,6 +99,7 @@ struct Search<'a> {
     card: &'a Card,
     allowed: Allowed,
     candidates: Vec<Candidate>,
+    runs: usize,
     /// What brought nothing on top of the best so far.
     useless: Vec<RemedyChoice>,
     /// Remedies that this job does not take.
@@ -134,6 +137,7 @@ pub fn find(question: &Question, allowed: Allowed, plain: &Trial, progress: Prog
         card,
         allowed,
         candidates: Vec::new(),
+        runs: 0,
         useless: Vec::new(),
         refused: Vec::new(),
         outside_bytes: plain.peaks().map_or(card.context_bytes, outside),
@@ -234,11 +238,12 @@ impl Search<'_> {
     }
 
     /// What a run where there is room says about this card.
-    fn measured(&self, choices: Vec<RemedyChoice>, trial: &Trial) -> Measured {
+    fn measured(&self, mut choices: Vec<RemedyChoice>, trial: &Trial) -> Measured {
         let (_, process) = trial.decisive();
         let index = crate::plan::fullest(process).map_or(0, |(device, _)| device);
         let device = process.trace.device(index).unwrap_or(&process.trace.devices[0]);
-        let spans = Spans::of(&process.trace, device, &process.facts.watched);
+        let clock = Clock::of(&process.facts.watched);
+        let spans = Spans::of(&process.trace, device, &clock);
         let judges: Vec<Judge> = trial.processes.iter().map(|(_, process)| Judge::of(&process.trace)).collect();
         let usable_bytes = self.usable_bytes();
         let (mut fits, mut conf) = (judges.iter().all(|judge| judge.fits(usable_bytes)), None);
@@ -246,7 +251,11 @@ impl Search<'_> {
             conf = Self::allocator_that_fits(trial, usable_bytes);
             fits = conf.is_some();
         }
-        let refusals = process.facts.watched.remedies.iter().filter(|told| told.kind == "refused");
+        let told = &process.facts.watched.remedies;
+        let has_told = |name: &str, kind: &str| told.iter().any(|told| told.name == name && told.kind == kind);
+        // What refused and did nothing is in the job for nothing.
+        choices.retain(|choice| has_told(&choice.name, "applied") || !has_told(&choice.name, "refused"));
+        let refusals = told.iter().filter(|told| told.kind == "refused");
         let candidate = Candidate {
             slowdown: self.slowdown(&choices),
             choices,
@@ -256,7 +265,7 @@ impl Search<'_> {
             fits: fits && !trial.grows_beyond(self.card),
             refusals: refusals.map(|told| format!("{}: {}", told.name, told.text())).collect(),
         };
-        let work = Work::of(&spans, &process.facts.watched);
+        let work = Work::of(&spans, &clock, &process.facts.watched);
         let growths = trial.processes.iter().filter_map(|(_, process)| Growth::of(process, self.card));
         let growth_bytes = growths.filter(Growth::is_certain).map(|growth| growth.bytes_per_iteration).max();
         let survey = Survey::of(&process.facts.watched);
@@ -275,7 +284,9 @@ impl Search<'_> {
     /// The better of two, and what is learnt from the one that was tried: what refused need not be tried again, nor
     /// what brought nothing.
     fn judge(&mut self, sketch: &Sketch, tried: Measured, best: Measured) -> Measured {
-        self.candidates.push(tried.candidate.clone());
+        let is_without = |choice: &&RemedyChoice| tried.candidate.choices.iter().all(|kept| kept.name != choice.name);
+        self.refused.extend(sketch.choices.iter().filter(is_without).map(|choice| choice.name.clone()));
+        self.note(&tried.candidate);
         let is_better = tried.candidate.fits
             || tried.growth_bytes < best.growth_bytes
             || tried.growth_bytes == best.growth_bytes && tried.spans.peak().0 < best.spans.peak().0 / 100 * 99;
@@ -284,12 +295,17 @@ impl Search<'_> {
             self.useless.clear();
             return tried;
         }
-        let refused = |choice: &&RemedyChoice| {
-            tried.candidate.refusals.iter().any(|refusal| refusal.starts_with(&format!("{}:", choice.name)))
-        };
-        self.refused.extend(sketch.choices.iter().filter(refused).map(|choice| choice.name.clone()));
         self.useless.extend(sketch.choices.iter().cloned());
         best
+    }
+
+    /// Adds a set to those that were run; of one that came to the same as another, what it refused.
+    fn note(&mut self, candidate: &Candidate) {
+        match self.candidates.iter_mut().find(|known| known.choices == candidate.choices) {
+            Some(known) => known.refusals.extend_from_slice(&candidate.refusals),
+            None => self.candidates.push(candidate.clone()),
+        }
+        self.runs += 1;
     }
 
     /// Notes a set with which the script failed. The dearest of what was new is not tried again: without it, another
@@ -300,7 +316,7 @@ impl Search<'_> {
         let culprit = sketch.choices.iter().map(|choice| self.cost_of(choice)).max();
         self.refused.extend(culprit.map(|(_, name)| name));
         let refusals = vec![format!("the script failed with them: {problem}")];
-        self.candidates.push(Candidate {
+        self.note(&Candidate {
             choices,
             allocator: None,
             peaks: None,
@@ -320,11 +336,11 @@ impl Search<'_> {
             let rest: Vec<RemedyChoice> =
                 best.candidate.choices.iter().filter(|choice| choice.name != name).cloned().collect();
             let is_known = self.candidates.iter().any(|candidate| candidate.choices == rest);
-            if is_known || self.candidates.len() >= RUNS_MAX || !self.may_fit(&rest) {
+            if is_known || self.runs >= RUNS_MAX || !self.may_fit(&rest) {
                 continue;
             }
             let tried = self.run_set(rest, progress)?;
-            self.candidates.push(tried.candidate.clone());
+            self.note(&tried.candidate);
             if tried.candidate.fits {
                 best = tried;
             }
@@ -345,7 +361,7 @@ impl Search<'_> {
 
     /// Looks for better sets until one fits or nothing helps.
     fn improved(&mut self, mut best: Measured, progress: Progress) -> Result<Measured, PlanError> {
-        while !best.candidate.fits && self.candidates.len() < RUNS_MAX {
+        while !best.candidate.fits && self.runs < RUNS_MAX {
             let Some(sketch) = self.next(&best) else { break };
             match self.run(&sketch, &best, progress) {
                 Ok(tried) => best = self.judge(&sketch, tried, best),

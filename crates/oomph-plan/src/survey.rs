@@ -39,7 +39,7 @@ impl Model {
     pub fn holds(&self, path: &str, module: &str) -> bool {
         let module = module.strip_prefix(&self.label).and_then(|rest| rest.strip_prefix('.')).unwrap_or(module);
         let rest = module.strip_prefix(&self.prefix).and_then(|rest| rest.strip_prefix(path));
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        rest.is_some_and(|rest| path.is_empty() || rest.is_empty() || rest.starts_with('.'))
     }
 }
 
@@ -132,6 +132,7 @@ mod tests {
     fn modules_are_known_with_and_without_their_model_before_them() {
         let model = Model { label: "Net".into(), prefix: "module.".into(), ..Model::default() };
         assert!(model.holds("blocks.1", "module.blocks.1") && model.holds("blocks.1", "Net.module.blocks.1.mlp"));
+        assert!(model.holds("", "module.blocks.1"), "all that is in it");
         assert!(!model.holds("blocks.1", "module.blocks.10") && !model.holds("blocks.1", "blocks.1"));
         assert!(model.is_at("blocks.1", "Net.module.blocks.1") && !model.is_at("blocks.1", "Net.module.blocks.1.mlp"));
     }

@@ -1,6 +1,9 @@
 //! Remedies tried on paper: what the blocks of a run would be with them.
 
-use super::spans::{Span, Spans, Stretch};
+use oomph_trace::EventIndex;
+
+use super::clock::Stretch;
+use super::spans::{Span, Spans};
 use crate::remedies::{RemedyChoice, Situation, remedy};
 
 /// What a set of remedies should come to.
@@ -34,11 +37,13 @@ impl Sketch {
 /// comes last of each pass is the output, which stays.
 pub fn recomputed(spans: &mut Spans, is_inside: impl Fn(&Spans, &Span) -> bool) {
     let backwards = spans.backwards.clone();
-    for (index, (begins, ends)) in backwards.iter().enumerate() {
+    // What one backward pass leaves may be for the next: a loss for each of two models.
+    let is_used = |until: EventIndex| backwards.iter().any(|(begins, ends)| *begins < until && until <= *ends + 1);
+    for (index, (begins, _)) in backwards.iter().enumerate() {
         let after = index.checked_sub(1).map_or(0, |before| backwards[before].1);
         let is_kept = |span: &Span| {
             let is_before = (after..*begins).contains(&span.from) && span.until > *begins;
-            span.stretch == Stretch::Forward && span.is_passing() && is_before && span.until <= ends.saturating_add(1)
+            span.stretch == Stretch::Forward && span.is_passing() && is_before && is_used(span.until)
         };
         let kept: Vec<usize> =
             (0..spans.all.len()).filter(|&at| is_kept(&spans.all[at]) && is_inside(spans, &spans.all[at])).collect();

@@ -1,23 +1,9 @@
 //! The blocks of one process as spans of time, so that what a remedy would do to them can be tried on paper.
 
 use oomph_heap::{Config, Timeline};
-use oomph_job::Watched;
 use oomph_trace::{Category, DeviceTrace, EventIndex, StringId, Trace};
 
-/// What the job was doing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Stretch {
-    /// Before the first step, or between things.
-    Setup,
-    /// A forward pass whose graph is kept, or the loss.
-    Forward,
-    /// A forward pass in evaluation mode.
-    Evaluation,
-    /// A backward pass.
-    Backward,
-    /// An optimizer's step.
-    Optimizer,
-}
+use super::clock::{Clock, Stretch};
 
 /// One block from its allocation to its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,10 +47,9 @@ pub struct Spans {
 impl Spans {
     /// Reads one device of a trace.
     #[must_use]
-    pub fn of(trace: &Trace, device: &DeviceTrace, watched: &Watched) -> Self {
+    pub fn of(trace: &Trace, device: &DeviceTrace, clock: &Clock) -> Self {
         let config = Config::from_settings(&trace.settings).unwrap_or_default();
         let timeline = Timeline::with_config(device, &config);
-        let clock = Clock::of(watched);
         let end = device.events.len() as EventIndex;
         let span = |block: &oomph_heap::LiveSpan| {
             let event = block.alloc.and_then(|at| device.events.get(at as usize));
@@ -80,7 +65,7 @@ impl Spans {
             }
         };
         let index = |time_us: u64| device.events.partition_point(|event| event.time_us < time_us) as EventIndex;
-        let backwards = clock.backwards.iter().map(|&(from, until)| (index(from), index(until))).collect();
+        let backwards = clock.backwards().iter().map(|&(from, until)| (index(from), index(until))).collect();
         let modules = (0..trace.stacks.string_count() as u32).map(|at| trace.stacks.string(StringId(at)).to_owned());
         Self { all: timeline.blocks.iter().map(span).collect(), modules: modules.collect(), backwards }
     }
@@ -121,69 +106,4 @@ impl Spans {
     pub fn backward_after(&self, at: EventIndex) -> Option<(EventIndex, EventIndex)> {
         self.backwards.iter().copied().find(|(from, _)| *from >= at)
     }
-}
-
-/// When what was going on.
-struct Clock {
-    backwards: Vec<(u64, u64)>,
-    optimizers: Vec<(u64, u64)>,
-    evaluations: Vec<(u64, u64)>,
-    /// Step numbers by their beginnings, in order.
-    steps: Vec<(u64, u32)>,
-}
-
-impl Clock {
-    fn of(watched: &Watched) -> Self {
-        let number = |name: &str| name.strip_prefix("step ")?.parse().ok();
-        let starts = watched.marks.iter().filter(|mark| mark.3 == "START");
-        let mut steps: Vec<(u64, u32)> = starts.filter_map(|mark| Some((mark.0, number(&mark.2)?))).collect();
-        steps.sort_unstable();
-        Self {
-            backwards: stretches(watched, "backward"),
-            optimizers: stretches(watched, "optimizer"),
-            evaluations: stretches(watched, "evaluation"),
-            steps,
-        }
-    }
-
-    fn at(&self, time_us: u64) -> (Stretch, u32) {
-        let at = self.steps.partition_point(|(from, _)| *from <= time_us);
-        let step = if at == 0 { 0 } else { self.steps[at - 1].1 };
-        let within = |stretches: &[(u64, u64)]| {
-            let after = stretches.partition_point(|(from, _)| *from <= time_us);
-            after > 0 && time_us <= stretches[after - 1].1
-        };
-        let stretch = if within(&self.optimizers) {
-            Stretch::Optimizer
-        } else if within(&self.backwards) {
-            Stretch::Backward
-        } else if within(&self.evaluations) {
-            Stretch::Evaluation
-        } else if step > 0 {
-            Stretch::Forward
-        } else {
-            Stretch::Setup
-        };
-        (stretch, step)
-    }
-}
-
-/// The stretches of one name, each from its start to its end, in order.
-fn stretches(watched: &Watched, name: &str) -> Vec<(u64, u64)> {
-    let mut found = Vec::new();
-    let mut start = None;
-    for (time_us, _, _, stage) in watched.marks.iter().filter(|mark| mark.2 == name) {
-        match (stage.as_str(), start) {
-            ("START", None) => start = Some(*time_us),
-            ("END", Some(from)) => {
-                found.push((from, *time_us));
-                start = None;
-            }
-            _ => {}
-        }
-    }
-    // Whatever was interrupted went on until the end.
-    found.extend(start.map(|from| (from, u64::MAX)));
-    found.sort_unstable();
-    found
 }

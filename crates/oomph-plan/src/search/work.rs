@@ -3,7 +3,8 @@
 use oomph_card::Card;
 use oomph_job::Watched;
 
-use super::spans::{Spans, Stretch};
+use super::clock::{Clock, Stretch};
+use super::spans::Spans;
 use crate::survey::Model;
 
 /// The forward pass is a third of a training step where nobody counted: the backward pass computes two products for each.
@@ -15,6 +16,9 @@ const BANDWIDTH_REACHED: f64 = 0.8;
 /// Bytes moved for each byte that is allocated: it is written once, and as much is read to compute it and later from it.
 const MOVED_BYTES: f64 = 3.0;
 
+/// The host needs so long for an operator, most of which allocate one block: small models wait for it.
+const SECONDS_A_BLOCK: f64 = 10e-6;
+
 /// Arithmetic and bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Amount {
@@ -22,13 +26,17 @@ struct Amount {
     operations: [f64; 3],
     /// Bytes allocated on the way.
     bytes: f64,
+    /// In so many blocks.
+    blocks: f64,
 }
 
 impl Amount {
     fn seconds(&self, card: &Card) -> f64 {
         let rates = [single_rate(card), tf32_rate(card), half_rate(card)];
         let arithmetic: f64 = self.operations.iter().zip(rates).map(|(operations, rate)| operations / rate).sum();
-        arithmetic / ARITHMETIC_REACHED + MOVED_BYTES * self.bytes / (bandwidth(card) * BANDWIDTH_REACHED)
+        let on_card =
+            arithmetic / ARITHMETIC_REACHED + MOVED_BYTES * self.bytes / (bandwidth(card) * BANDWIDTH_REACHED);
+        on_card.max(self.blocks * SECONDS_A_BLOCK)
     }
 }
 
@@ -81,11 +89,8 @@ pub struct Work {
 impl Work {
     /// Adds up what one step did: the last whole one.
     #[must_use]
-    pub fn of(spans: &Spans, watched: &Watched) -> Self {
-        let starts = step_starts(watched);
-        let whole: Vec<(u64, u64)> = starts.windows(2).map(|pair| (pair[0], pair[1])).collect();
-        let Some(&(from_us, until_us)) = whole.last() else { return Self::default() };
-        let step_number = whole.len() as u32;
+    pub fn of(spans: &Spans, clock: &Clock, watched: &Watched) -> Self {
+        let Some((step_number, from_us, until_us)) = clock.last_whole_step() else { return Self::default() };
         let counted = Counted { work: &watched.work };
         let of_step = |span: &&super::Span| span.step == step_number;
         let bytes = |stretch: Option<Stretch>| -> f64 {
@@ -94,7 +99,8 @@ impl Work {
             inside.map(|span| span.bytes as f64).sum()
         };
         let mut work = Self { is_counted: !watched.work.is_empty(), ..Self::default() };
-        work.step = Amount { operations: counted.between(from_us, until_us), bytes: bytes(None) };
+        let blocks = spans.all.iter().filter(of_step).count() as f64;
+        work.step = Amount { operations: counted.between(from_us, until_us), bytes: bytes(None), blocks };
         let calls = inclusive_calls(watched, from_us, until_us);
         let mut by_module = std::collections::BTreeMap::<usize, Amount>::new();
         for call in &calls {
@@ -106,12 +112,15 @@ impl Work {
             }
         }
         work.forward.bytes = bytes(Some(Stretch::Forward));
+        let forward = |span: &&super::Span| span.stretch == Stretch::Forward;
+        work.forward.blocks = spans.all.iter().filter(of_step).filter(forward).count() as f64;
         let name = |module: usize| watched.modules.get(module).map_or(String::new(), |(label, path)| join(label, path));
         work.by_module = by_module.into_iter().map(|(module, amount)| (name(module), amount)).collect();
         for (name, amount) in &mut work.by_module {
             let inside = spans.all.iter().filter(of_step).filter(|span| span.stretch == Stretch::Forward);
             let own = inside.filter(|span| is_within(spans.path(span), name));
-            amount.bytes = own.map(|span| span.bytes as f64).sum();
+            let (bytes, blocks) = own.fold((0, 0), |sum, span| (sum.0 + span.bytes, sum.1 + 1));
+            (amount.bytes, amount.blocks) = (bytes as f64, f64::from(blocks));
         }
         work
     }
@@ -181,13 +190,6 @@ fn inclusive_calls(watched: &Watched, from_us: u64, until_us: u64) -> Vec<Call> 
         }
     }
     found
-}
-
-fn step_starts(watched: &Watched) -> Vec<u64> {
-    let marks = watched.marks.iter().filter(|mark| mark.3 == "START" && mark.2.starts_with("step "));
-    let mut starts: Vec<u64> = marks.map(|mark| mark.0).collect();
-    starts.sort_unstable();
-    starts
 }
 
 fn join(label: &str, path: &str) -> String {

@@ -10,7 +10,7 @@ use oomph_explain::render::table::wrap;
 use oomph_plan::promise::{self, Identity, Promise, Promises};
 use oomph_plan::remedies::{Mathematics, RemedyChoice, remedy};
 use oomph_plan::search::{self, Allowed, Candidate, Found, MARGIN_PERCENT};
-use oomph_plan::{Plan, Question, Trial};
+use oomph_plan::{Plan, Question, Trial, cards};
 use serde_json::{Value, json};
 
 use super::Allow;
@@ -74,10 +74,12 @@ fn sentence(found: &Found, answer: &Answer) -> String {
     let (card, total) = (answer.card().short_title(), show(answer.card().memory_bytes));
     let Some(chosen) = found.chosen() else {
         let nearest = found.candidates.iter().min_by_key(|candidate| candidate.least_bytes.unwrap_or(u64::MAX));
-        let least = nearest.and_then(|candidate| candidate.least_bytes).map(show).unwrap_or_default();
+        let least_bytes = nearest.and_then(|candidate| candidate.least_bytes);
         return format!(
-            "nothing makes it fit the {card} with {total}: with {} it still needs a card of {least}.",
-            nearest.map(|candidate| names(&candidate.choices)).unwrap_or_default()
+            "nothing makes it fit the {card} with {total}: with {} it still needs a card of {}{}.",
+            nearest.map(|candidate| names(&candidate.choices)).unwrap_or_default(),
+            least_bytes.map(show).unwrap_or_default(),
+            least_bytes.and_then(smallest_card).unwrap_or_default()
         );
     };
     let peak = found.proof.as_ref().and_then(Trial::peaks).map(|peaks| show(peaks.device_bytes)).unwrap_or_default();
@@ -86,6 +88,14 @@ fn sentence(found: &Found, answer: &Answer) -> String {
         names(&chosen.choices),
         chosen.slowdown
     )
+}
+
+/// The smallest card of the catalogue that has so much and the margin, as the end of a sentence.
+fn smallest_card(least_bytes: u64) -> Option<String> {
+    let needed_bytes = least_bytes / (100 - MARGIN_PERCENT) * 100;
+    let enough = cards::CATALOGUE.iter().filter(|card| card.memory_bytes >= needed_bytes);
+    let card = enough.min_by_key(|card| (card.memory_bytes, card.name.as_str()))?;
+    Some(format!(", as the {} is ({})", card.short_title(), show(card.memory_bytes)))
 }
 
 fn names(choices: &[RemedyChoice]) -> String {
