@@ -1,8 +1,8 @@
-"""Builds the wheel: maturin's backend, after what goes into it beside the command was put where maturin picks up files.
+"""Builds the wheel: maturin's backend, after what goes into it beside the command was put where maturin finds files.
 
-The libraries for a job's processes: the command finds them in `../lib/oomph` from itself, which is where `data/lib/oomph`
-of a wheel ends up. And the Python package, for scripts that `import oomph`: `purelib` of a wheel ends up in site-packages.
-Run as a script, it only puts them there.
+The libraries for a job's processes: the command finds them in `../lib/oomph` from itself, which is where
+`data/lib/oomph` of a wheel ends up. And the Python package, for scripts that `import oomph`: `purelib` of a wheel ends
+up in site-packages. Run as a script, it only puts them there.
 """
 
 from __future__ import annotations

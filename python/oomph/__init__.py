@@ -1,15 +1,17 @@
 """Keeps PyTorch jobs inside their memory.
 
-Whoever owns a script can put remedies into it by hand, with the functions named here: `oomph.checkpoint_blocks(model)`.
-Each has a page: `oomph doc checkpoint_blocks`. torch is imported when one is called, not before.
+Whoever owns a script can put remedies into it by hand, with the functions named here, such as
+`oomph.checkpoint_blocks(model)`. Each has a page: `oomph doc checkpoint_blocks`. torch is imported when one is called,
+not before.
 
-The rest runs inside the processes of a job that `oomph plan` or `oomph run` has started, and is not meant to be imported
-by a script. torch is imported by the script, when and how it likes: everything here waits for that.
+The rest runs inside the processes of a job that `oomph plan` or `oomph run` has started, and is not meant to be
+imported by a script. torch is imported by the script, when and how it likes: everything here waits for that.
 
 - `remedies`: what makes a job take less memory.
 - `watching`: steps, phases, modules, loops, and what each block is for, on any card.
-- `running`: real runs. `hollow`: what makes a run on a card that is not there come out as on one that is: values, reads,
-  checkpoints, the other processes of a distributed job, the cost on the host.
+- `running`: real runs.
+- `hollow`: what makes a run on a card that is not there come out as on one that is: values, reads, checkpoints, the
+  other processes of a distributed job, the cost on the host.
 """
 
 from __future__ import annotations

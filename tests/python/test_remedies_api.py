@@ -1,4 +1,4 @@
-"""What a script can import: every function of the remedies' pages, and what each page says to write runs as it stands."""
+"""What a script can import: every function of the remedies' pages; and what each page says to write runs."""
 
 from __future__ import annotations
 
@@ -94,7 +94,8 @@ AROUND = {
     "fsdp": ("import os; os.environ.update(RANK='0', WORLD_SIZE='1', MASTER_ADDR='127.0.0.1', MASTER_PORT='0')",
              "train(); assert optimizer.state[model.head.weight]['exp_avg'].to_local().shape == (4, 16)\n"
              "assert type(model.state_dict()['head.weight']) is torch.Tensor"),
-    "lazy_logits": ("model = Model(9000)\ntokens, targets = torch.randint(0, 50, (2, 8)), torch.randint(0, 9000, (2, 8))\n"
+    "lazy_logits": ("model, tokens = Model(9000), torch.randint(0, 50, (2, 8))\n"
+                    "targets = torch.randint(0, 9000, (2, 8))\n"
                     "plain = F.cross_entropy(model(tokens).flatten(0, 1), targets.flatten())",
                     "assert type(model(tokens)) is not torch.Tensor\n"
                     "assert torch.allclose(loss, plain); loss.backward(); assert model.first.weight.grad is not None"),
@@ -110,11 +111,13 @@ AROUND = {
     "offload_activations": ("criterion(model(inputs), targets).backward(); whole = model.head.weight.grad.clone()\n"
                             "model.zero_grad()", "assert torch.equal(model.head.weight.grad, whole)"),
     "optimizer_on_host": ("", "train(); assert optimizer.state[model.head.weight]['exp_avg'].device.type == 'cpu'"),
-    "outputs_to_host": ("", "kept = [model(inputs) for _ in range(12)]\nassert all(torch.equal(out, plain) for out in kept)"),
+    "outputs_to_host": ("", "kept = [model(inputs) for _ in range(12)]\n"
+                            "assert all(torch.equal(out, plain) for out in kept)"),
     "prune": ("from test_remedies_models import HEAD, TORCH_PRUNING\n"
               "import importlib.machinery, types\n"
               "exec('def package' + HEAD.partition('def package')[2] + TORCH_PRUNING)",
-              "assert saved_bytes == 4 * 3 * 32 * (16 + 16 + 1); train(); assert model.blocks[2].up.out_features == 32"),
+              "assert saved_bytes == 4 * 3 * 32 * (16 + 16 + 1)\n"
+              "train(); assert model.blocks[2].up.out_features == 32"),
     "quantize": ("from test_remedies_models import HEAD, TORCHAO\nimport importlib.machinery, types\n"
                  "exec('def package' + HEAD.partition('def package')[2] + TORCHAO)",
                  "assert saved_bytes > 0.5 * sum(v.numel() * 4 for v in Model().parameters())\n"
@@ -148,7 +151,8 @@ def test_a_page_says_everything(name: str) -> None:
 @pytest.mark.parametrize("name", sorted(PAGES.keys() - ELSEWHERE))
 def test_what_a_page_says_to_write_runs(name: str) -> None:
     before, after = AROUND[name]
-    code = "\n".join([BEFORE.format(package=str(ROOT / "python"), tests=str(ROOT / "tests/python")), before, *_snippets(PAGES[name]), after])
+    start = BEFORE.format(package=str(ROOT / "python"), tests=str(ROOT / "tests/python"))
+    code = "\n".join([start, before, *_snippets(PAGES[name]), after])
     done = _python(code)
     assert done.returncode == 0, done.stderr
 

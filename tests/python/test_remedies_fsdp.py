@@ -47,18 +47,23 @@ class Model(nn.Module):
 
 def rows_seen(model):
     seen = []
-    model.first.register_forward_hook(lambda module, args, out: seen.append(len(out)) if torch.is_grad_enabled() else None)
+    def note(module, args, out):
+        if torch.is_grad_enabled():
+            seen.append(len(out))
+    model.first.register_forward_hook(note)
     return seen
 
 data = TensorDataset(torch.randn(37, 6), torch.randint(0, 3, (37,)))
 """
 TAIL = """
-RESULT = {"weights": {name: value.double() for name, value in model.state_dict().items()},
-          "losses": losses, "seen": seen, "local": [tuple(getattr(p, "_local_tensor", p).shape) for p in model.parameters()]}
+RESULT = {"weights": {name: value.double() for name, value in model.state_dict().items()}, "losses": losses,
+          "seen": seen, "local": [tuple(getattr(p, "_local_tensor", p).shape) for p in model.parameters()]}
 """
 
 
-def on_ranks(folder: Path, script: str, count: int = 2, **options: Any) -> list[Any]:
+def on_ranks(
+    folder: Path, script: str, *beside: dict[str, Any], count: int = 2, **options: Any
+) -> list[Any]:
     """Runs a script in several processes, as torchrun would start them; what each left, or its error."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -68,7 +73,7 @@ def on_ranks(folder: Path, script: str, count: int = 2, **options: Any) -> list[
     for rank in range(count):
         out = folder / f"out{rank}.pickle"
         out.unlink(missing_ok=True)
-        wanted = [{"name": "fsdp", **options}]
+        wanted = [{"name": "fsdp", **options}, *beside]
         driver = remedied._DRIVER.format(
             package=str(remedied.ROOT / "python"), wanted=wanted, script=str(path), out=str(out)
         )
@@ -136,6 +141,22 @@ DIVIDED = {
         """,
         "sum",
     ),
+    "scaled": (
+        """
+        model = Model()
+        seen, losses = rows_seen(model), []
+        optimizer, scaler = torch.optim.AdamW(model.parameters(), lr=1e-2), torch.amp.GradScaler("cpu")
+        for x, y in DataLoader(data, batch_size=8):
+            loss = F.cross_entropy(model(x), y, label_smoothing=0.1)
+            scaler.scale(loss).backward()
+            scaler.unscale_(optimizer)
+            losses.append(nn.utils.clip_grad_norm_(model.parameters(), 0.5).item())
+            scaler.step(optimizer)
+            scaler.update()
+            optimizer.zero_grad()
+        """,
+        "items",
+    ),
     "ignored": (
         """
         class Tied(Model):
@@ -201,7 +222,7 @@ WHOLE = {
 @pytest.mark.parametrize("name", WHOLE)
 def test_what_is_not_understood_stays_whole(tmp_path: Path, name: str) -> None:
     loop, said = WHOLE[name]
-    start = "\nmodel = Model()\nseen, losses = rows_seen(model), []\noptimizer = torch.optim.AdamW(model.parameters())\n"
+    start = "model = Model()\nseen, losses = rows_seen(model), []\noptimizer = torch.optim.AdamW(model.parameters())\n"
     script = HEAD + start + textwrap.dedent(loop) + TAIL
     plain = remedied.run(script)
     for rank in on_ranks(tmp_path, script):
@@ -301,3 +322,14 @@ def test_a_process_that_was_started_alone_runs_as_it_was() -> None:
     plain, alone = remedied.run(HEAD + LOOP + TAIL), remedied.run(HEAD + LOOP + TAIL, {"name": "fsdp"})
     assert difference(plain.result["weights"], alone.result["weights"]) == 0.0
     assert alone.of("refused") == ["This process was started alone; torchrun starts one for each card."]
+
+
+def test_other_remedies_go_with_it(tmp_path: Path) -> None:
+    pytest.importorskip("peft")
+    beside: list[dict[str, Any]] = [{"name": "lora", "rank": 2}, {"name": "checkpoint_blocks"}]
+    plain = remedied.run(HEAD + LOOP + TAIL, beside[0])
+    for rank in on_ranks(tmp_path, HEAD + LOOP + TAIL, *beside):
+        assert isinstance(rank, Remedied), rank
+        assert difference(plain.result["weights"], rank.result["weights"]) < 1e-10
+        assert {name for name, kind, _ in rank.told if kind == "applied"} == {"fsdp", "lora", "checkpoint_blocks"}
+        assert not rank.of("refused")

@@ -54,7 +54,8 @@ for _ in range(30):
     optimizer.step()
     optimizer.zero_grad()
     losses.append(loss.item())
-moved = sorted(name for name, value in model.state_dict().items() if name in start and not torch.equal(value, start[name]))
+end = model.state_dict()
+moved = sorted(name for name in end if name in start and not torch.equal(end[name], start[name]))
 RESULT = {"losses": losses, "moved": moved, "groups": [len(group["params"]) for group in optimizer.param_groups],
           "state": len(optimizer.state), "bytes": sum(p.numel() * 4 for p in model.parameters())}
 """
@@ -136,7 +137,9 @@ RESULT = {"answers": answers.detach()}
 REAL_TORCHAO = pytest.mark.skipif(importlib.util.find_spec("torchao") is None, reason="torchao is not installed")
 
 
-@pytest.mark.parametrize("package", [pytest.param("", marks=REAL_TORCHAO, id="torchao"), pytest.param(TORCHAO, id="own")])
+@pytest.mark.parametrize(
+    "package", [pytest.param("", marks=REAL_TORCHAO, id="torchao"), pytest.param(TORCHAO, id="own")]
+)
 def test_quantized_models_answer_nearly_the_same(package: str) -> None:
     script = f"{HEAD}\n{package}\nTRAINS = False\n{ANSWER}"
     plain, small = remedied.run(script), remedied.run(script, {"name": "quantize", "bits": 8})
@@ -148,10 +151,11 @@ def test_quantized_models_answer_nearly_the_same(package: str) -> None:
 
 def test_quantization_is_refused_in_a_sentence() -> None:
     trained = f"{HEAD}\n{TORCHAO}\nTRAINS = True\n{ANSWER}"
+    evaluated = trained.replace("TRAINS = True", "TRAINS = False")
     wanted = {"name": "quantize", "bits": 4}
     cases = {
         trained: "Model stays as it is: it is trained, and weights in 4 bits cannot be.",
-        trained.replace("TRAINS = True", "TRAINS = False"): "Model stays as it is: torchao says: Requires mslk >= 1.0.0",
+        evaluated: "Model stays as it is: torchao says: Requires mslk >= 1.0.0",
         f"{HEAD}\nsys.modules['torchao'] = None\nTRAINS = False\n{ANSWER}": (
             "Model stays as it is: weights in 4 bits need torchao, and it is not installed."
         ),
@@ -197,7 +201,8 @@ def test_pruned_models_are_smaller_and_train_on(package: str, how: str) -> None:
     script = f"{HEAD}\n{package}\n{OPTIMIZERS[how]}\n{train}"
     plain, pruned = remedied.run(script), remedied.run(script, {"name": "prune", "ratio": 0.5})
     (applied,) = pruned.of("applied")
-    assert applied["bytes_after"] == pruned.result["bytes"] < 0.6 * plain.result["bytes"] == 0.6 * applied["bytes_before"]
+    assert applied["bytes_before"] == plain.result["bytes"]
+    assert applied["bytes_after"] == pruned.result["bytes"] < 0.6 * plain.result["bytes"]
     assert pruned.result["state"] == plain.result["state"] and pruned.result["groups"] == plain.result["groups"]
     assert pruned.result["losses"][-1] < 0.5 * pruned.result["losses"][0]
     assert pruned.result["losses"][0] != plain.result["losses"][0]
@@ -223,7 +228,9 @@ import oomph
 teacher, student = Model(), nn.Sequential(nn.Linear(8, 4))
 teacher.train()
 modes = []
-teacher.head.register_forward_hook(lambda module, args, out: modes.append((torch.is_inference_mode_enabled(), module.training)))
+def note(module, args, out):
+    modes.append((torch.is_inference_mode_enabled(), module.training))
+teacher.head.register_forward_hook(note)
 distillation = oomph.distill(student, teacher, temperature=3.0, share=SHARE)
 loss = distillation(x, targets=y)
 loss.backward()

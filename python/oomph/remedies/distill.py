@@ -17,10 +17,10 @@ def distill(
 ) -> Distillation:
     """The loss of a student that learns from a teacher: call what this returns with the inputs of both.
 
-    `loss = distillation(inputs, targets=labels)`. The teacher runs in evaluation mode under `inference_mode`, so nothing
-    of it is kept but its answers. `share` of the loss is the divergence of the student's answers from the teacher's, both
-    softened by `temperature`; the rest is `hard_loss` (cross entropy) against the targets. Without targets it is the
-    divergence alone. Models that return objects are asked for `logits`.
+    `loss = distillation(inputs, targets=labels)`. The teacher runs in evaluation mode under `inference_mode`, so
+    nothing of it is kept but its answers. `share` of the loss is the divergence of the student's answers from the
+    teacher's, both softened by `temperature`; the rest is `hard_loss` (cross entropy) against the targets. Without
+    targets it is the divergence alone. Models that return objects are asked for `logits`.
     """
     if not 0 <= share <= 1:
         raise ValueError(f"share must be between 0 and 1, not {share}")

@@ -22,9 +22,9 @@ def lora(
 ) -> list[str]:
     """Puts LoRA matrices beside linear layers of a model, in place, and freezes all else; returns the layers' paths.
 
-    Call it before the optimizer is made. `targets` are paths of layers or ends of them (`["q_proj", "v_proj"]`); without
-    them all linear layers of the repeated blocks are taken. `alpha` is twice the rank unless it is given. Parameters of
-    modules whose path ends in one of `keep_trainable` (a new head, say) are trained in full. Needs peft.
+    Call it before the optimizer is made. `targets` are paths of layers or ends of them (`["q_proj", "v_proj"]`);
+    without them all linear layers of the repeated blocks are taken. `alpha` is twice the rank unless it is given.
+    Parameters of modules whose path ends in one of `keep_trainable` (a new head, say) are trained in full. Needs peft.
     """
     made = _inject(model, rank, alpha, targets, keep_trainable)
     if isinstance(made, str):

@@ -24,10 +24,10 @@ def prune(
 ) -> int:
     """Takes a share of the channels out of every layer that allows it, in place; returns the bytes that saves.
 
-    Those with the smallest weights go. Layers that make the model's output keep their size, and so do the layers named in
-    `keep` (paths). `example_inputs` are arguments of a call: a tensor, a tuple or a dictionary of named ones; a few rows
-    are enough. Channels stay a multiple of `round_to`. Call it before the optimizer is made, and train on afterwards: the
-    model is another one. Needs Torch-Pruning.
+    Those with the smallest weights go. Layers that make the model's output keep their size, and so do the layers named
+    in `keep` (paths). `example_inputs` are arguments of a call: a tensor, a tuple or a dictionary of named ones; a few
+    rows are enough. Channels stay a multiple of `round_to`. Call it before the optimizer is made, and train on
+    afterwards: the model is another one. Needs Torch-Pruning.
     """
     try:
         return _prune(model, example_inputs, ratio, keep, round_to)

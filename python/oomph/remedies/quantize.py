@@ -17,8 +17,8 @@ BITS = (8, 4)
 def quantize(model: Any, bits: int = 8) -> int:
     """Turns the weights of a model's linear layers into 8 or 4 bits, in place; returns the bytes that saves.
 
-    For inference: such weights cannot be trained. Call it while the model is on the host, and it never is on the card in
-    full. Needs torchao; 4 bits need weights in bfloat16 and what torchao itself asks for.
+    For inference: such weights cannot be trained. Call it while the model is on the host, and it never is on the card
+    in full. Needs torchao; 4 bits need weights in bfloat16 and what torchao itself asks for.
     """
     made = _turn(model, bits)
     if isinstance(made, str):

@@ -76,7 +76,8 @@ class DividedLoaders(Loaders):
         if decision.body is None or decision.finding is None or rows is None or rows.count < ranks.count:
             return batch
         sizes = splitting.sizes_of_parts(rows.count, ranks.count)
-        self._window = DividedBatch(frame, decision.body, decision.finding, sizes, ranks, self._counting)  # type: ignore[assignment]
+        window: Any = DividedBatch(frame, decision.body, decision.finding, sizes, ranks, self._counting)
+        self._window = window
         if not self._draws_apart:
             self._draws_apart = True
             ranks.draw_apart_on_cards()
@@ -109,7 +110,9 @@ class DividedLoaders(Loaders):
         if self._compared == _COMPARED_LOSSES:
             return
         self._compared += 1
-        loss = [float(tensor.detach().double().sum()) if self._ranks.are_real else 0.0 for tensor in tensors_in(tensors)]
+        if not self._ranks.are_real:
+            return
+        loss = [float(tensor.detach().double().sum()) for tensor in tensors_in(tensors)]
         largest = max(map(abs, loss), default=0.0)
         for other in self._ranks.gathered(loss):
             if any(abs(left - right) > _TOLERANCE * largest for left, right in zip(loss, other)):
@@ -148,15 +151,15 @@ class DividedBatch:
         return frame is not None and frame is self._frame
 
     def backward(self, run: Callable[[float], None]) -> None:
-        """The loop calls `backward()`; `run` does, with what the rows weigh. FSDP divides by the number of processes."""
+        """The loop calls `backward()`; `run` does, with what the rows weigh. FSDP takes the mean over processes."""
         self._counting.heard = None
         weights = self._weights()
         run(weights[self._ranks.rank] * self._ranks.count)
         frame, self._frame = self._frame, None
         if frame is not None:
             names, rules = frame.f_locals, self._rule.rules
-            whole = {name: self._whole(rules[name], names[name], weights) for name in self._body.results if name in names}
-            finding.assign(frame, whole)
+            set_here = [name for name in self._body.results if name in names]
+            finding.assign(frame, {name: self._whole(rules[name], names[name], weights) for name in set_here})
 
     def close(self) -> None:
         """The script goes on to another batch, or has none left."""

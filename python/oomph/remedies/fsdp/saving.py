@@ -42,7 +42,7 @@ def whole_in_state_dicts(root: Any) -> None:
 
 
 def _gathering() -> Callable[..., None]:
-    """Makes the parameters of a module whole in a state dictionary; those with several names in it are gathered once."""
+    """Makes the parameters of a module whole in a state dictionary; one with several names in it is gathered once."""
     latest: list[Any] = [lambda: None]
     made: dict[int, Any] = {}
 
