@@ -268,6 +268,44 @@ def test_transformers_models_recompute_their_own_layers(blocks):
     assert difference(plain.result, remedied.result) < 1e-12
 
 
+def test_parts_that_have_names_instead_of_places_in_a_list():
+    script = START + """
+class Part(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.up, self.down = nn.Linear(16, 64), nn.Linear(64, 16)
+    def forward(self, x):
+        return x + self.down(F.gelu(self.up(x)).tanh())
+class Stage(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.ModuleList(Part() for _ in range(2))
+    def forward(self, x):
+        for part in self.inner:
+            x = part(x)
+        return x
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = Part(), Part()
+        self.stage1, self.stage2 = Stage(), Stage()
+        self.left, self.right = nn.Sequential(nn.Linear(16, 16)), nn.Sequential(nn.Linear(16, 16))
+    def forward(self, x):
+        x = self.stage2(self.stage1(self.second(self.first(x))))
+        return self.left(x) + self.right(x)
+model = Net()
+with Kept(model) as kept:
+    loss = model(torch.randn(32, 16)).square().mean()
+loss.backward()
+RESULT = {"grads": gradients(model), "kept": kept.bytes}
+"""
+    plain, remedied = run(script), run(script, REMEDY)
+    assert difference(plain.result["grads"], remedied.result["grads"]) == 0.0
+    assert remedied.result["kept"] < plain.result["kept"] / 2
+    recomputed = {facts["block"] for facts in remedied.of("applied")}
+    assert recomputed == {"first", "second", *(f"stage{at}.inner.{part}" for at in (1, 2) for part in (0, 1))}
+
+
 def test_a_model_without_blocks_says_so():
     _, remedied = both("""
     net = nn.Linear(4, 4)

@@ -93,6 +93,25 @@ for epoch in range(3):
         log.append([step, loss.item(), len(x), scheduler.get_last_lr()[0]])
 """
 
+FABRIC = """
+from lightning.fabric import Fabric
+fabric = Fabric(accelerator="cpu", devices=1)
+net = nn.Sequential(nn.Linear(8, 16), nn.Tanh(), nn.Linear(16, 4))
+net.register_forward_hook(counts, with_kwargs=True)
+model, opt = fabric.setup(net, torch.optim.AdamW(net.parameters(), lr=1e-2))
+loader = DataLoader(TensorDataset(torch.randn(22, 8), torch.randint(0, 4, (22,))), batch_size=8)
+loader = fabric.setup_dataloaders(loader)
+for epoch in range(3):
+    for step, batch in enumerate(loader):
+        x, y = batch
+        loss = F.cross_entropy(model(x), y, ignore_index=2)
+        fabric.backward(loss)
+        fabric.clip_gradients(model, opt, max_norm=.3)
+        opt.step()
+        opt.zero_grad()
+        log.append([step, loss.item(), len(x)])
+"""
+
 
 def needs(package: str) -> None:
     if importlib.util.find_spec(package) is None:
@@ -156,3 +175,8 @@ def test_lightning(arguments: str) -> None:
 def test_accelerate(arguments: str) -> None:
     needs("accelerate")
     compared(ACCELERATE.replace("ARGUMENTS", arguments))
+
+
+def test_fabric() -> None:
+    needs("lightning")
+    compared(FABRIC)

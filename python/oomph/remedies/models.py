@@ -30,20 +30,36 @@ def records_graphs() -> bool:
 
 
 def repeated_blocks(model: Any) -> dict[str, Any]:
-    """The outermost modules that come several times in a row, by path: a transformer's layers, a ResNet's stages."""
+    """The outermost modules that come several times, by path: a transformer's layers, a ResNet's stages.
+
+    Those in lists and sequences come first. Then there are models that name each of their parts (`conv1`, `conv2`).
+    """
     from torch import nn
 
+    containers = (nn.ModuleList, nn.Sequential)
     found: dict[str, Any] = {}
-    for path, module in model.named_modules():
-        is_inside = any(path.startswith(f"{outer}.") for outer in found)
-        if is_inside or not isinstance(module, (nn.ModuleList, nn.Sequential)):
-            continue
-        kinds = [type(child) for child in module.children()]
-        for name, child in module.named_children():
-            has_parts = any(True for _ in child.children()) and any(True for _ in child.parameters())
-            if has_parts and kinds.count(type(child)) > 1:
-                found[f"{path}.{name}" if path else name] = child
+    for is_listed in (True, False):
+        for path, module in model.named_modules():
+            if isinstance(module, containers) is is_listed and not _is_inside(path, found):
+                found |= _alike(path, module, found, () if is_listed else (*containers, nn.ModuleDict))
     return found
+
+
+def _alike(path: str, module: Any, found: Mapping[str, Any], passed_over: tuple[Any, ...]) -> dict[str, Any]:
+    """The children of a module that have parts and are of one class with another child."""
+    kinds = [type(child) for child in module.children()]
+    alike = {}
+    for name, child in module.named_children():
+        has_parts = any(True for _ in child.children()) and any(True for _ in child.parameters())
+        child_path = f"{path}.{name}" if path else name
+        is_around = any(other.startswith(f"{child_path}.") for other in found)
+        if has_parts and kinds.count(type(child)) > 1 and not is_around and not isinstance(child, passed_over):
+            alike[child_path] = child
+    return alike
+
+
+def _is_inside(path: str, found: Mapping[str, Any]) -> bool:
+    return any(path == outer or path.startswith(f"{outer}.") for outer in found)
 
 
 #: What stands around the forward of a module: called with the plain forward, its arguments and its keyword arguments.

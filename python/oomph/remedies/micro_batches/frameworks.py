@@ -19,8 +19,10 @@ from .loaders import Loaders
 
 
 def install(loaders: Loaders) -> None:
-    """Waits for them to be imported. Loops with accelerate are the script's own; their loaders are no DataLoaders."""
+    """Waits for them to be imported. Loops with accelerate and Fabric are the script's own, their loaders are not."""
     after_import("accelerate.data_loader", lambda module: _split_accelerate(module, loaders))
+    for package in ("lightning.fabric", "lightning_fabric"):
+        after_import(f"{package}.wrappers", lambda module: loaders.watch(module._FabricDataLoader))
     after_import("transformers.trainer", lambda module: _split_trainer(module.Trainer, loaders))
     for package in ("lightning.pytorch", "pytorch_lightning"):
         name = f"{package}.loops.optimization.automatic"
