@@ -96,7 +96,9 @@ def score(job: Job, oomph: str, options: list[str], folder: Path) -> dict[str, A
     (folder / f"{job.name}.fit.json").write_text(json.dumps(found))
     fit = found.get("fit") or {}
     candidates = fit.get("candidates", [])
-    row |= {"fits_plain": bool(found["fits"]) and not candidates, "runs": len(candidates), "candidates": candidates, "chosen": fit.get("chosen")}
+    row["fits_plain"] = bool(candidates and candidates[0]["fits"])
+    row |= {name: fit.get(name) for name in ("choices", "allocator", "predicted_slowdown", "peak_allocated_bytes")}
+    row |= {"runs": len(candidates), "candidates": candidates}
     proof = planned(job, oomph, ["--plan", str(kept), *memory])[0] if kept.exists() else None
     row["fits"] = bool(proof and proof["fits"])
     row["from_scratch_allocated_bytes"] = proof and proof["peak_allocated_bytes"]
@@ -107,9 +109,11 @@ def table(rows: list[dict[str, Any]]) -> str:
     """The rows as Markdown."""
     lines = ["| job | kind | card | fits | with | slower | runs | s |", "|---|---|---|---|---|---|---|---|"]
     for row in rows:
-        chosen = row.get("chosen") or {}
-        remedies = ", ".join(described(one) for one in chosen.get("remedies", [])) or row.get("problem", "")[-80:].replace("\n", " ")
-        slowdown = chosen.get("slowdown")
+        tried = sum((one["refusals"] for one in row.get("candidates", [])), [])
+        remedies = ", ".join(described(one) for one in row.get("choices") or [])
+        if not row["fits"]:
+            remedies = row.get("problem", "; ".join(dict.fromkeys(tried)))[-300:].replace("\n", " ")
+        slowdown = row.get("predicted_slowdown")
         slower = f"{slowdown:.2f}x" if slowdown else ""
         lines.append(f"| {row['name']} | {row['kind']} | {row['memory']} | {'yes' if row['fits'] else 'no'} | {remedies} | {slower} | {row.get('runs', '')} | {row['seconds']} |")
     public = [row for row in rows if row["repository"] != "own"]
@@ -136,6 +140,7 @@ def main() -> None:
     manifest = tomllib.loads((HERE / "manifest.toml").read_text())
     jobs = [Job(facts, given.sources) for facts in manifest["job"]]
     jobs = [job for job in jobs if job.script.exists() and (not given.names or job.name in given.names)]
+    jobs.sort(key=lambda job: given.names.index(job.name) if given.names else 0)
     given.out.parent.mkdir(parents=True, exist_ok=True)
     rows = {row["name"]: row for row in json.loads(given.out.read_text())} if given.out.exists() else {}
     for job in jobs:
