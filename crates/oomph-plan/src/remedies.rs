@@ -4,6 +4,7 @@
 mod autocast;
 mod bf16_weights;
 mod bounded_loaders;
+mod by_name;
 mod checkpoint_blocks;
 mod chunk_calls;
 mod lazy_logits;
@@ -24,7 +25,7 @@ use crate::search::{Spans, Work};
 use crate::survey::Survey;
 
 /// Every remedy, in the order in which those that cost the same are tried.
-pub const REMEDIES: [&dyn Remedy; 14] = [
+pub const REMEDIES: [&dyn Remedy; 19] = [
     &lean_optimizer::LeanOptimizer,
     &lazy_logits::LazyLogits,
     &recompute_unused_graphs::RecomputeUnusedGraphs,
@@ -39,6 +40,11 @@ pub const REMEDIES: [&dyn Remedy; 14] = [
     &autocast::Autocast,
     &bf16_weights::Bf16Weights,
     &quantized_optimizer::QuantizedOptimizer,
+    &by_name::FSDP,
+    &by_name::LORA,
+    &by_name::QUANTIZE,
+    &by_name::PRUNE,
+    &by_name::DISTILL,
 ];
 
 /// The remedy of a name.
@@ -55,6 +61,8 @@ pub enum Mathematics {
     Same,
     /// Rounds otherwise.
     Numerics,
+    /// Computes something else: another model.
+    Model,
 }
 
 /// A remedy with its options, as the job is told.
@@ -79,6 +87,22 @@ impl RemedyChoice {
     pub fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
         self.options.insert(key.to_owned(), value.into());
         self
+    }
+
+    /// Reads `NAME` or `NAME:KEY=VALUE,KEY=VALUE`; values that are no JSON are words.
+    ///
+    /// # Errors
+    /// If there is no such remedy, or an option has no value.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let (name, options) = text.split_once(':').unwrap_or((text, ""));
+        let known = remedy(&name.replace('-', "_")).ok_or_else(|| format!("there is no remedy {name:?}"))?;
+        let mut choice = Self::new(known.name());
+        for option in options.split(',').filter(|option| !option.is_empty()) {
+            let (key, value) = option.split_once('=').ok_or_else(|| format!("{option:?} has no value"))?;
+            let value = serde_json::from_str(value).unwrap_or_else(|_| Value::String(value.to_owned()));
+            choice = choice.with(key, value);
+        }
+        Ok(choice)
     }
 
     /// A number among its options.
@@ -172,6 +196,15 @@ mod tests {
             assert_eq!(REMEDIES.iter().filter(|other| other.name() == remedy.name()).count(), 1);
             assert!(super::remedy(remedy.name()).is_some());
         }
+    }
+
+    #[test]
+    fn options_are_read_with_their_types() {
+        let choice = RemedyChoice::parse("lora:rank=8,targets=[\"a\"],how=fast").expect("a remedy");
+        let expected = RemedyChoice::new("lora").with("rank", 8).with("targets", vec!["a"]).with("how", "fast");
+        assert_eq!(choice, expected);
+        assert_eq!(RemedyChoice::parse("chunk-calls"), Ok(RemedyChoice::new("chunk_calls")));
+        assert!(RemedyChoice::parse("lorra").is_err() && RemedyChoice::parse("lora:rank").is_err());
     }
 
     #[test]

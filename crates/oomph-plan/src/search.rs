@@ -100,8 +100,8 @@ struct Search<'a> {
     allowed: Allowed,
     candidates: Vec<Candidate>,
     runs: usize,
-    /// What brought nothing on top of the best so far.
-    useless: Vec<RemedyChoice>,
+    /// Remedies that brought nothing on top of the best so far.
+    useless: Vec<String>,
     /// Remedies that this job does not take.
     refused: Vec<String>,
     /// What the context and libraries take of the card.
@@ -187,7 +187,7 @@ impl Search<'_> {
                 choices.retain(|choice| {
                     let is_new =
                         joined(&best.candidate.choices, std::slice::from_ref(choice)) != best.candidate.choices;
-                    is_new && !self.useless.contains(choice)
+                    is_new && !self.useless.contains(&choice.name)
                 });
                 choices
             })
@@ -295,7 +295,7 @@ impl Search<'_> {
             self.useless.clear();
             return tried;
         }
-        self.useless.extend(sketch.choices.iter().cloned());
+        self.useless.extend(sketch.choices.iter().map(|choice| choice.name.clone()));
         best
     }
 

@@ -62,6 +62,27 @@ def _is_inside(path: str, found: Mapping[str, Any]) -> bool:
     return any(path == outer or path.startswith(f"{outer}.") for outer in found)
 
 
+#: A projection with fewer classes has logits that are not worth much.
+VOCABULARY = 8192
+#: A projection is wider than what it projects by as much at least; one of a block, in the middle of a model, is too.
+WIDER = 2
+
+
+def vocabulary_projections(model: Any) -> dict[str, Any]:
+    """The linear layers onto a vocabulary, by path: wide ones that are no part of a repeated block."""
+    from torch import nn
+
+    blocks = tuple(f"{path}." for path in repeated_blocks(model))
+    return {
+        path: module
+        for path, module in model.named_modules()
+        if isinstance(module, nn.Linear)
+        and has_forward_of(module, nn.Linear)
+        and module.out_features >= max(VOCABULARY, WIDER * module.in_features)
+        and not path.startswith(blocks)
+    }
+
+
 #: What stands around the forward of a module: called with the plain forward, its arguments and its keyword arguments.
 Handler = Callable[[Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any]
 

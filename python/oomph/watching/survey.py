@@ -20,9 +20,6 @@ from ..source_lines import is_users
 from .recorder import now_us
 from .sinks import Telling
 
-#: Projections onto so many classes, and so many times wider than what is projected, are vocabularies.
-VOCABULARY = 8192
-WIDER = 8
 #: Measurements of work that are written down together.
 BATCH = 4096
 #: Optional libraries that a remedy needs.
@@ -88,9 +85,7 @@ class Survey:
         prefix = next((f"{path}." for path, module in root.named_modules() if module is inner and path), "")
         heads = [
             {"path": path, "out_features": module.out_features, "in_features": module.in_features}
-            for path, module in inner.named_modules()
-            if isinstance(module, nn.Linear)
-            and module.out_features >= max(VOCABULARY, WIDER * module.in_features)
+            for path, module in models.vocabulary_projections(inner).items()
         ]
         norms = [module for module in inner.modules() if isinstance(module, nn.modules.batchnorm._BatchNorm)]
         told = {

@@ -16,6 +16,7 @@ use std::path::PathBuf;
 use oomph_explain::bytes::show as show_bytes;
 use oomph_explain::render::page;
 use oomph_plan::promise::{self, Identity, Promise, Promises};
+use oomph_plan::remedies::RemedyChoice;
 use oomph_plan::search::Found;
 use oomph_plan::{Card, Launch, Plan, Question, Ranks, cards};
 
@@ -115,6 +116,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "OUT", requires = "fit")]
     save_plan: Option<PathBuf>,
 
+    /// Put a remedy into the job by name, e.g. lora or lora:rank=8; may be given more than once
+    #[arg(long, value_name = "REMEDY", value_parser = RemedyChoice::parse)]
+    with: Vec<RemedyChoice>,
+
     /// Print what makes it fit as changes to the script instead
     #[arg(long, value_name = "WHAT", value_enum, requires = "fit", conflicts_with = "json")]
     emit: Option<Emit>,
@@ -175,9 +180,11 @@ pub(crate) fn run(args: &Args) -> Result<Verdict, Error> {
     }
     let cards = cards(args)?;
     let mut job = command::job(args)?;
+    job.remedies.clone_from(&args.with);
     if let Some(path) = &args.plan {
         let fitted = fitting::read(path)?;
-        (job.remedies, job.allocator) = (fitted.remedies, fitted.allocator);
+        job.remedies.extend(fitted.remedies);
+        job.allocator = fitted.allocator;
     }
     for path in args.html.iter().chain(&args.save).chain(&args.save_plan) {
         output::check_place(path)?;
@@ -203,7 +210,8 @@ pub(crate) fn run(args: &Args) -> Result<Verdict, Error> {
     let _ = Promises::of_user().keep(&identity, &promise, promise::trace_to_keep(&plan));
     let found = if args.fit { fitting::find(&plan, &question, args.allow)? } else { None };
     if args.fit
-        && let Some(promise) = fitting::plan_file(&plan, found.as_ref())
+        && args.with.is_empty()
+        && let Some(promise) = fitting::plan_file(&plan, found.as_ref(), &args.with)
     {
         fitting::keep(&identity, &promise, found.as_ref(), &plan);
     }
@@ -294,7 +302,7 @@ fn write_files(args: &Args, answer: &Answer, found: Option<&Found>) -> Result<()
         let trace = &answer.process.trace;
         drafts.add(path, |file| oomph_trace::write_oomph_trace(trace, file).map_err(std::io::Error::other))?;
     }
-    if let (Some(path), Some(promise)) = (&args.save_plan, fitting::plan_file(answer.plan, found)) {
+    if let (Some(path), Some(promise)) = (&args.save_plan, fitting::plan_file(answer.plan, found, &args.with)) {
         let promise = output::pretty(&promise);
         drafts.add(path, |file| std::io::Write::write_all(file, promise.as_bytes()))?;
     }

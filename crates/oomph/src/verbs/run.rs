@@ -20,6 +20,7 @@ use std::time::Instant;
 use clap::ValueEnum;
 use oomph_job::jobs::{JobFolder, JobRecord, now_us};
 use oomph_job::real::{RealEnd, RealRun, Wishes};
+use oomph_plan::remedies::RemedyChoice;
 
 use self::account::End;
 use self::earlier::Earlier;
@@ -72,6 +73,10 @@ pub(crate) struct Args {
     /// Put into the job what a file of 'oomph plan --fit --save-plan' says
     #[arg(long, value_name = "FILE")]
     plan: Option<PathBuf>,
+
+    /// Put a remedy into the job by name, e.g. lora or lora:rank=8; may be given more than once
+    #[arg(long, value_name = "REMEDY", value_parser = RemedyChoice::parse)]
+    with: Vec<RemedyChoice>,
 
     /// With --fit, also try what changes the numbers a little
     #[arg(long, value_name = "WHAT", value_enum, requires = "fit")]
@@ -131,10 +136,11 @@ pub(crate) fn run(args: &Args) -> Result<Verdict, Error> {
     }
     let mut wishes =
         Wishes { limit_bytes: args.limit.map(|limit| limit.0), allocator: chosen.conf.take(), remedies: Vec::new() };
+    wishes.remedies = fitting::as_json(&args.with);
     if let Some(fitted) = fitting::fitted(args, &command)? {
         output::note(&format!("oomph: {}", fitting::sentence(&fitted)));
         wishes.allocator = wishes.allocator.or_else(|| fitted.allocator.clone());
-        wishes.remedies = fitted.remedies.iter().filter_map(|choice| serde_json::to_value(choice).ok()).collect();
+        wishes.remedies = fitting::as_json(&fitted.remedies);
         earlier.promise = Some(fitted);
     }
     let mut record = RealRun::describe(&command, &wishes);

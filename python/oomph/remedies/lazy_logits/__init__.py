@@ -12,11 +12,6 @@ from ..desk import Desk
 
 #: How large the buffers of a chunk of logits become.
 CHUNK_BYTES = 128 * 2**20
-#: A projection with fewer classes has logits that are not worth it.
-CLASSES = 8192
-#: As often as this, the logits of a row are as large as its hidden state.
-CLASSES_PER_FEATURE = 8
-
 _told_optimizers: list[bool] = []
 
 
@@ -43,7 +38,7 @@ def install(torch: ModuleType, desk: Desk, row_bytes: int = CHUNK_BYTES) -> None
 
 def _make_lazy(model: Any, chunk_bytes: int, note: Callable[[str], None], refuse: Callable[[str], None]) -> list[str]:
     root = models.unwrapped(model)
-    found = [path for path, module in root.named_modules() if _is_vocabulary_projection(module)]
+    found = list(models.vocabulary_projections(root))
     if not found:
         if any(True for _ in root.parameters()):
             refuse(f"{type(root).__name__} has no projection to a vocabulary")
@@ -69,14 +64,6 @@ def _is_compiled(model: Any) -> bool:
             return True
         model = getattr(model, "module", None)
     return False
-
-
-def _is_vocabulary_projection(module: Any) -> bool:
-    from torch import nn
-
-    if not isinstance(module, nn.Linear) or not models.has_forward_of(module, nn.Linear):
-        return False
-    return module.out_features >= max(CLASSES, CLASSES_PER_FEATURE * module.in_features)
 
 
 def _watch_optimizers() -> None:

@@ -170,11 +170,14 @@ fn candidate(candidate: &Candidate) -> Value {
 }
 
 /// What `oomph run --plan` reads: what was promised, with what is put into the job for it.
-pub(crate) fn plan_file(plan: &Plan, found: Option<&Found>) -> Option<Promise> {
-    match found {
-        Some(found) => Promise::of_found(found, made_us()),
-        None => plan.fits().then(|| Promise::of(plan, made_us())),
-    }
+pub(crate) fn plan_file(plan: &Plan, found: Option<&Found>, by_name: &[RemedyChoice]) -> Option<Promise> {
+    let mut promise = match found {
+        Some(found) => Promise::of_found(found, made_us())?,
+        None if plan.fits() => Promise::of(plan, made_us()),
+        None => return None,
+    };
+    promise.remedies.splice(..0, by_name.iter().cloned());
+    Some(promise)
 }
 
 /// The time now, in microseconds since the Unix epoch.

@@ -4,6 +4,7 @@ use oomph_device::Monitor;
 use oomph_explain::bytes::show;
 use oomph_job::Command;
 use oomph_plan::promise::{Identity, Promise, Promises};
+use oomph_plan::remedies::RemedyChoice;
 use oomph_plan::{Card, Job, Launch, Plan, Question, Ranks, cards};
 
 use super::Args;
@@ -17,7 +18,9 @@ const DISK_LIMIT_BYTES: u64 = 8 << 30;
 /// What the user asks for: from a file, from an earlier plan, or from a plan made now. None where nothing is asked for.
 pub(super) fn fitted(args: &Args, command: &Command) -> Result<Option<Promise>, Error> {
     if let Some(path) = &args.plan {
-        return fitting::read(path).map(Some);
+        let mut read = fitting::read(path)?;
+        read.remedies.splice(..0, args.with.iter().cloned());
+        return Ok(Some(read));
     }
     if !args.fit {
         return Ok(None);
@@ -27,7 +30,9 @@ pub(super) fn fitted(args: &Args, command: &Command) -> Result<Option<Promise>, 
     let is_of_card = |promise: &Promise| {
         promise.trials.first().is_some_and(|trial| trial.fits && trial.memory_bytes == card.memory_bytes)
     };
-    if let Some(kept) = Promises::of_user().find(&identity.fitted()).filter(is_of_card) {
+    if args.with.is_empty()
+        && let Some(kept) = Promises::of_user().find(&identity.fitted()).filter(is_of_card)
+    {
         return Ok(Some(kept));
     }
     plan_now(args, command, card, &identity).map(Some)
@@ -43,7 +48,7 @@ fn plan_now(args: &Args, command: &Command, card: Card, identity: &Identity) -> 
         has_all_ranks: false,
         show_output: false,
         disk_limit_bytes: DISK_LIMIT_BYTES,
-        remedies: Vec::new(),
+        remedies: args.with.clone(),
         allocator: None,
         is_surveyed: true,
     };
@@ -54,8 +59,10 @@ fn plan_now(args: &Args, command: &Command, card: Card, identity: &Identity) -> 
         Plan::make(&question, &mut |text| stage.say(text))?
     };
     let found = fitting::find(&plan, &question, args.allow)?;
-    let promise = fitting::plan_file(&plan, found.as_ref()).ok_or(Error::NothingFits { card: title })?;
-    fitting::keep(identity, &promise, found.as_ref(), &plan);
+    let promise = fitting::plan_file(&plan, found.as_ref(), &args.with).ok_or(Error::NothingFits { card: title })?;
+    if args.with.is_empty() {
+        fitting::keep(identity, &promise, found.as_ref(), &plan);
+    }
     Ok(promise)
 }
 
@@ -70,6 +77,11 @@ fn card(limit_bytes: Option<u64>) -> Result<Card, Error> {
     let mut card = cards::CATALOGUE.iter().find(same).or_else(nearest).cloned().ok_or(Error::NoCard)?;
     card.memory_bytes = limit_bytes.map_or(memory_bytes, |limit| memory_bytes.min(limit + card.context_bytes));
     Ok(card)
+}
+
+/// Remedies as the job is told.
+pub(super) fn as_json(remedies: &[RemedyChoice]) -> Vec<serde_json::Value> {
+    remedies.iter().filter_map(|choice| serde_json::to_value(choice).ok()).collect()
 }
 
 /// What is done to the job, in a sentence.
