@@ -459,6 +459,23 @@ def test_replicas_exchange_gradients_once_a_batch() -> None:
     assert len(plain.result["log"][0]) >= 8
 
 
+@pytest.mark.parametrize(
+    "loss",
+    [
+        "crit(model(a) @ model(a + 1).T, torch.arange(len(a)))",
+        "torch.cdist(model(a), model(a)).mean()",
+        "(model(a)[:, None] - model(a)[None]).reshape(-1, 4).square().mean()",
+    ],
+)
+def test_losses_that_compare_rows_are_refused_without_values(loss: str) -> None:
+    body = PLAIN.replace("crit(model(a), b)", loss)
+    assert body != PLAIN
+    plain, split = remedied.run(script(body)), remedied.run(script(body), {"name": "micro_batches", "values": False})
+    assert split.of("applied") == []
+    assert "compares the rows" in split.of("refused")[0]
+    assert remedied.difference(plain.result, split.result) == 0.0
+
+
 def test_values_that_are_not_known() -> None:
     """On a card that computes nothing no losses are compared, and memory is what it will be."""
     body = PLAIN.replace("opt.step()", "opt.step(); log.append([loss.item(), len(a)])")

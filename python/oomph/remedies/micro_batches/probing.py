@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
 
-from . import combining
+from . import combining, shapes
 from .counting import Counting
 from .reading import NotUnderstood
 
@@ -228,12 +228,14 @@ def probe(
     """Runs the statements with each of the small batches and compares. Raises `NotUnderstood`."""
     runs: dict[str, Seen] = {}
     repeated = Repeated(torch)
+    computed: list[tuple[int, shapes.Computed]] = []
     with nothing_changes(torch, roots):
         for name, (batch, rows) in batches.items():
             seen = runs[name] = Seen(rows)
+            computed.append((rows, []))
             counting.heard = seen.items
             try:
-                with repeated.run() if counting.knows_values else contextlib.nullcontext():
+                with repeated.run() if counting.knows_values else shapes.recorded(torch, computed[-1][1]):
                     run(batch, seen)
             finally:
                 counting.heard = None
@@ -241,4 +243,6 @@ def probe(
                 raise NotUnderstood(f"backward() was called {len(seen.losses)} times for a batch")
             if seen.losses[0].numel() != 1:
                 raise NotUnderstood("backward() is called for more than one number")
+    if shapes.compare_rows(computed):
+        raise NotUnderstood("what it computes compares the rows of a batch with each other")
     return compare(runs, repeated.bits, counting.knows_values)
