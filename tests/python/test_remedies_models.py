@@ -169,13 +169,13 @@ def test_quantization_is_refused_in_a_sentence() -> None:
 #: Takes the hidden channels of blocks with the smallest weights, as Torch-Pruning would.
 TORCH_PRUNING = """
 class MetaPruner:
-    def __init__(self, model, inputs, importance, pruning_ratio, ignored_layers, round_to):
+    def __init__(self, model, inputs, importance, pruning_ratio, ignored_layers, round_to, output_transform):
         self.model, self.ratio, self.ignored = model, pruning_ratio, ignored_layers
         assert len(inputs if torch.is_tensor(inputs) else inputs[0]) == 2
 
     def step(self):
-        assert self.ignored == [self.model.head]
-        for block in self.model.blocks:
+        assert self.model.head in self.ignored
+        for block in (block for block in self.model.blocks if block.up not in self.ignored):
             count = int(block.up.out_features * (1 - self.ratio))
             best = block.up.weight.norm(dim=1).argsort(descending=True)[:count]
             block.up.weight = nn.Parameter(block.up.weight.detach()[best].clone())
@@ -208,13 +208,40 @@ def test_pruned_models_are_smaller_and_train_on(package: str, how: str) -> None:
     assert pruned.result["losses"][0] != plain.result["losses"][0]
 
 
+ATTENTION = """
+class Attention(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.qkv, self.out = nn.Linear(32, 96), nn.Linear(32, 32)
+
+    def forward(self, x):
+        q, k, v = self.qkv(x[:, None]).reshape(len(x), 1, 3, 4, 8).permute(2, 0, 3, 1, 4)
+        return x + self.out(F.scaled_dot_product_attention(q, k, v).transpose(1, 2).reshape(len(x), 32))
+
+model.blocks[1] = Attention()
+"""
+
+
+@REAL_PRUNING
+def test_attention_keeps_its_heads_and_loses_the_rest() -> None:
+    script = f"{HEAD}\n{ATTENTION}\n{OPTIMIZERS['parameters']}\n{TRAIN}".replace("RESULT = {", """
+attention = model.blocks[1]
+RESULT = {"qkv": attention.qkv.weight.shape, "up": model.blocks[0].up.weight.shape, """)
+    pruned = remedied.run(script, {"name": "prune"})
+    assert tuple(pruned.result["qkv"]) == (96, 16) and tuple(pruned.result["up"]) == (64, 16)
+    assert pruned.result["losses"][-1] < 0.5 * pruned.result["losses"][0]
+
+
 def test_what_cannot_be_pruned_stays_as_it_was() -> None:
     optimizer = OPTIMIZERS["parameters"]
     broken = TORCH_PRUNING.replace("self.ratio))", "self.ratio)) + 1").replace("down.in_features = count", "x = 1")
     broken = broken.replace("[:, best]", "[:, best[1:]]")
+    slow = TORCH_PRUNING.replace("def step(self):", "def step(self):\n        while True: pass")
+    slow += "\nimport oomph.remedies.prune\noomph.remedies.prune._SECONDS = 1\n"
     cases = {
         f"{HEAD}\nsys.modules['torch_pruning'] = None\n{optimizer}\n{TRAIN}": "needs Torch-Pruning",
         f"{HEAD}\n{broken}\n{optimizer}\n{TRAIN}": "with fewer channels it does not compute (RuntimeError",
+        f"{HEAD}\n{slow}\n{optimizer}\n{TRAIN}": "Torch-Pruning takes longer than 1 s",
     }
     for script, why in cases.items():
         plain, left = remedied.run(script), remedied.run(script, {"name": "prune"})

@@ -5,14 +5,21 @@ from __future__ import annotations
 import copy
 import functools
 import importlib
+import re
+import warnings
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from types import ModuleType
 from typing import Any
 
 from . import models, optimized, sizes
+from .deadline import TooLong, at_most
 from .desk import Desk
 from .micro_batches import splitting
+
+
+#: Torch-Pruning needs a second or two for most models, and hours for some.
+_SECONDS = 60
 
 
 class _Unfit(Exception):
@@ -96,26 +103,65 @@ def _prune(model: Any, example_inputs: Any, ratio: float, keep: Iterable[str], r
     except ImportError:
         raise _Unfit("it needs Torch-Pruning (pip install torch-pruning), which is not installed.") from None
     root = models.unwrapped(model)
-    inputs, before = _few_rows(example_inputs), sizes.model_bytes(root)
-    smaller = copy.deepcopy(root).eval()
-    try:
-        with torch.enable_grad():
-            shapes, last = _last_layers(smaller, inputs)
-            importance = pruning.importance.GroupMagnitudeImportance(p=2)
-            ignored = [*last, *(smaller.get_submodule(path) for path in keep)]
-            pruning.pruner.MetaPruner(
-                smaller, inputs, importance, pruning_ratio=ratio, ignored_layers=ignored, round_to=round_to
-            ).step()
-        with torch.no_grad():
-            kept_shapes = [tensor.shape for tensor in _outputs(smaller, inputs)]
-    except Exception as problem:  # a model that Torch-Pruning cannot trace, or one that has its sizes written down
-        raise _Unfit(f"with fewer channels it does not compute ({type(problem).__name__}: {problem}).") from problem
-    if kept_shapes != shapes:
-        raise _Unfit("with fewer channels its output has another size.")
+    cut = functools.partial(_smaller, pruning, root, _few_rows(example_inputs), ratio, round_to)
+    before, kept = sizes.model_bytes(root), set(keep)
+    with warnings.catch_warnings(), torch.enable_grad():
+        # What Torch-Pruning warns of, parameters that belong to no layer, is checked here by running the result.
+        warnings.simplefilter("ignore")
+        try:
+            with at_most(_SECONDS):
+                smaller = cut(kept)
+        except TooLong:
+            why = f"Torch-Pruning takes longer than {_SECONDS} s to see which channels belong together."
+            raise _Unfit(why) from None
+        except Exception as problem:  # a model that it cannot trace, or one that has sizes written down
+            smaller = _role_by_role(root, kept, cut)
+            if smaller is None or sizes.model_bytes(smaller) >= before:
+                why = f"with fewer channels it does not compute ({type(problem).__name__}: {problem})."
+                raise _Unfit(why) from problem
     if sizes.model_bytes(smaller) >= before:
         raise _Unfit("no layer allows it.")
     _take_over(root, smaller)
     return before - sizes.model_bytes(root)
+
+
+def _role_by_role(root: Any, kept: set[str], cut: Callable[[set[str]], Any]) -> Any:
+    """Allows one role of layers after the other to lose channels, as long as the model computes: heads of attention
+    mostly have their number and size written down, the layers around them do not."""
+    roles: dict[str, set[str]] = {}
+    for path, module in root.named_modules():
+        if isinstance(module, _layer_kinds()):
+            roles.setdefault(re.sub(r"\d+", "#", path), set()).add(path)
+    held, smaller = set(roles), None
+    for role in roles:
+        others = (roles[other] for other in held - {role})
+        try:
+            with at_most(_SECONDS):
+                smaller = cut(kept.union(*others))
+        except Exception:  # this role keeps its channels
+            continue
+        held.discard(role)
+    return smaller
+
+
+def _smaller(
+    pruning: ModuleType, root: Any, inputs: Any, ratio: float, round_to: int | None, kept: set[str]
+) -> Any:
+    """A copy with fewer channels, which computes."""
+    copied = copy.deepcopy(root).eval()
+    shapes, last = _last_layers(copied, inputs)
+    pruning.pruner.MetaPruner(
+        copied,
+        inputs,
+        pruning.importance.GroupMagnitudeImportance(p=2),
+        pruning_ratio=ratio,
+        ignored_layers=[*last, *(copied.get_submodule(path) for path in sorted(kept))],
+        round_to=round_to,
+        output_transform=lambda out: [tensor for tensor in models.tensors_in(out) if tensor.grad_fn is not None],
+    ).step()
+    if [tensor.shape for tensor in _outputs(copied, inputs)] != shapes:
+        raise _Unfit("its output has another size")
+    return copied
 
 
 def _few_rows(inputs: Any) -> Any:
@@ -132,10 +178,8 @@ def _outputs(model: Any, inputs: Any) -> list[Any]:
 
 def _last_layers(model: Any, inputs: Any) -> tuple[list[Any], list[Any]]:
     """The shapes of the output, and the layers with no other layer between them and it: they decide its size."""
-    from torch import nn
-
     made_by: dict[Any, Any] = {}
-    kinds = (nn.Linear, nn.modules.conv._ConvNd)
+    kinds = _layer_kinds()
 
     def note(layer: Any, _args: Any, out: Any) -> None:
         made_by[out.grad_fn] = layer
@@ -158,6 +202,12 @@ def _last_layers(model: Any, inputs: Any) -> tuple[list[Any], list[Any]]:
         else:
             waiting += [following for following, _ in node.next_functions if following is not None]
     return [tensor.shape for tensor in outputs], found
+
+
+def _layer_kinds() -> tuple[Any, ...]:
+    from torch import nn
+
+    return nn.Linear, nn.modules.conv._ConvNd
 
 
 def _take_over(root: Any, smaller: Any) -> None:
