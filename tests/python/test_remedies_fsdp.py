@@ -333,3 +333,12 @@ def test_other_remedies_go_with_it(tmp_path: Path) -> None:
         assert difference(plain.result["weights"], rank.result["weights"]) < 1e-10
         assert {name for name, kind, _ in rank.told if kind == "applied"} == {"fsdp", "lora", "checkpoint_blocks"}
         assert not rank.of("refused")
+
+
+def test_each_process_sees_its_card(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = "import os\nRESULT = {'card': os.environ.get('CUDA_VISIBLE_DEVICES'), 'local': os.environ['LOCAL_RANK']}"
+    for cards, expected in (("4,GPU-1", [("4", "0"), ("GPU-1", "0")]), ("", [("", "0"), ("", "1")])):
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", cards)
+        assert [tuple(rank.result.values()) for rank in on_ranks(tmp_path, script)] == expected
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4")
+    assert "There are more processes than cards: CUDA_VISIBLE_DEVICES has 1." in on_ranks(tmp_path, script)[1]

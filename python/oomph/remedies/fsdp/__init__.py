@@ -42,7 +42,11 @@ def install(torch: ModuleType, desk: Desk, reshard: bool = True, cpu_offload: bo
         desk.refuse("This process was started alone; torchrun starts one for each card.")
         return
     ranks = Ranks(torch, int(environment["RANK"]), int(environment["WORLD_SIZE"]))
-    ranks.take_own_card()
+    try:
+        ranks.take_own_card()
+    except NotForSeveralCards as why:
+        # Nothing else ends a process from here, and one that went on would train beside the others, not with them.
+        raise SystemExit(str(why)) from None
     ranks.keep_to_ourselves(desk.refuse)
     loaders = DividedLoaders(torch, desk, ranks)
     loaders.install()

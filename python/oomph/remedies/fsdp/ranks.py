@@ -30,10 +30,15 @@ class Ranks:
         """Lets the script see one card alone, so that `cuda`, `cuda:0` and `set_device(0)` all mean this process's."""
         environment = os.environ
         number = int(environment.get("LOCAL_RANK", self.rank))
-        visible = [name for name in environment.get("CUDA_VISIBLE_DEVICES", "").split(",") if name]
-        if visible and number >= len(visible):
-            raise NotForSeveralCards(f"There are more processes than cards: CUDA_VISIBLE_DEVICES has {len(visible)}.")
-        environment["CUDA_VISIBLE_DEVICES"] = visible[number] if visible else str(number)
+        named = environment.get("CUDA_VISIBLE_DEVICES")
+        visible = [name.strip() for name in named.split(",")] if named is not None else None
+        if visible is not None and visible[0] in ("", "-1"):
+            return
+        if visible is not None and max(number + 1, int(environment.get("LOCAL_WORLD_SIZE", 0))) > len(visible):
+            raise NotForSeveralCards(
+                f"oomph: fsdp: There are more processes than cards: CUDA_VISIBLE_DEVICES has {len(visible)}."
+            )
+        environment["CUDA_VISIBLE_DEVICES"] = visible[number] if visible is not None else str(number)
         # Whoever chooses a card by this number finds the only one.
         environment["LOCAL_RANK"] = "0"
 
