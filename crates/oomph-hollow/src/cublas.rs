@@ -354,7 +354,7 @@ unsafe extern "C" fn cublasSgelsBatched(
 
 /// Products compute nothing. How much they would is counted: time on a real card depends on it.
 #[unsafe(no_mangle)]
-extern "C" fn cublasSgemm_v2(
+unsafe extern "C" fn cublasSgemm_v2(
     handle: Option<&mut Handle>,
     _a_operation: c_int,
     _b_operation: c_int,
@@ -366,7 +366,7 @@ extern "C" fn cublasSgemm_v2(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cublasDgemm_v2(
+unsafe extern "C" fn cublasDgemm_v2(
     handle: Option<&mut Handle>,
     _a_operation: c_int,
     _b_operation: c_int,
@@ -378,7 +378,7 @@ extern "C" fn cublasDgemm_v2(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cublasHgemm(
+unsafe extern "C" fn cublasHgemm(
     handle: Option<&mut Handle>,
     _a_operation: c_int,
     _b_operation: c_int,
@@ -409,7 +409,7 @@ fn one_product(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cublasGemmEx(
+unsafe extern "C" fn cublasGemmEx(
     handle: Option<&mut Handle>,
     _a_operation: c_int,
     _b_operation: c_int,
@@ -434,7 +434,7 @@ extern "C" fn cublasGemmEx(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cublasGemmStridedBatchedEx(
+unsafe extern "C" fn cublasGemmStridedBatchedEx(
     handle: Option<&mut Handle>,
     _a_operation: c_int,
     _b_operation: c_int,
@@ -463,7 +463,7 @@ extern "C" fn cublasGemmStridedBatchedEx(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cublasSgemmStridedBatched(
+unsafe extern "C" fn cublasSgemmStridedBatched(
     handle: Option<&mut Handle>,
     _a_operation: c_int,
     _b_operation: c_int,
@@ -487,7 +487,7 @@ extern "C" fn cublasSgemmStridedBatched(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn cublasDgemmStridedBatched(
+unsafe extern "C" fn cublasDgemmStridedBatched(
     handle: Option<&mut Handle>,
     _a_operation: c_int,
     _b_operation: c_int,

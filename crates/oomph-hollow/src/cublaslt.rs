@@ -192,7 +192,7 @@ unsafe extern "C" fn cublasLtMatmulDescGetAttribute(
 
 /// Computes nothing; how much it would is counted.
 #[unsafe(no_mangle)]
-extern "C" fn cublasLtMatmul(
+unsafe extern "C" fn cublasLtMatmul(
     _handle: *mut c_void,
     operation: Option<&mut Descriptor>,
     _alpha: *const c_void,

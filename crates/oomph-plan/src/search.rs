@@ -64,6 +64,13 @@ pub struct Candidate {
     pub refusals: Vec<String>,
 }
 
+impl Candidate {
+    /// Whether a remedy refused something.
+    fn has_refused(&self, name: &str) -> bool {
+        self.refusals.iter().any(|refusal| refusal.strip_prefix(name).is_some_and(|rest| rest.starts_with(':')))
+    }
+}
+
 /// What a search came to.
 #[derive(Debug)]
 pub struct Found {
@@ -287,6 +294,15 @@ impl Search<'_> {
         let is_without = |choice: &&RemedyChoice| tried.candidate.choices.iter().all(|kept| kept.name != choice.name);
         self.refused.extend(sketch.choices.iter().filter(is_without).map(|choice| choice.name.clone()));
         self.note(&tried.candidate);
+        // Much more than on paper, and something was refused in part: the next look is better off without that.
+        let is_disappointing = tried.spans.peak().0 > sketch.peak_bytes / 100 * (100 + PAPER_PERCENT);
+        let partly: Vec<String> = sketch.choices.iter().map(|choice| choice.name.clone()).collect();
+        let partly = partly.into_iter().filter(|name| tried.candidate.has_refused(name));
+        let blamed: Vec<String> = partly.filter(|_| is_disappointing && !tried.candidate.fits).collect();
+        if !blamed.is_empty() {
+            self.refused.extend(blamed);
+            return best;
+        }
         let is_better = tried.candidate.fits
             || tried.growth_bytes < best.growth_bytes
             || tried.growth_bytes == best.growth_bytes && tried.spans.peak().0 < best.spans.peak().0 / 100 * 99;

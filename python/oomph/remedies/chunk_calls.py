@@ -100,7 +100,7 @@ class _Chunked:
             raise batches.NotPerSample("the statistics of its batch norms are of the whole batch")
         size = self._size(count)
         size = size - 1 if size > 1 else size
-        trial = trials.attempt(module, call, *_part(args, kwargs, count, 0, size))
+        trial = trials.attempt(module, call, *_part(args, kwargs, count, 0, size), with_graph=False)
         if trial.changes:
             raise batches.NotPerSample(f"calling it changes {trial.changes}")
         batches.check_output(trial.output, size)
