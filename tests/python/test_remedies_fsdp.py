@@ -342,3 +342,13 @@ def test_each_process_sees_its_card(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         assert [tuple(rank.result.values()) for rank in on_ranks(tmp_path, script)] == expected
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4")
     assert "There are more processes than cards: CUDA_VISIBLE_DEVICES has 1." in on_ranks(tmp_path, script)[1]
+
+
+def test_batch_norms_see_whole_batches_and_parameters_may_stay_on_the_host(tmp_path: Path) -> None:
+    script = (HEAD + LOOP + TAIL).replace("nn.LayerNorm(6)", "nn.BatchNorm1d(6)")
+    plain = remedied.run(script)
+    for rank in on_ranks(tmp_path, script, cpu_offload=True):
+        assert isinstance(rank, Remedied), rank
+        assert difference(plain.result["weights"], rank.result["weights"]) < 1e-10
+        assert rank.result["seen"] == plain.result["seen"]
+        assert "BatchNorm" in rank.of("refused")[0]

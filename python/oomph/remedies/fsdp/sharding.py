@@ -35,7 +35,8 @@ def shard(torch: ModuleType, root: Any, mesh: Any, options: Options) -> dict[int
     for tensor in (*root.parameters(), *root.buffers()):
         torch.distributed.broadcast(tensor.detach(), src=0)
     before = {path: parameter for path, parameter in root.named_parameters(remove_duplicate=False)}
-    policy = CPUOffloadPolicy() if options.cpu_offload else OffloadPolicy()
+    has_card = mesh.device_type != "cpu"
+    policy = CPUOffloadPolicy(pin_memory=has_card) if options.cpu_offload else OffloadPolicy()
     for block in blocks_of(root).values():
         fully_shard(block, mesh=mesh, reshard_after_forward=options.reshard, offload_policy=policy)
     fully_shard(root, mesh=mesh, offload_policy=policy)
