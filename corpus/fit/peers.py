@@ -55,7 +55,8 @@ def planned(job: Job, oomph: str, command: list[str]) -> dict[str, Any]:
         found = json.loads(ended.stdout)
     except json.JSONDecodeError:
         return {"fits": False, "batches": batches, "problem": ended.stderr[-400:]}
-    return {"fits": found["outcome"] == "ok" and bool(found["fits"]), "batches": batches, "outcome": found["outcome"]}
+    outcome = found.get("outcome", found.get("error"))
+    return {"fits": outcome == "ok" and bool(found.get("fits")), "batches": batches, "outcome": outcome}
 
 
 def main() -> None:
