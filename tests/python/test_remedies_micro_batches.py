@@ -1,4 +1,4 @@
-"""Batches in parts: loops that are understood come out as if they had been run whole, and the others stay."""
+"""Batches in parts: loops that are understood come out as if they had been run whole."""
 
 from __future__ import annotations
 
@@ -6,64 +6,7 @@ import textwrap
 
 import pytest
 import remedied
-
-#: What all scripts begin with. Rows are counted where the model is called with a graph: the probe has none.
-HEAD = """
-import copy, math
-import torch
-import torch.nn as nn
-import torch.nn.functional as F
-from torch.utils.data import DataLoader, TensorDataset
-torch.manual_seed(0)
-torch.set_default_dtype(torch.float64)
-x, y = torch.randn(52, 8), torch.randint(0, 4, (52,))
-calls, log = [], []
-def watched(model):
-    model.register_forward_hook(lambda m, a, o: calls.append(len(a[0])) if torch.is_grad_enabled() else None)
-    return model
-model = watched(nn.Sequential(nn.Linear(8, 16), nn.Tanh(), nn.Linear(16, 4)))
-opt = torch.optim.AdamW(model.parameters(), lr=1e-2)
-crit = nn.CrossEntropyLoss()
-loader = DataLoader(TensorDataset(x, y), batch_size=16)
-"""
-TAIL = """
-RESULT = {"weights": [p.detach().clone() for p in model.parameters()], "log": log, "calls": calls}
-"""
-#: Five epochs of three batches and a last one of four rows: 20 steps.
-PLAIN = """
-for epoch in range(5):
-    for a, b in loader:
-        opt.zero_grad()
-        loss = crit(model(a), b)
-        loss.backward()
-        opt.step()
-"""
-
-
-def script(body: str, before: str = "") -> str:
-    return HEAD + textwrap.dedent(before) + textwrap.dedent(body) + TAIL
-
-
-def compared(text: str, parts: int = 4, within: float = 1e-11) -> tuple[remedied.Remedied, remedied.Remedied]:
-    """The plain run and the one in parts, which must be the same but for rounding."""
-    plain, split = remedied.run(text), remedied.run(text, {"name": "micro_batches", "parts": parts})
-    assert split.of("refused") == []
-    assert len(split.of("applied")) == 1
-    assert max(split.result["calls"]) == -(-max(plain.result["calls"]) // parts)
-    assert sum(split.result["calls"]) == sum(plain.result["calls"])
-    for key in plain.result.keys() - {"calls"}:
-        assert remedied.difference(plain.result[key], split.result[key]) < within, key
-    return plain, split
-
-
-def refused(text: str) -> str:
-    """Why the loop stays whole; the run must be bitwise the plain one."""
-    plain, split = remedied.run(text), remedied.run(text, {"name": "micro_batches", "parts": 4})
-    assert split.of("applied") == []
-    assert remedied.difference(plain.result, split.result) == 0.0
-    (why,) = split.of("refused")
-    return str(why)
-
+from micro_batched import HEAD, PLAIN, compared, refused, script
 
 @pytest.mark.parametrize("parts", [2, 3, 4, 16])
 def test_plain_loop(parts: int) -> None:
@@ -246,6 +189,8 @@ model.embed.register_forward_hook(lambda m, a, o: calls.append(len(a[0])) if tor
 opt = torch.optim.AdamW(model.parameters(), lr=1e-2)
 loader = DataLoader(torch.randint(0, 11, (30, 8)), batch_size=8, collate_fn=collate)
 """
+
+
 GPT_LOOP = """
 for epoch in range(5):
     for batch in loader:
@@ -308,96 +253,6 @@ def test_probe_leaves_nothing_behind() -> None:
     assert split.result["log"][0][0] == 5 * 52
 
 
-def test_contrastive_loss_is_refused() -> None:
-    body = PLAIN.replace("crit(model(a), b)", "crit(model(a) @ model(a + 1).T, torch.arange(len(a)))")
-    assert "compare rows" in refused(script(body))
-
-
-def test_mean_of_two_kinds_of_items_is_refused() -> None:
-    body = PLAIN.replace("crit(model(a), b)", "F.cross_entropy(model(a), b, ignore_index=1) + model(a).pow(2).mean()")
-    assert "mean or the sum" in refused(script(body))
-
-
-def test_two_optimizers_are_refused() -> None:
-    body = """
-    other = nn.Linear(4, 1)
-    second = torch.optim.SGD(other.parameters(), lr=.1)
-    for a, b in loader:
-        opt.zero_grad()
-        fake = model(a)
-        other(fake).mean().backward()
-        opt.step()
-        second.zero_grad()
-        loss = other(fake.detach()).pow(2).mean()
-        loss.backward()
-        second.step()
-    """
-    assert "more than once" in refused(script(body))
-
-
-def test_closures_are_refused() -> None:
-    body = """
-    opt = torch.optim.LBFGS(model.parameters(), max_iter=3)
-    for a, b in loader:
-        def closure():
-            opt.zero_grad()
-            loss = crit(model(a), b)
-            loss.backward()
-            return loss
-        opt.step(closure)
-    """
-    assert "closures" in refused(script(body))
-
-
-@pytest.mark.parametrize(
-    ("line", "why"),
-    [
-        ("total = total + loss.item()", "carried"),
-        ("total += loss.item()", "added up"),
-        ("log.append(loss.item())", "see a part"),
-        ("if loss.item() > 100: continue", "leaves the iteration"),
-        ("model.latest = loss.item()", "elsewhere"),
-    ],
-)
-def test_uses_of_the_loss_before_backward_are_refused(line: str, why: str) -> None:
-    body = PLAIN.replace("loss.backward()", f"{line}\n        loss.backward()")
-    assert why in refused(script(body, "total = 0.0"))
-
-
-def test_steps_in_functions_are_refused() -> None:
-    body = """
-    def step(a, b):
-        opt.zero_grad()
-        loss = crit(model(a), b)
-        loss.backward()
-        opt.step()
-    for a, b in loader:
-        step(a, b)
-    """
-    assert "another function" in refused(script(body))
-
-
-def test_batches_without_a_loader_are_refused() -> None:
-    assert "DataLoader" in refused(script(PLAIN.replace("in loader", "in [(x, y)]")))
-
-
-def test_batches_asked_for_one_by_one_are_refused() -> None:
-    body = """
-    batches = iter(loader)
-    for step in range(3):
-        a, b = next(batches)
-        loss = crit(model(a), b)
-        loss.backward()
-        opt.step()
-    """
-    assert refused(script(body))
-
-
-def test_items_of_two_loaders_are_refused() -> None:
-    body = PLAIN.replace("for a, b in loader", "for (a, b), _ in zip(loader, loader)")
-    assert "something between" in refused(script(body))
-
-
 def test_progress_bars_pass_batches_on() -> None:
     before = """
     class Bar:
@@ -457,23 +312,6 @@ def test_replicas_exchange_gradients_once_a_batch() -> None:
     """
     plain, _ = compared(script(body))
     assert len(plain.result["log"][0]) >= 8
-
-
-@pytest.mark.parametrize(
-    "loss",
-    [
-        "crit(model(a) @ model(a + 1).T, torch.arange(len(a)))",
-        "torch.cdist(model(a), model(a)).mean()",
-        "(model(a)[:, None] - model(a)[None]).reshape(-1, 4).square().mean()",
-    ],
-)
-def test_losses_that_compare_rows_are_refused_without_values(loss: str) -> None:
-    body = PLAIN.replace("crit(model(a), b)", loss)
-    assert body != PLAIN
-    plain, split = remedied.run(script(body)), remedied.run(script(body), {"name": "micro_batches", "values": False})
-    assert split.of("applied") == []
-    assert "compares the rows" in split.of("refused")[0]
-    assert remedied.difference(plain.result, split.result) == 0.0
 
 
 def test_values_that_are_not_known() -> None:

@@ -42,7 +42,7 @@ impl Remedy for MicroBatches {
 
     fn excludes(&self) -> &'static [&'static str] {
         // A step at every part's backward pass would be a step too many.
-        &["step_in_backward", "chunk_calls"]
+        &["step_in_backward", "chunk_calls", "fsdp"]
     }
 
     fn sketch(&self, choice: &RemedyChoice, _job: &Situation, spans: &mut Spans) {
