@@ -59,6 +59,14 @@ def planned(job: Job, oomph: str, command: list[str]) -> dict[str, Any]:
     return {"fits": outcome == "ok" and bool(found.get("fits")), "batches": batches, "outcome": outcome}
 
 
+def lowered(logged: list[int]) -> list[int]:
+    """What the Trainer tried: it logs the batch that it was asked for every time, and takes nine tenths each time."""
+    tried: list[int] = []
+    for size in logged:
+        tried.append(int(tried[-1] * 0.9) if tried else size)
+    return tried
+
+
 def main() -> None:
     """Runs whichever finder applies to each job."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -78,6 +86,7 @@ def main() -> None:
         if job.name.startswith("trainer_"):
             row["finder"] = "Trainer auto_find_batch_size"
             row |= planned(job, given.oomph, [*job.command(), "--auto_find_batch_size", "--log_level", "info"])
+            row["batches"] = lowered(row.get("batches", []))
         elif job.repository == "huggingface+accelerate":
             row["finder"] = "accelerate find_executable_batch_size"
             row |= planned(job, given.oomph, [str(wrapper), *job.command()])
