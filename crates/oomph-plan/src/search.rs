@@ -91,6 +91,7 @@ impl Found {
 }
 
 /// A candidate with what its run showed.
+#[derive(Clone)]
 struct Measured {
     candidate: Candidate,
     spans: Spans,
@@ -107,6 +108,7 @@ struct Search<'a> {
     allowed: Allowed,
     candidates: Vec<Candidate>,
     runs: usize,
+    has_started_again: bool,
     /// Remedies that brought nothing on top of the best so far.
     useless: Vec<String>,
     /// Remedies that this job does not take.
@@ -145,17 +147,23 @@ pub fn find(question: &Question, allowed: Allowed, plain: &Trial, progress: Prog
         allowed,
         candidates: Vec::new(),
         runs: 0,
+        has_started_again: false,
         useless: Vec::new(),
         refused: Vec::new(),
         outside_bytes: plain.peaks().map_or(card.context_bytes, outside),
         kept_free_bytes: 0,
         costs: None,
     };
-    let mut best = search.measured(Vec::new(), plain);
+    let plain = search.measured(Vec::new(), plain);
+    let mut best = plain.clone();
     search.candidates.push(best.candidate.clone());
     search.costs = Some(Costs { spans: best.spans.clone(), work: best.work.clone(), survey: best.survey.clone() });
     loop {
         best = search.improved(best, progress)?;
+        if !best.candidate.fits && search.starts_again(&best) {
+            best = plain.clone();
+            continue;
+        }
         if !best.candidate.fits {
             return Ok(Found { candidates: search.candidates, chosen: None, proof: None });
         }
@@ -386,6 +394,22 @@ impl Search<'_> {
             }
         }
         Ok(best)
+    }
+
+    /// A remedy that was taken may exclude others, which together may do more: without it everything looks different.
+    /// Says whether that is worth a second look, which there is one of.
+    fn starts_again(&mut self, best: &Measured) -> bool {
+        let excludes =
+            |choice: &&RemedyChoice| remedy(&choice.name).is_some_and(|remedy| !remedy.excludes().is_empty());
+        let excluding: Vec<String> =
+            best.candidate.choices.iter().filter(excludes).map(|choice| choice.name.clone()).collect();
+        if self.has_started_again || excluding.is_empty() {
+            return false;
+        }
+        self.has_started_again = true;
+        self.useless.clear();
+        self.refused.extend(excluding);
+        self.runs < RUNS_MAX
     }
 
     /// Runs what was chosen from scratch, on the card itself.

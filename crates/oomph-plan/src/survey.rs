@@ -4,6 +4,8 @@ use oomph_job::Watched;
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::remedies::RemedyChoice;
+
 /// A model that the script calls.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
@@ -117,6 +119,14 @@ impl Survey {
         }
     }
 
+    /// Whether its batches have as many samples as remedies would make parts of them.
+    #[must_use]
+    pub fn has_parts(&self, choices: &[RemedyChoice]) -> bool {
+        let batches = self.models.iter().map(|model| model.batch).chain(self.loader_batches.iter().copied());
+        let samples = batches.max().unwrap_or(0);
+        choices.iter().filter_map(|choice| choice.number("parts")).all(|parts| parts <= samples)
+    }
+
     /// Whether the script does something.
     #[must_use]
     pub fn has_habit(&self, word: &str) -> bool {
@@ -149,6 +159,8 @@ mod tests {
         ];
         let survey = Survey::of(&Watched { survey, ..Watched::default() });
         assert_eq!((survey.models.len(), survey.models[0].batch, survey.optimizers.len()), (1, 8, 1));
+        let parts = |parts: u64| [RemedyChoice::new("micro_batches").with("parts", parts)];
+        assert!(survey.has_parts(&parts(8)) && !survey.has_parts(&parts(16)) && survey.has_parts(&[]));
         assert!(survey.has_habit("clips") && !survey.has_habit("scales"));
     }
 }
