@@ -71,7 +71,7 @@ def main() -> None:
     """Runs whichever finder applies to each job."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--oomph", default="oomph")
-    parser.add_argument("--sources", type=Path, default=Path("/work/fitcorpus"))
+    parser.add_argument("--sources", type=Path, required=True)
     parser.add_argument("--out", type=Path, default=Path("/tmp/fit_scores/peers.json"))
     given = parser.parse_args()
     given.out.parent.mkdir(parents=True, exist_ok=True)

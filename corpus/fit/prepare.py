@@ -1,6 +1,6 @@
 """Puts the public scripts of the corpus and data for them into a folder outside the checkout.
 
-    python corpus/fit/prepare.py /work/fitcorpus
+    python corpus/fit/prepare.py FOLDER --mirror CLONES
 
 Sources come out of bare clones (`--mirror`, one folder OWNER+NAME/repo each) at the commits that manifest.toml names.
 Data are made here: random images, words and graphs of real sizes, and models with random weights.
@@ -225,7 +225,7 @@ def main() -> None:
     """Everything, in order."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("to", type=Path)
-    parser.add_argument("--mirror", type=Path, default=Path("/work/.mirror"))
+    parser.add_argument("--mirror", type=Path, required=True)
     parser.add_argument("--only", nargs="*", default=["check_out", "text", "mnist", "images", "tables", "tokens", "models"])
     given = parser.parse_args()
     for step in given.only:

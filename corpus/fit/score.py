@@ -1,6 +1,6 @@
 """Measures `oomph plan --fit`: how many jobs that do not fit a card get a plan with which, planned anew, they do.
 
-    python corpus/fit/score.py --oomph target/debug/oomph --sources /work/fitcorpus --out fit.json [NAME ...]
+    python corpus/fit/score.py --oomph target/debug/oomph --sources FOLDER --out fit.json [NAME ...]
     python corpus/fit/score.py --measure ...     what each job takes as it is, and the card that follows from that
 
 The card of a job is not chosen by hand: its memory is what the job holds besides PyTorch's allocator, plus 45 to 75 % of
@@ -132,7 +132,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*")
     parser.add_argument("--oomph", default="oomph")
-    parser.add_argument("--sources", type=Path, default=Path("/work/fitcorpus"))
+    parser.add_argument("--sources", type=Path, required=True)
     parser.add_argument("--out", type=Path, default=Path("/tmp/fit_scores/scores.json"))
     parser.add_argument("--allow", default=None)
     parser.add_argument("--measure", action="store_true")
