@@ -22,6 +22,8 @@ TOLD = struct.Struct("qq")
 
 def job(told, ending, last_step):
     """Trains until it is ended, or ends itself."""
+    # Whoever started the tests in the background has them ignore it, and so do their children.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     torch.cuda.set_per_process_memory_fraction(0.004)
     model = torch.nn.Sequential(*[torch.nn.Linear(128, 128) for _ in range(3)]).cuda()
     optimizer = torch.optim.AdamW(model.parameters())
