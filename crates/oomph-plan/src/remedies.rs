@@ -18,10 +18,11 @@ mod recompute_unused_graphs;
 mod step_in_backward;
 
 use oomph_card::Card;
+use oomph_trace::EventIndex;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::search::{Spans, Work};
+use crate::search::{Span, Spans, Work};
 use crate::survey::Survey;
 
 /// Every remedy, in the order in which those that cost the same are tried.
@@ -145,6 +146,21 @@ pub struct Situation<'a> {
     pub card: &'a Card,
     /// What each iteration of a loop leaves behind, where that fills the card before the loop's end.
     pub growth_bytes: u64,
+    /// When most is live: found once, because every remedy asks on every look.
+    peak_at: EventIndex,
+}
+
+impl<'a> Situation<'a> {
+    /// A job whose run showed these blocks and this work.
+    #[must_use]
+    pub fn new(survey: &'a Survey, spans: &'a Spans, work: &'a Work, card: &'a Card, growth_bytes: u64) -> Self {
+        Self { survey, spans, work, card, growth_bytes, peak_at: spans.peak().1 }
+    }
+
+    /// What is live at the peak.
+    pub fn live_at_peak(&self) -> impl Iterator<Item = &Span> {
+        self.spans.live_at(self.peak_at)
+    }
 }
 
 /// Something that makes a job take less memory.

@@ -129,7 +129,7 @@ struct Costs {
 
 impl Costs {
     fn situation<'a>(&'a self, card: &'a Card) -> Situation<'a> {
-        Situation { survey: &self.survey, spans: &self.spans, work: &self.work, card, growth_bytes: 0 }
+        Situation::new(&self.survey, &self.spans, &self.work, card, 0)
     }
 }
 
@@ -187,8 +187,7 @@ impl Search<'_> {
     /// The cheapest set on paper that should fit, else the one that comes nearest.
     fn next(&self, best: &Measured) -> Option<Sketch> {
         let growth_bytes = best.growth_bytes;
-        let job =
-            Situation { survey: &best.survey, spans: &best.spans, work: &best.work, card: self.card, growth_bytes };
+        let job = Situation::new(&best.survey, &best.spans, &best.work, self.card, growth_bytes);
         let now = best.spans.peak().0;
         let worth_bytes = now.saturating_sub(self.usable_bytes()) / WORTHWHILE_PARTS;
         let options: Vec<Vec<RemedyChoice>> = REMEDIES
@@ -339,7 +338,7 @@ impl Search<'_> {
         let slowdown = self.slowdown(&choices);
         let culprit = sketch.choices.iter().map(|choice| self.cost_of(choice)).max();
         self.refused.extend(culprit.map(|(_, name)| name));
-        let refusals = vec![format!("the script failed with them: {problem}")];
+        let refusals = vec![format!("with them, {problem}")];
         self.note(&Candidate {
             choices,
             allocator: None,

@@ -31,6 +31,6 @@ impl Remedy for BoundedLoaders {
     }
 
     fn changes(&self, _choice: &RemedyChoice) -> String {
-        "nothing, but random augmentation in workers draws other numbers".to_owned()
+        "random augmentation in workers draws other numbers".to_owned()
     }
 }

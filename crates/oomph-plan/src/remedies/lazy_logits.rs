@@ -41,10 +41,8 @@ impl Remedy for LazyLogits {
     }
 
     fn choices(&self, job: &Situation) -> Vec<RemedyChoice> {
-        let (_, at) = job.spans.peak();
         let helps = job
-            .spans
-            .live_at(at)
+            .live_at_peak()
             .any(|span| span.is_passing() && Self::heads(job).any(|(_, head)| is_logits(span.bytes, head)));
         if helps { vec![RemedyChoice::new(self.name())] } else { Vec::new() }
     }

@@ -21,9 +21,8 @@ impl Remedy for LeanOptimizer {
     }
 
     fn choices(&self, job: &Situation) -> Vec<RemedyChoice> {
-        let (_, at) = job.spans.peak();
         let is_large = job.survey.optimizers.iter().any(|optimizer| optimizer.has_large_temporaries);
-        let helps = job.spans.live_at(at).any(|span| span.stretch == Stretch::Optimizer);
+        let helps = job.live_at_peak().any(|span| span.stretch == Stretch::Optimizer);
         let choice = |how: &str| RemedyChoice::new(self.name()).with("how", how);
         if is_large && helps { vec![choice("fused"), choice("single")] } else { Vec::new() }
     }

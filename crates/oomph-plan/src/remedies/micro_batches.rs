@@ -1,6 +1,8 @@
 //! Batches taken in parts, with one optimizer step for all of them.
 
-use oomph_trace::Category;
+use std::collections::BTreeMap;
+
+use oomph_trace::{Category, EventIndex};
 
 use super::{Remedy, RemedyChoice, Situation, more_parts};
 use crate::search::{Spans, Stretch};
@@ -47,18 +49,17 @@ impl Remedy for MicroBatches {
 
     fn sketch(&self, choice: &RemedyChoice, _job: &Situation, spans: &mut Spans) {
         let parts = choice.number("parts").unwrap_or(1).max(1);
-        let step_of = |spans: &Spans, step: u32| {
-            let of_step = spans.all.iter().filter(|span| span.step == step && span.stretch == Stretch::Forward);
-            of_step.map(|span| span.from).min()
-        };
-        for at in 0..spans.all.len() {
-            let span = &spans.all[at];
+        let mut starts: BTreeMap<u32, EventIndex> = BTreeMap::new();
+        for span in spans.all.iter().filter(|span| span.stretch == Stretch::Forward) {
+            let start = starts.entry(span.step).or_insert(span.from);
+            *start = span.from.min(*start);
+        }
+        for span in &mut spans.all {
             if span.is_passing() {
-                spans.all[at].bytes /= parts;
+                span.bytes /= parts;
             } else if span.category == Category::Gradient && span.stretch == Stretch::Backward {
                 // The gradients of the first part are there during the forward passes of the others.
-                let from = step_of(spans, span.step).unwrap_or(span.from);
-                spans.all[at].from = spans.all[at].from.min(from);
+                span.from = span.from.min(starts.get(&span.step).copied().unwrap_or(span.from));
             }
         }
     }

@@ -30,8 +30,7 @@ impl Remedy for OffloadActivations {
     }
 
     fn choices(&self, job: &Situation) -> Vec<RemedyChoice> {
-        let (_, at) = job.spans.peak();
-        let helps = job.spans.live_at(at).any(is_moved);
+        let helps = job.live_at_peak().any(is_moved);
         if helps { vec![RemedyChoice::new(self.name())] } else { Vec::new() }
     }
 
@@ -51,10 +50,10 @@ impl Remedy for OffloadActivations {
         let moved = job.spans.all.iter().filter(|span| span.step == last && is_moved(span));
         let moved_bytes: u64 = moved.map(|span| span.bytes).sum();
         let step_seconds = job.work.step_seconds(job.card);
-        1.05 + (2.0 * moved_bytes as f64 / BUS_BYTES_A_SECOND / step_seconds.max(1e-3) - 0.5).max(0.0)
+        1.05 + (2.0 * moved_bytes as f64 / BUS_BYTES_A_SECOND / step_seconds - 0.5).max(0.0)
     }
 
     fn changes(&self, _choice: &RemedyChoice) -> String {
-        "nothing: activations cross the bus twice".to_owned()
+        "activations are copied to the host and back; the numbers stay the same".to_owned()
     }
 }

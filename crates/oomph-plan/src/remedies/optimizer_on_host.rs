@@ -14,9 +14,8 @@ const DEVICE_BYTES: u64 = 256 << 20;
 /// Bytes a second over the bus, each way.
 const BUS_BYTES_A_SECOND: f64 = 20e9;
 
-fn state_bytes(spans: &Spans) -> u64 {
-    let (_, at) = spans.peak();
-    spans.live_at(at).filter(|span| span.category == Category::Optimizer).map(|span| span.bytes).sum()
+fn state_bytes(job: &Situation) -> u64 {
+    job.live_at_peak().filter(|span| span.category == Category::Optimizer).map(|span| span.bytes).sum()
 }
 
 impl Remedy for OptimizerOnHost {
@@ -33,7 +32,7 @@ impl Remedy for OptimizerOnHost {
     }
 
     fn choices(&self, job: &Situation) -> Vec<RemedyChoice> {
-        let is_worthwhile = state_bytes(job.spans) > 2 * DEVICE_BYTES;
+        let is_worthwhile = state_bytes(job) > 2 * DEVICE_BYTES;
         if is_worthwhile { vec![RemedyChoice::new(self.name()).with("device_bytes", DEVICE_BYTES)] } else { Vec::new() }
     }
 
@@ -48,8 +47,8 @@ impl Remedy for OptimizerOnHost {
     }
 
     fn slowdown(&self, _choice: &RemedyChoice, job: &Situation) -> f64 {
-        let seconds = 2.0 * state_bytes(job.spans) as f64 / BUS_BYTES_A_SECOND;
-        1.0 + seconds / job.work.step_seconds(job.card).max(1e-3)
+        let seconds = 2.0 * state_bytes(job) as f64 / BUS_BYTES_A_SECOND;
+        1.0 + seconds / job.work.step_seconds(job.card)
     }
 
     fn by_hand(&self, _choice: &RemedyChoice, _survey: &Survey) -> Option<ByHand> {
@@ -57,6 +56,6 @@ impl Remedy for OptimizerOnHost {
     }
 
     fn changes(&self, _choice: &RemedyChoice) -> String {
-        "nothing: the state crosses the bus twice a step".to_owned()
+        "the state is copied to the card and back at every step; the numbers stay the same".to_owned()
     }
 }

@@ -35,6 +35,6 @@ impl Remedy for OutputsToHost {
     }
 
     fn changes(&self, _choice: &RemedyChoice) -> String {
-        "nothing: outputs cross the bus".to_owned()
+        "outputs are copied to the host; the numbers stay the same".to_owned()
     }
 }

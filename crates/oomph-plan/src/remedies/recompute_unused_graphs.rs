@@ -50,6 +50,6 @@ impl Remedy for RecomputeUnusedGraphs {
     }
 
     fn changes(&self, _choice: &RemedyChoice) -> String {
-        "nothing".to_owned()
+        "graphs are built again where the script asks for gradients; the numbers stay the same".to_owned()
     }
 }

@@ -23,8 +23,7 @@ impl Remedy for StepInBackward {
     }
 
     fn choices(&self, job: &Situation) -> Vec<RemedyChoice> {
-        let (_, at) = job.spans.peak();
-        let holds_gradients = job.spans.live_at(at).any(|span| span.category == Category::Gradient);
+        let holds_gradients = job.live_at_peak().any(|span| span.category == Category::Gradient);
         let is_simple = job.survey.optimizers.len() == 1
             && !["clips", "scales", "accumulates", "closure"].iter().any(|habit| job.survey.has_habit(habit));
         if holds_gradients && is_simple {
@@ -49,6 +48,6 @@ impl Remedy for StepInBackward {
     }
 
     fn changes(&self, _choice: &RemedyChoice) -> String {
-        "nothing, but gradients cannot be looked at after the backward pass".to_owned()
+        "gradients are gone after the backward pass; the numbers stay the same".to_owned()
     }
 }
