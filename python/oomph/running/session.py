@@ -18,7 +18,7 @@ from ..watching.activity import Activity
 from ..watching.host import HostGrowth
 from ..watching.loaders import Loaders
 from ..watching.modules import Modules
-from . import children
+from . import caught, children
 from .aside import Aside
 from .allocator import Allocator
 from .box import Box
@@ -80,6 +80,7 @@ class Session:
         self._open()
         guard = self.aside.guard
         sys.addaudithook(self._on_event)
+        caught.follow(self._on_fatal)
         atexit.register(guard(self.finish))
         self._exit, os._exit = os._exit, self._on_exit  # type: ignore[assignment]
         if torch.version.cuda is None:
@@ -195,10 +196,13 @@ class Session:
     def _on_event(self, event: str, arguments: tuple[Any, ...]) -> None:
         if event == "open":
             self._on_open(event, arguments)
-        elif event == "sys.excepthook" and os.getpid() == self.owner:
-            problem = arguments[2]
-            if problem is not None:
-                self.outcome = self.aside.guard(outcome.of_exception)(problem, None) or Outcome("error")
+        elif event == "sys.excepthook" and arguments[2] is not None:
+            self._on_fatal(arguments[2])
+
+    def _on_fatal(self, problem: BaseException) -> None:
+        """An exception that nobody catches ends this process."""
+        if os.getpid() == self.owner:
+            self.outcome = self.aside.guard(outcome.of_exception)(problem, None) or Outcome("error")
 
     def _on_exit(self, code: int) -> None:
         self.aside.guard(self.finish)()
