@@ -1,7 +1,7 @@
 """Exceptions that end a child process and are caught before Python's own hook hears of them.
 
-`multiprocessing` catches what a process raises, shows it and ends the process with code 1; `torch.multiprocessing.spawn`
-writes it down for the parent first. Both do so by functions of `traceback`, which is where they are heard: nothing stands
+`multiprocessing` catches what a process raises, shows it and ends the process with code 1; `mp.spawn` of torch writes it
+down for the parent and does the same. Both use functions of `traceback`, which is where they are heard: nothing stands
 between the script and the exception, so its traceback stays the script's own.
 """
 
