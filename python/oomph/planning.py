@@ -18,6 +18,8 @@ from .remedies import models
 from .remedies.desk import Desk
 from .settings import Settings
 from .stream import Stream
+from .values.recording import Recorder
+from .values.working import Budget
 from .watching import imports, recorder, scaling, stepping
 from .watching.activity import Activity
 from .watching.loops import Loops
@@ -59,7 +61,8 @@ class Session:
         self.watch = endless.Watch(self._progress, self._leave_endless)
         self.reads = reads.Reads(self.watch.on_read)
         self.draws = drawing.Draws(self.note)
-        self.following = following.Following(self.reads, self.watch.check, self.draws.catch_up)
+        self.values = _recorder(settings.values)
+        self.following = following.Following(self.reads, self.watch.check, self.draws.catch_up, self.values)
         limits = stepping.Limits(settings.steps, settings.batches, self.stop)
         self.steps = stepping.Steps(self.activity, self.recorder, self.modules, self.stream, limits)
         self.scaling = scaling.Scaling(self.recorder)
@@ -114,7 +117,7 @@ class Session:
         self.reads.install(torch)
         self.following.install(torch)
         self.draws.install(torch)
-        short = hostcost.install(torch, self.draws)
+        short = hostcost.install(torch, self.draws, is_complete=self.values is not None)
         self.checkpoints.install(torch, self.following.values, short)
         distributed.install(self.note, self.following.forget_arguments)
         self._install_remedies(torch)
@@ -213,6 +216,7 @@ class Session:
             "optimizers": self.steps.optimizers,
             "batches": self.activity.calls,
             "reads": self.reads.listing(),
+            "values": self.values.account() if self.values is not None else None,
             "scaled": self.scaling.first,
             "loops": self.loops.listing(),
             "used_cuda": self.recorder.recording,
@@ -232,6 +236,15 @@ class Session:
         facts["notes"] = self.notes
         self.stream.write("end", facts)
         self.stream.flush()
+
+
+def _recorder(wanted: dict[str, Any] | None) -> Recorder | None:
+    if wanted is None:
+        return None
+    # oneDNN takes the processor at its word about instructions that a virtual machine may not have.
+    os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_BF16")
+    budget = Budget(wanted["seconds"], wanted["host_bytes"])
+    return Recorder(budget, has_updates=wanted["updates"])
 
 
 def _number(text: str | None) -> int | None:

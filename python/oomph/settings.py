@@ -28,6 +28,9 @@ class Settings:
     remedies: tuple[dict[str, Any], ...]
     #: Whether to tell what the job is made of.
     survey: bool
+    #: Values that are worked out on demand: `seconds` and `host_bytes` at most, with or without `updates` of weights;
+    #: None to take what is not known for something.
+    values: dict[str, Any] | None = None
 
     @classmethod
     def of(cls, fields: dict[str, Any]) -> Settings:

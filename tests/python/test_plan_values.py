@@ -1,4 +1,7 @@
-"""Values in a plan: those that can be known are known, the others are taken for what costs most, and said."""
+"""Values in a plan: those that can be known are known, the others are taken for what costs most, and said.
+
+That they can be worked out where something is decided by them is tested in `test_values.py`.
+"""
 
 import json
 import textwrap
@@ -13,7 +16,7 @@ def planned(oomph, tmp_path):
     def plan(text, *options):
         path = tmp_path / "job.py"
         path.write_text(textwrap.dedent(text))
-        code, out, err = oomph("plan", "--json", *options, path)
+        code, out, err = oomph("plan", "--json", "--values", "0", *options, path)
         return code, json.loads(out) if out else None, err
 
     return plan

@@ -70,6 +70,28 @@ pub struct Read {
     pub count: u64,
     /// What they were taken for.
     pub assumed: Assumed,
+    /// Whether something was decided by them: a size, an index, a branch.
+    #[serde(default)]
+    pub decides: bool,
+}
+
+/// What it took to work values out on the host that the card would compute.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+pub struct ValuesFacts {
+    /// Whether gradients and updates of weights were worked out too.
+    pub updates: bool,
+    /// Operators that were written down.
+    pub records: u64,
+    /// Those of them that were worked out.
+    pub worked_out: u64,
+    /// Reads that were answered.
+    pub answered: u64,
+    /// What the host could not do, and how often.
+    pub failed: BTreeMap<String, u64>,
+    /// How long it took.
+    pub seconds: f64,
+    /// The most host memory that the process had.
+    pub most_host_bytes: u64,
 }
 
 /// The line where a gradient scaler decides whether a step is taken, and what the card has held by then.
@@ -320,6 +342,9 @@ pub struct End {
     /// Where values were read back, the most frequent first.
     #[serde(default)]
     pub reads: Vec<Read>,
+    /// What values took that were worked out, in a run that does so.
+    #[serde(default)]
+    pub values: Option<ValuesFacts>,
     /// Where a gradient scaler decides about steps, if one does.
     #[serde(default)]
     pub scaled: Option<Scaled>,

@@ -10,6 +10,7 @@ use serde::Serialize;
 use crate::error::PlanError;
 use crate::job::{Job, Launch};
 use crate::remedies::RemedyChoice;
+use crate::values::Bounds;
 
 /// Host tensors of at least this size are memory maps of their own: they read as zeros and take no memory until they
 /// are written. The Python side counts on it.
@@ -28,6 +29,7 @@ struct Settings<'a> {
     ranks: Vec<u32>,
     remedies: &'a [RemedyChoice],
     survey: bool,
+    values: Option<Bounds>,
 }
 
 /// The folders of one run, and the variables that point there.
@@ -44,7 +46,12 @@ pub(crate) struct Environment {
 
 impl Environment {
     /// Prepares a workspace for a job on these cards, one entry a device.
-    pub(crate) fn prepare(job: &Job, cards: &[Card], workspace: &Path) -> Result<Self, PlanError> {
+    pub(crate) fn prepare(
+        job: &Job,
+        cards: &[Card],
+        workspace: &Path,
+        values: Option<Bounds>,
+    ) -> Result<Self, PlanError> {
         let results = workspace.join("results");
         std::fs::create_dir(&results)?;
         let package = package::write(workspace)?;
@@ -54,7 +61,7 @@ impl Environment {
         open.extend(bytecode_cache());
         let layer = Layer::create(workspace, job.disk_limit_bytes, open)?;
         let mut variables = Variables::default();
-        variables.set("OOMPH_JOB", serde_json::to_string(&settings(job, &results)).map_err(JobError::from)?);
+        variables.set("OOMPH_JOB", serde_json::to_string(&settings(job, &results, values)).map_err(JobError::from)?);
         variables.set("OOMPH_HOLLOW_CARDS", serde_json::to_string(cards).map_err(JobError::from)?);
         variables.put_before("LD_LIBRARY_PATH", &links);
         variables.put_before("PYTHONPATH", &package);
@@ -91,7 +98,7 @@ impl Environment {
     }
 }
 
-fn settings<'a>(job: &'a Job, results: &'a Path) -> Settings<'a> {
+fn settings<'a>(job: &'a Job, results: &'a Path, values: Option<Bounds>) -> Settings<'a> {
     Settings {
         kind: "plan",
         folder: results,
@@ -103,6 +110,7 @@ fn settings<'a>(job: &'a Job, results: &'a Path) -> Settings<'a> {
         ranks: if job.has_all_ranks { Vec::new() } else { vec![job.launch.rank] },
         remedies: &job.remedies,
         survey: job.is_surveyed,
+        values,
     }
 }
 

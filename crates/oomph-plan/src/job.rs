@@ -3,6 +3,7 @@
 use oomph_job::Command;
 
 use crate::remedies::RemedyChoice;
+use crate::values::Values;
 
 /// How many processes the job has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,4 +47,6 @@ pub struct Job {
     pub allocator: Option<String>,
     /// Whether its processes tell what they are made of, for whoever looks for remedies.
     pub is_surveyed: bool,
+    /// What may be spent on values that nobody knows.
+    pub values: Values,
 }

@@ -7,6 +7,7 @@
 //! - [`allocator`] chooses settings of PyTorch's allocator by replay of an earlier run.
 //! - [`search`] finds the [`remedies`] that make a job fit, by hollow runs with them.
 //! - [`largest`] finds the largest batch, or value of another option, that fits.
+//! - [`values`] decides whether a run is repeated with values worked out on the host.
 //! - [`promise`] keeps what a plan said, for the real run to be compared with.
 //! - [`Card`] describes a card; [`cards::CATALOGUE`] lists those that are known by name.
 
@@ -26,6 +27,7 @@ mod run;
 pub mod search;
 mod seen;
 pub mod survey;
+pub mod values;
 
 pub use error::PlanError;
 pub use follow::Progress;

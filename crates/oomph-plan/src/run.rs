@@ -14,6 +14,7 @@ use crate::environment::Environment;
 use crate::error::PlanError;
 use crate::follow::{self, Follow, Progress};
 use crate::job::Job;
+use crate::values::{self, Bounds};
 
 /// How much of what a dead process printed is worth showing.
 const PRINTED_BYTES: u64 = 4096;
@@ -50,15 +51,32 @@ impl Run {
     }
 }
 
+/// Why a run has no result.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    /// What is told about it.
+    pub(crate) error: PlanError,
+    /// Whether the script had been given values that may be others on a card.
+    pub(crate) has_guessed: bool,
+}
+
+impl<E: Into<PlanError>> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Self { error: error.into(), has_guessed: false }
+    }
+}
+
 impl Job {
-    /// Runs the job on these cards, one entry a device.
-    ///
-    /// # Errors
-    /// If it cannot be started, fails for a reason of its own, or never uses CUDA. Running out of memory is a result.
-    pub fn run(&self, cards: &[Card], progress: Progress) -> Result<Run, PlanError> {
+    /// Runs the job once, with values worked out within bounds or without.
+    pub(crate) fn run_once(
+        &self,
+        cards: &[Card],
+        values: Option<Bounds>,
+        progress: Progress,
+    ) -> Result<Run, Failure> {
         self.command.check()?;
         let workspace = Workspace::create()?;
-        let environment = Environment::prepare(self, cards, workspace.folder())?;
+        let environment = Environment::prepare(self, cards, workspace.folder(), values)?;
         let mut printed = tempfile::tempfile()?;
         let (path, arguments) = self.command.words();
         let output = if self.show_output { None } else { Some(printed.try_clone()?) };
@@ -66,7 +84,8 @@ impl Job {
         progress("starting Python");
         let ended = program.run(&environment.layer, &mut Follow::new(&environment.results, progress))?;
         let told = collect(&environment.results)?;
-        judge(&told, &ended, &mut printed)?;
+        let has_guessed = told.iter().any(|(_, facts)| values::has_guessed(facts));
+        judge(&told, &ended, &mut printed).map_err(|error| Failure { error, has_guessed })?;
         let mut processes = Vec::new();
         for (folder, facts) in told.into_iter().filter(|(_, facts)| facts.end.used_cuda) {
             let mut trace = Trace::open(folder.join("snapshot.pickle"))?;

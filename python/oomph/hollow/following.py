@@ -9,14 +9,19 @@ from __future__ import annotations
 
 import functools
 import importlib
+import sys
 import threading
 from collections.abc import Callable
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import reads
 from .operators import Shape, takes_tensors, tensors_of
+from .sizes import SizeReads
 from .values import MOST_FLOATS_FROM_HOST, Values
+
+if TYPE_CHECKING:
+    from ..values.recording import Recorder
 
 #: Operators whose results follow from their inputs alone.
 _FOLLOWED = """
@@ -54,8 +59,16 @@ MOST_ELEMENTS_READ = 1 << 24
 class Following:
     """The operators that are followed."""
 
-    def __init__(self, noted: reads.Reads, check: Callable[[], None], catch_up: Callable[[Any], None]) -> None:
+    def __init__(
+        self,
+        noted: reads.Reads,
+        check: Callable[[], None],
+        catch_up: Callable[[Any], None],
+        recorder: Recorder | None = None,
+    ) -> None:
         self.reads = noted
+        #: Works out what is not known here, in a run with values on demand.
+        self.recorder = recorder
         self.check = check
         self.catch_up = catch_up
         self._busy = threading.local()
@@ -64,25 +77,21 @@ class Following:
         """Puts a step before each of them."""
         self.torch = torch
         self.values = Values(torch)
+        self.sizes = SizeReads(self)
         self.library = torch.library.Library("aten", "IMPL")
         key = torch._C.DispatchKey.BackendSelect
         self._below = torch._C._dispatch_keyset_full_after(key)
         self._generator = torch.Generator().manual_seed(0)
+        if self.recorder is not None:
+            self.recorder.install(torch, self.values)
         for name in _FOLLOWED:
-            self._hook(name, self._follow)
+            self._hook(name, self.follow)
         for name in _OVERWRITING:
             self._hook(name, self._overwrite, is_around=True)
         special = {
             "copy_": self._copy,
             "_local_scalar_dense": self._read,
-            "nonzero": self._nonzero,
-            "_unique2": self._unique,
-            "unique_dim": self._unique,
-            "unique_consecutive": self._unique,
-            "unique_dim_consecutive": self._unique,
-            "_coalesce": self._coalesce,
-            "repeat_interleave": self._repeat_interleave,
-            "multinomial": self._multinomial,
+            **self.sizes.operators(),
             "_is_all_true": self._is_all_true,
             "_linalg_check_errors": self._check_errors,
             "isnan": self._isnan,
@@ -92,6 +101,8 @@ class Following:
             self._hook(name, self._draw, is_around=True)
         for name, follow in special.items():
             self._hook(name, follow, is_around=True)
+        if self.recorder is not None:
+            self.recorder.install_others(self)
         self._wrap_arithmetic()
         self._forget_what_escapes()
 
@@ -102,12 +113,12 @@ class Following:
             full_name = operator._schema.name
             if operator._schema.overload_name:
                 full_name += "." + operator._schema.overload_name
-            if not takes_tensors(operator) or not self._is_whole(full_name):
+            if not takes_tensors(operator) or not self.is_whole(full_name):
                 continue
             kernel = self._around(operator, follow) if is_around else self._kernel(operator, follow)
             self.library.impl(full_name.split("::")[1], kernel, "BackendSelect", with_keyset=True)
 
-    def _is_whole(self, full_name: str) -> bool:
+    def is_whole(self, full_name: str) -> bool:
         """Whether the operator gets here in one piece: it is no mere name, not made of others, and has no step here."""
         library = self.torch._C
         if not library._dispatch_has_kernel(full_name):
@@ -116,20 +127,20 @@ class Following:
         return not has(full_name, "CompositeImplicitAutograd") and not has(full_name, "BackendSelect")
 
     def _kernel(self, operator: Any, follow: Callable[..., None]) -> Callable[..., Any]:
-        run = self._runner(operator)
+        run = self.runner(operator)
         busy = self._busy
         shape = Shape(operator)
 
         def kernel(keyset: Any, *args: Any, **kwargs: Any) -> Any:
             result = run(keyset, args, kwargs)
             if not getattr(busy, "is_on", False):
-                self._aside(follow, shape, args, kwargs, result)
+                self.aside(follow, shape, args, kwargs, result)
             return result
 
         return kernel
 
     def _around(self, operator: Any, act: Callable[..., Any]) -> Callable[..., Any]:
-        run = self._runner(operator)
+        run = self.runner(operator)
         busy = self._busy
         shape = Shape(operator)
 
@@ -140,7 +151,7 @@ class Following:
 
         return kernel
 
-    def _runner(self, operator: Any) -> Callable[..., Any]:
+    def runner(self, operator: Any) -> Callable[..., Any]:
         """Calls the operator's own code, after turning plain numbers back into the tensors they were."""
         redispatch = operator._handle.redispatch_boxed
         places = [at for at, argument in enumerate(operator._schema.arguments) if str(argument.type) == "Tensor"]
@@ -153,7 +164,7 @@ class Following:
                     args = (*args[:at], self._tensor_of(args[at], () if is_copy else args), *args[at + 1 :])
             return redispatch(keyset & below, *args, **kwargs)
 
-        return run
+        return run if self.recorder is None else self.recorder.around(operator, run)
 
     def _tensor_of(self, number: Any, beside: tuple[Any, ...]) -> Any:
         """A number as a tensor that changes the type of no result, as the number would not."""
@@ -165,7 +176,7 @@ class Following:
             dtype = {bool: torch.bool, int: torch.int64, float: torch.float64, complex: torch.complex128}[type(number)]
         return torch.ops.aten.scalar_tensor(number, dtype=dtype, device="cpu")
 
-    def _aside(self, follow: Callable[..., None], *args: Any) -> None:
+    def aside(self, follow: Callable[..., None], *args: Any) -> None:
         """Works on the host without following that too; what fails there is not known."""
         self._busy.is_on = True
         try:
@@ -187,17 +198,20 @@ class Following:
         @functools.wraps(data_ptr)
         def data_ptr_given_away(tensor: Any) -> int:
             if tensor.is_cuda and tensor.layout == torch.strided:
-                values.forget(tensor)
+                self.forget(tensor)
             return data_ptr(tensor)
 
         @functools.wraps(replay)
         def replay_over(graph: Any) -> None:
             values.forget_all()
+            if self.recorder is not None:
+                self.recorder.forget_all()
             return replay(graph)
 
         def stepped(optimizer: Any, _args: Any, _kwargs: Any) -> None:
-            for group in optimizer.param_groups:
-                self.forget_arguments(*group["params"])
+            for weight in (weight for group in optimizer.param_groups for weight in group["params"]):
+                if weight.is_cuda and torch._C._has_storage(weight):
+                    values.forget(weight)
 
         importlib.import_module("torch.optim.optimizer").register_optimizer_step_post_hook(stepped)
         torch.Tensor.data_ptr = data_ptr_given_away
@@ -209,18 +223,24 @@ class Following:
             if isinstance(thing, (list, tuple)):
                 self.forget_arguments(*thing)
             elif isinstance(thing, self.torch.Tensor) and thing.is_cuda and self.torch._C._has_storage(thing):
-                self.values.forget(thing)
+                self.forget(thing)
+
+    def forget(self, tensor: Any) -> None:
+        """Somebody wrote this tensor of the card, and nobody knows what."""
+        self.values.forget(tensor)
+        if self.recorder is not None:
+            self.recorder.forget(tensor)
 
     # What is known of a result.
 
-    def _follow(self, shape: Shape, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
+    def follow(self, shape: Shape, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
         written = shape.written(args)
         if shape.is_out:
             written += [value for name, value in kwargs.items() if name in shape.outs]
         outputs = written or tensors_of(result)
         if not outputs or not any(output.is_cuda for output in outputs):
             return
-        known = self._host_arguments(args, kwargs)
+        known = self.host_arguments(args, kwargs)
         if known is None:
             self._follow_unknown(shape, args, outputs, is_written=bool(written))
             return
@@ -241,7 +261,7 @@ class Following:
             self.values.put(output, values, assumed, is_new=not written)
         return None
 
-    def _host_arguments(self, args: Any, kwargs: Any) -> tuple[Any, Any, str | None] | None:
+    def host_arguments(self, args: Any, kwargs: Any) -> tuple[Any, Any, str | None] | None:
         """The arguments as the host has them, and what was assumed for that; None if a value is not known."""
         assumed: list[str] = []
         try:
@@ -275,8 +295,8 @@ class Following:
 
     def _follow_unknown(self, shape: Shape, args: tuple[Any, ...], outputs: list[Any], *, is_written: bool) -> None:
         """What follows from less than all inputs, or from none."""
+        self._forget(outputs)
         if is_written:
-            self._forget(outputs)
             return
         name, result, first = shape.name, outputs[0], args[0]
         if not self.values.may_keep(result):
@@ -284,13 +304,13 @@ class Following:
         if name in ("bitwise_and", "bitwise_or", "logical_and", "logical_or"):
             self._follow_half(name, args, result)
         elif name in ("eq", "ne") and self._compares_with_infinity_or_itself(args):
-            self.values.put(result, self._full(result, (name == "eq") == (args[1] is first)), reads.FINITE, is_new=True)
+            self.values.put(result, self.full(result, (name == "eq") == (args[1] is first)), reads.FINITE, is_new=True)
         elif name == "ne" and result.numel() == 1:
-            self.values.put(result, self._full(result, True), reads.SOME, is_new=True)
+            self.values.put(result, self.full(result, True), reads.SOME, is_new=True)
         elif name in ("any", "all") and first.numel() > result.numel():
-            self.values.put(result, self._full(result, name == "any"), reads.SOME, is_new=True)
+            self.values.put(result, self.full(result, name == "any"), reads.SOME, is_new=True)
         elif name in ("sum", "count_nonzero") and first.dtype == self.torch.bool:
-            self.values.put(result, self._full(result, first.numel() // max(1, result.numel())), reads.ALL, is_new=True)
+            self.values.put(result, self.full(result, first.numel() // max(1, result.numel())), reads.ALL, is_new=True)
 
     def _follow_half(self, name: str, args: tuple[Any, ...], result: Any) -> None:
         """False and anything is false; true or anything is true."""
@@ -300,13 +320,13 @@ class Following:
                 continue
             decides = not found.any() if name.endswith("and") else found.dtype == self.torch.bool and bool(found.all())
             if decides and found.numel() == result.numel():
-                self.values.put(result, self._full(result, name.endswith("or")), self.values.assumed(value), is_new=True)
+                self.values.put(result, self.full(result, name.endswith("or")), self.values.assumed(value), is_new=True)
 
     def _compares_with_infinity_or_itself(self, args: tuple[Any, ...]) -> bool:
         """How PyTorch asks for numbers that are none or not finite."""
         return args[0] is args[1] or (isinstance(args[1], float) and args[1] in (float("inf"), float("-inf")))
 
-    def _full(self, like: Any, value: Any) -> Any:
+    def full(self, like: Any, value: Any) -> Any:
         return self.torch.ops.aten.full(list(like.size()), value, dtype=like.dtype, device="cpu")
 
     def _draw(self, _shape: Shape, run: Callable[[], Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -321,7 +341,7 @@ class Following:
                 self.catch_up(kwargs.get("generator"))
             return run()
         result = run()
-        self._aside(self._follow_overwriting, shape, args, kwargs, result)
+        self.aside(self._follow_overwriting, shape, args, kwargs, result)
         return result
 
     def _follow_overwriting(self, shape: Shape, args: tuple[Any, ...], kwargs: dict[str, Any], _result: Any) -> None:
@@ -331,13 +351,16 @@ class Following:
             self.values.forget(tensor)
             return
         rest = args if shape.is_out else args[1:]
-        known = self._host_arguments(rest, {name: value for name, value in kwargs.items() if name != "out"})
+        known = self.host_arguments(rest, {name: value for name, value in kwargs.items() if name != "out"})
         if known is None:
             self.values.forget(tensor)
             return
         host_rest, host_kwargs, assumed = known
         blank = self.torch.ops.aten.empty.memory_format(list(tensor.size()), dtype=tensor.dtype, device="cpu")
         if shape.name in _DRAWING:
+            if self.recorder is not None:
+                # Worked out like anything else, so that all agree about what was drawn.
+                return self.values.forget(tensor)
             host_kwargs["generator"] = self._generator
             assumed = reads.DRAWN
         if shape.is_out:
@@ -353,18 +376,30 @@ class Following:
         from_card = getattr(source, "is_cuda", False)
         if to.is_cuda:
             result = run()
-            self._aside(self._follow_copy, shape, args, kwargs, from_card)
+            self.aside(self._follow_copy, shape, args, kwargs, from_card)
             return result
         if not from_card:
             return run()
-        values = self._quietly(lambda: self.values.of(source))
+        values, assumed = self.known(source, may_only_log=True)
         if values is None:
             result = run()
         else:
-            result = self._quietly(lambda: to.copy_(values))
-            self._note_assumed(source)
+            result = self.quietly(lambda: to.copy_(values))
+            self._note(assumed)
         self.check()
         return result
+
+    def known(self, tensor: Any, *, may_only_log: bool = False) -> tuple[Any, str | None]:
+        """The values of a tensor of the card as one of the host, and what was assumed for them; nothing if nobody can
+        say. What is read only to be shown is not worked out."""
+        values = self.quietly(lambda: self.values.of(tensor))
+        assumed = None if values is None else self.values.assumed(tensor)
+        if self.recorder is None or (values is not None and assumed in (None, reads.FINITE)):
+            return values, assumed
+        if may_only_log and not self.recorder.is_inside() and not self.reads.steers(sys._getframe(2)):
+            return values, assumed
+        found = self.quietly(lambda: self.recorder.value(tensor))
+        return (values, assumed) if found is None else (found, None)
 
     def _follow_copy(self, _shape: Shape, args: tuple[Any, ...], _kwargs: dict[str, Any], from_card: bool) -> None:
         to, source = args[0], args[1]
@@ -374,7 +409,7 @@ class Following:
         if values is None:
             self.values.forget(to)
         elif isinstance(values, _NUMBERS):
-            self.values.put(to, self._full(to, values))
+            self.values.put(to, self.full(to, values))
         else:
             self.values.put(to, values, self.values.assumed(source) if from_card else None)
 
@@ -382,127 +417,45 @@ class Following:
         tensor = args[0]
         if not tensor.is_cuda:
             return run()
-        values = self._quietly(lambda: self.values.of(tensor))
+        values, assumed = self.known(tensor, may_only_log=True)
         if values is None:
             result = run()
         else:
-            result = self._quietly(values.item)
-            self._note_assumed(tensor)
+            result = self.quietly(values.item)
+            self._note(assumed)
         self.check()
         return result
 
-    def _note_assumed(self, tensor: Any) -> None:
-        assumed = self.values.assumed(tensor)
+    def _note(self, assumed: str | None) -> None:
         if assumed is not None:
             self.reads.note(assumed)
 
-    def _quietly(self, act: Callable[[], Any]) -> Any:
+    def quietly(self, act: Callable[[], Any]) -> Any:
         self._busy.is_on = True
         try:
             return act()
         finally:
             self._busy.is_on = False
 
-    # Operators that read a size.
-
-    def _nonzero(self, shape: Shape, run: Callable[[], Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        tensor = args[0]
-        if not tensor.is_cuda:
-            return run()
-        values = self._quietly(lambda: self.values.of(tensor))
-        assumed = reads.ALL if values is None else self.values.assumed(tensor)
-        count = tensor.numel() if values is None else int(self._quietly(values.count_nonzero))
-        with self.reads.answered(_chunk_counts(count, tensor.numel()), assumed):
-            result = run()
-        if values is not None:
-            self._aside(self._follow, shape, args, kwargs, result)
-        self.check()
-        return result
-
-    def _unique(self, shape: Shape, run: Callable[[], Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        tensor = args[0]
-        if not tensor.is_cuda:
-            return run()
-        known = self._quietly(lambda: self._host_arguments(args, kwargs))
-        assumed, found = reads.ALL, None
-        along = tensor.size(args[1]) if shape.name.startswith("unique_dim") else tensor.numel()
-        if known is not None:
-            found = self._quietly(lambda: shape.operator(*known[0], **known[1]))
-            along, assumed = tensors_of(found)[0].size(args[1] if shape.name.startswith("unique_dim") else 0), known[2]
-        with self.reads.answered(along.to_bytes(8, "little"), assumed):
-            result = run()
-        if found is not None:
-            self._aside(lambda *_: self._put_all(result, found, assumed), shape, args, kwargs, result)
-        self.check()
-        return result
-
-    def _coalesce(self, _shape: Shape, run: Callable[[], Any], args: tuple[Any, ...], _kwargs: dict[str, Any]) -> Any:
-        """A sparse tensor keeps as many entries as it has places, which are read back to tell."""
-        tensor = args[0]
-        if not tensor.is_cuda:
-            return run()
-        indices = tensor._indices()
-        places = self._quietly(lambda: self.values.of(indices))
-        assumed = reads.ALL if places is None else self.values.assumed(indices)
-        if places is not None:
-            places = self._quietly(lambda: places.unique(dim=1))
-        count = tensor._nnz() if places is None else places.size(1)
-        with self.reads.answered(count.to_bytes(8, "little"), assumed):
-            result = run()
-        if places is not None:
-            self._quietly(lambda: self._put_all(result._indices(), places, assumed))
-        self.check()
-        return result
-
-    def _put_all(self, outputs: Any, found: Any, assumed: str | None) -> None:
-        for output, values in zip(tensors_of(outputs), tensors_of(found), strict=True):
-            if output.size() == values.size() and self.values.may_keep(output):
-                self.values.put(output, values, assumed, is_new=True)
-
-    def _repeat_interleave(
-        self, shape: Shape, run: Callable[[], Any], args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> Any:
-        """Unknown numbers of repeats: one each, and none negative."""
-        repeats = args[0]
-        if not repeats.is_cuda or self._quietly(lambda: self.values.of(repeats)) is not None:
-            result = run()
-            if repeats.is_cuda:
-                self._aside(self._follow, shape, args, kwargs, result)
-            return result
-        ones = self._quietly(lambda: self._full(repeats, 1))
-        self._quietly(lambda: self.values.put(repeats, ones, reads.ZEROS))
-        try:
-            return run()
-        finally:
-            self.values.forget(repeats)
-
-    def _multinomial(self, _shape: Shape, run: Callable[[], Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The first thing it reads is whether these are probabilities."""
-        if not args[0].is_cuda:
-            self.catch_up(kwargs.get("generator"))
-            return run()
-        with self.reads.answered(b"\1", None):
-            return run()
-
     def _is_all_true(self, shape: Shape, run: Callable[[], Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Asserts: what is asked here is meant to hold."""
         result = run()
-        is_known = self._quietly(lambda: self.values.of(args[0])) is not None and not self.values.assumed(args[0])
+        is_known = self.quietly(lambda: self.values.of(args[0])) is not None and not self.values.assumed(args[0])
         if result.is_cuda and not is_known:
-            self._quietly(lambda: self.values.put(result, self._full(result, True), reads.FINITE))
+            self.quietly(lambda: self.values.put(result, self.full(result, True), reads.FINITE))
         return result
 
     def _check_errors(self, _shape: Shape, run: Callable[[], Any], args: tuple[Any, ...], _kwargs: dict[str, Any]) -> Any:
         """Factorizations are taken to succeed."""
         codes = args[0]
-        if codes.is_cuda and self._quietly(lambda: self.values.of(codes)) is None:
-            self._quietly(lambda: self.values.put(codes, self._full(codes, 0), reads.FINITE))
+        if codes.is_cuda and self.quietly(lambda: self.values.of(codes)) is None:
+            self.quietly(lambda: self.values.put(codes, self.full(codes, 0), reads.FINITE))
         return run()
 
     def _isnan(self, _shape: Shape, run: Callable[[], Any], args: tuple[Any, ...], _kwargs: dict[str, Any]) -> Any:
         result = run()
         if result.is_cuda and self.values.may_keep(result):
-            self._quietly(lambda: self.values.put(result, self._full(result, False), reads.FINITE))
+            self.quietly(lambda: self.values.put(result, self.full(result, False), reads.FINITE))
         return result
 
     def _unscale(self, _shape: Shape, run: Callable[[], Any], args: tuple[Any, ...], _kwargs: dict[str, Any]) -> Any:
@@ -535,13 +488,13 @@ class Following:
         def method(tensor: Any, *args: Any, **kwargs: Any) -> Any:
             result = original(tensor, *args, **kwargs)
             if type(result) is plain and result.is_cuda and kept.may_keep(result) and not stack_depth():
-                self._aside(self._follow_arithmetic, Shape(packet), (tensor, *args), kwargs, result)
+                self.aside(self._follow_arithmetic, Shape(packet), (tensor, *args), kwargs, result)
             return result
 
         return method
 
     def _follow_arithmetic(self, shape: Shape, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
-        known = self._host_arguments(args, kwargs)
+        known = self.host_arguments(args, kwargs)
         if known is not None:
             self.values.put(result, shape.operator(*known[0], **known[1]), known[2])
 
@@ -552,10 +505,10 @@ class Following:
         def method(tensor: Any, *args: Any, **kwargs: Any) -> Any:
             known = None
             if type(tensor) is plain and tensor.is_cuda and self.values.of(tensor) is not None:
-                known = self._host_arguments((tensor, *args), kwargs)
+                known = self.host_arguments((tensor, *args), kwargs)
             result = original(tensor, *args, **kwargs)
             if known is not None:
-                self._quietly(lambda: packet(*known[0], **known[1]))
+                self.quietly(lambda: packet(*known[0], **known[1]))
                 self.values.written(tensor)
             return result
 
@@ -566,7 +519,7 @@ class Following:
         def function(tensor: Any) -> Any:
             result = original(tensor)
             if type(result) is self.torch.Tensor and result.is_cuda and self.values.may_keep(result):
-                self._quietly(lambda: self.values.put(result, self._full(result, True), reads.FINITE))
+                self.quietly(lambda: self.values.put(result, self.full(result, True), reads.FINITE))
             return result
 
         return function
@@ -574,11 +527,3 @@ class Following:
 
 class _Unknown(Exception):
     """A value that nobody knows."""
-
-
-def _chunk_counts(count: int, elements: int) -> bytes:
-    """How many elements are not zero, in the pieces in which PyTorch counts them."""
-    piece = (1 << 31) - 1
-    pieces = max(1, -(-elements // piece))
-    counts = [min(piece, max(0, count - at * piece)) for at in range(pieces)]
-    return b"".join(each.to_bytes(4, "little") for each in counts)

@@ -48,9 +48,11 @@ _FACTORIES = {
 _MADE_IF_POSSIBLE = ("empty", "ones", "full")
 
 
-def install(torch: ModuleType, draws: Draws) -> Shortcuts:
-    """Puts the short cuts in place."""
+def install(torch: ModuleType, draws: Draws, *, is_complete: bool = False) -> Shortcuts:
+    """Puts the short cuts in place; `is_complete`: only those without which the machine's memory would not do."""
     short = Shortcuts(torch, draws)
+    if is_complete:
+        short.large_bytes = short.large_data_bytes = short.data_left_bytes = short.huge_bytes
     # `with torch.device(...)` knows functions by their identity and remembers them from its first use on.
     importlib.import_module("torch.utils._device")._device_constructors()
     for name in _HUGE_FILLERS:
@@ -77,7 +79,7 @@ class Shortcuts:
     def __init__(self, torch: ModuleType, draws: Draws) -> None:
         self.torch = torch
         self.draws = draws
-        self.data_left_bytes = DATA_BUDGET_BYTES
+        self.large_bytes, self.large_data_bytes, self.data_left_bytes = LARGE_BYTES, LARGE_DATA_BYTES, DATA_BUDGET_BYTES
         #: From here on the system may refuse to promise the memory.
         self.huge_bytes = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
         self.plain_types = (torch.Tensor, torch.nn.Parameter)
@@ -90,7 +92,7 @@ class Shortcuts:
             and not self.is_tracing()
             and tensor.device.type == "cpu"
             and tensor.is_floating_point()
-            and tensor.numel() * tensor.element_size() >= LARGE_BYTES
+            and tensor.numel() * tensor.element_size() >= self.large_bytes
             and not self.torch._C._len_torch_dispatch_stack()
         )
 
@@ -204,10 +206,10 @@ class Shortcuts:
         without_generator = {key: value for key, value in kwargs.items() if key != "generator"}
         sketch = original(*args, **{**without_generator, "device": "meta"})
         size_bytes = sketch.numel() * sketch.element_size()
-        if size_bytes < (self.huge_bytes if is_made or not sketch.is_floating_point() else LARGE_BYTES):
+        if size_bytes < (self.huge_bytes if is_made or not sketch.is_floating_point() else self.large_bytes):
             return original(*args, **kwargs)
         if draw is not None:
-            if size_bytes <= min(LARGE_DATA_BYTES, self.data_left_bytes):
+            if size_bytes <= min(self.large_data_bytes, self.data_left_bytes):
                 self.data_left_bytes -= size_bytes
                 return original(*args, **kwargs)
             self.draws.skip(draw, sketch, kwargs.get("generator"))

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from types import FrameType, ModuleType
 
 from ..source_lines import place_of
+from ..values.steering import Steering, is_shown
 
 #: What an unknown value was taken for: zeros; every element of a mask as picked; some true and some false; no NaN and
 #: no infinity; other draws than the card's.
@@ -26,6 +27,9 @@ class Reads:
 
     def __init__(self, watch: Callable[[FrameType, int], None]) -> None:
         self.lines: Counter[tuple[str, int, str]] = Counter()
+        #: Those of them by which something is decided: a size, an index, a branch.
+        self.deciding: set[tuple[str, int, str]] = set()
+        self.steers = Steering().steers
         #: The last of them.
         self.last: tuple[str, int, str] | None = None
         self._watch = watch
@@ -53,13 +57,13 @@ class Reads:
     def answered(self, answer: bytes, assumed: str | None) -> Iterator[None]:
         """The first read inside gives `answer`: known if nothing was `assumed` for it."""
         before = getattr(self._state, "assumed", ZEROS)
-        self._state.assumed = assumed
+        self._state.assumed, self._state.is_size = assumed, True
         self._answer(answer, len(answer))
         try:
             yield
         finally:
             self._answer(None, 0)
-            self._state.assumed = before
+            self._state.assumed, self._state.is_size = before, False
 
     def note(self, assumed: str) -> None:
         """The script reads a value that was taken for something."""
@@ -76,11 +80,15 @@ class Reads:
         line = (*place_of(start), assumed)
         self.last = line
         self.lines[line] += 1
+        if line not in self.deciding and assumed != FINITE:
+            is_size = getattr(self._state, "is_size", False) and not is_shown(start)
+            if is_size or self.steers(start):
+                self.deciding.add(line)
         self._watch(start, self.lines[line])
 
     def listing(self) -> list[dict[str, object]]:
         """By line, the most frequent first."""
         return [
-            {"file": file, "line": line, "count": count, "assumed": assumed}
-            for (file, line, assumed), count in self.lines.most_common()
+            {"file": line[0], "line": line[1], "count": count, "assumed": line[2], "decides": line in self.deciding}
+            for line, count in self.lines.most_common()
         ]

@@ -18,6 +18,7 @@ use oomph_explain::render::page;
 use oomph_plan::promise::{self, Identity, Promise, Promises};
 use oomph_plan::remedies::RemedyChoice;
 use oomph_plan::search::Found;
+use oomph_plan::values::DEFAULT_SECONDS;
 use oomph_plan::{Card, Launch, Plan, Question, Ranks, cards};
 
 use self::answer::Answer;
@@ -103,6 +104,11 @@ pub(crate) struct Args {
     /// Pass on what the script prints, to stderr
     #[arg(long)]
     show_output: bool,
+
+    /// Seconds that may be spent on the host on values that the card would compute, where something is decided by them;
+    /// 0 takes them for the most there can be instead
+    #[arg(long, value_name = "SECONDS", default_value_t = DEFAULT_SECONDS)]
+    values: u32,
 
     /// Find what makes it fit the first card, without changing what it computes
     #[arg(long)]

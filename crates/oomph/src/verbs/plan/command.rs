@@ -3,6 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
+use oomph_plan::values::Values;
 use oomph_plan::{Job, Target};
 
 use super::{Args, Ranks, launch};
@@ -27,6 +28,7 @@ pub(super) fn job(args: &Args) -> Result<Job, Error> {
         remedies: Vec::new(),
         allocator: None,
         is_surveyed: args.fit,
+        values: Values::within(args.values),
     };
     if let Some(words) = launcher_words(args) {
         set_launch(&mut job, words, args)?;

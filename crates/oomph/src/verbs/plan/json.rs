@@ -46,6 +46,7 @@ pub(super) fn render(answer: &Answer, top: usize) -> Value {
         "trials": answer.plan.trials.iter().map(trial).collect::<Vec<_>>(),
         "asked": answer.plan.trials[1..].iter().map(trial).collect::<Vec<_>>(),
         "reads": answer.reads(),
+        "values": end.values,
         "while_steps_are_skipped": answer.while_skipped().map(|(scaled, peaks)| json!({
             "file": scaled.file,
             "line": scaled.line,

@@ -3,7 +3,7 @@
 use oomph_explain::bytes::show;
 use oomph_explain::source::file_name;
 use oomph_plan::OutcomeKind;
-use oomph_plan::facts::Assumed;
+use oomph_plan::facts::{Assumed, ValuesFacts};
 
 use super::answer::Answer;
 use crate::numbers::grouped;
@@ -18,6 +18,7 @@ pub(super) fn sentences(answer: &Answer, top: usize) -> Vec<String> {
             "the script raised {message}, perhaps because a loop was ended early; what would have come after it was not seen"
         ));
     }
+    said.extend(end.values.as_ref().map(worked_out));
     let reads = answer.reads();
     for read in reads.iter().take(top) {
         let times = if read.count == 1 { "once".to_owned() } else { format!("{} times", grouped(read.count)) };
@@ -48,6 +49,19 @@ pub(super) fn sentences(answer: &Answer, top: usize) -> Vec<String> {
     }
     said.extend(end.notes.iter().cloned());
     said
+}
+
+/// What it took to know values that decide about something.
+fn worked_out(values: &ValuesFacts) -> String {
+    let weights = if values.updates { "with gradients and updates" } else { "with the weights as they were drawn" };
+    format!(
+        "values by which the script decides were worked out on the host, {weights}: {} of {} operators in {:.1} s, with at \
+         most {} of host memory",
+        grouped(values.worked_out),
+        grouped(values.records),
+        values.seconds,
+        show(values.most_host_bytes)
+    )
 }
 
 fn place(file: &str, line: u32) -> String {

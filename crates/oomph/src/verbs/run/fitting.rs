@@ -5,6 +5,7 @@ use oomph_explain::bytes::show;
 use oomph_job::Command;
 use oomph_plan::promise::{Identity, Promise, Promises};
 use oomph_plan::remedies::RemedyChoice;
+use oomph_plan::values::Values;
 use oomph_plan::{Card, Job, Launch, Plan, Question, Ranks, cards};
 
 use super::Args;
@@ -51,6 +52,7 @@ fn plan_now(args: &Args, command: &Command, card: Card, identity: &Identity) -> 
         remedies: args.with.clone(),
         allocator: None,
         is_surveyed: true,
+        values: Values::default(),
     };
     let title = card.short_title().to_owned();
     let question = Question { job, cards: vec![card], card_count: None, ranks: Ranks::One(0) };

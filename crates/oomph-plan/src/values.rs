@@ -1,0 +1,130 @@
+//! Values on demand: a second run, in which what the card would have computed is worked out on the host where something
+//! is decided by it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use oomph_card::Card;
+use oomph_job::Facts;
+use oomph_job::facts::{Assumed, Read};
+use serde::Serialize;
+
+use crate::error::PlanError;
+use crate::follow::Progress;
+use crate::job::Job;
+use crate::run::{Failure, Run};
+
+/// Seconds of work on the host, where nobody says.
+pub const DEFAULT_SECONDS: u32 = 60;
+
+/// Host memory of a run that works values out, at most; less where the machine has less.
+const MOST_HOST_BYTES: u64 = 6 << 30;
+
+/// How much of the job is worked out where a value is asked for, cheapest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Tier {
+    /// Nothing: what nobody knows is taken for something.
+    Hollow,
+    /// The forward pass, with weights as they were drawn.
+    Frozen,
+    /// Gradients and updates too.
+    Updated,
+}
+
+/// What may be spent on values, and what is known about the need for them.
+#[derive(Clone, Debug)]
+pub struct Values {
+    /// Seconds of work on the host in one run; 0 for none at all.
+    pub seconds: u32,
+    /// The tier that earlier runs of the same job needed.
+    needed: Arc<AtomicU8>,
+}
+
+/// What the Python side is told.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct Bounds {
+    seconds: u32,
+    host_bytes: u64,
+    updates: bool,
+}
+
+impl Default for Values {
+    fn default() -> Self {
+        Self::within(DEFAULT_SECONDS)
+    }
+}
+
+impl Values {
+    /// So many seconds a run.
+    #[must_use]
+    pub fn within(seconds: u32) -> Self {
+        Self { seconds, needed: Arc::new(AtomicU8::new(Tier::Hollow as u8)) }
+    }
+
+    fn bounds(&self, tier: Tier) -> Option<Bounds> {
+        let bounds = Bounds { seconds: self.seconds, host_bytes: host_bytes(), updates: tier == Tier::Updated };
+        (tier != Tier::Hollow).then_some(bounds)
+    }
+}
+
+impl Job {
+    /// Runs the job on these cards, one entry a device: hollow, and again with values where something was decided by
+    /// one that nobody knew.
+    ///
+    /// # Errors
+    /// If it cannot be started, fails for a reason of its own, or never uses CUDA. Running out of memory is a result.
+    pub fn run(&self, cards: &[Card], progress: Progress) -> Result<Run, PlanError> {
+        let known_need = self.values.needed.load(Ordering::Relaxed);
+        let first = if known_need == Tier::Hollow as u8 {
+            let first = self.run_once(cards, None, progress);
+            if self.values.seconds == 0 || !needs_values(&first) {
+                return first.map_err(|failure| failure.error);
+            }
+            Some(first)
+        } else {
+            None
+        };
+        let mut last = None;
+        for tier in [Tier::Frozen, Tier::Updated].into_iter().filter(|&tier| tier as u8 >= known_need) {
+            progress("working values out on the host");
+            match self.run_once(cards, self.values.bounds(tier), progress) {
+                Ok(run) => {
+                    self.values.needed.store(tier as u8, Ordering::Relaxed);
+                    return Ok(run);
+                }
+                Err(failure) if !failure.error.is_of_script() => return Err(failure.error),
+                Err(failure) => last = Some(failure),
+            }
+            // What was true led to the failure: more of it changes nothing.
+            if last.as_ref().is_some_and(|failure| !failure.has_guessed) {
+                break;
+            }
+        }
+        match (first, last) {
+            (Some(Ok(run)), _) => Ok(run),
+            (_, Some(failure)) | (Some(Err(failure)), None) => Err(failure.error),
+            (None, None) => self.run_once(cards, None, progress).map_err(|failure| failure.error),
+        }
+    }
+}
+
+/// Whether something was decided by a value that nobody knew, or the script failed after one.
+fn needs_values(outcome: &Result<Run, Failure>) -> bool {
+    match outcome {
+        Ok(run) => run.processes.iter().any(|process| process.facts.end.reads.iter().any(|read| read.decides)),
+        Err(failure) => failure.has_guessed && failure.error.is_of_script(),
+    }
+}
+
+/// Whether a process was given values that may be others on a card.
+pub(crate) fn has_guessed(facts: &Facts) -> bool {
+    facts.end.reads.iter().any(|read: &Read| read.assumed != Assumed::Finite)
+}
+
+/// Half of what the machine has left, but no more than a few gigabytes.
+fn host_bytes() -> u64 {
+    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let available = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
+    let kib = available.and_then(|rest| rest.split_whitespace().next()?.parse::<u64>().ok());
+    kib.map_or(MOST_HOST_BYTES, |kib| MOST_HOST_BYTES.min(kib * 1024 / 2))
+}

@@ -1,0 +1,360 @@
+"""Writes down what is called on the card, and answers what a tensor of it holds."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import threading
+import weakref
+from collections.abc import Callable, Iterator
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from ..hollow.operators import takes_tensors
+from ..watching import imports
+from .collector import Unnoticed
+from .nodes import Call, Node, Record, Ref, flat, mapped
+from .working import Budget, Worker
+
+if TYPE_CHECKING:
+    from ..hollow.following import Following
+    from ..hollow.values import Values
+
+#: Made of others that are written down themselves, or without values.
+_LEFT_OUT = frozenset(
+    """clone _to_copy detach alias lift lift_fresh set_ record_stream pin_memory _pin_memory _fused_sdp_choice
+    _resize_output_ _reshape_alias _cudnn_init_dropout_state _local_scalar_dense is_pinned""".split()
+)
+_LEFT_OUT_BEGINNINGS = ("new_", "empty", "sym_", "_sparse", "sparse", "_nested")
+#: Read the card themselves, and what they read is made by others before: those are written down too.
+_SEEN_THROUGH = frozenset("bincount repeat_interleave equal _ctc_loss".split())
+#: Give other memory to a tensor, or leave its values to chance.
+_RESIZING = frozenset(("resize_", "resize_as_"))
+#: Numbers as tensors of the card cannot pass through Python there.
+_IMPASSABLE = frozenset(("aten::pow.Tensor_Tensor_out",))
+#: Records between two looks at what the allocator has taken back, at least.
+_SWEEP_RECORDS = 5000
+
+
+class Recorder:
+    """What each storage of the card holds, by its address there."""
+
+    def __init__(self, budget: Budget, *, has_updates: bool) -> None:
+        self.budget = budget
+        #: Whether gradients and updates of weights are written down too.
+        self.has_updates = has_updates
+        self.count = 0
+        self._table: dict[int, Node] = {}
+        self._unknown = Node(0, is_known=False)
+        self._weights: set[int] = set()
+        self._sweep_at = _SWEEP_RECORDS
+        self._state = threading.local()
+        self.unnoticed = Unnoticed()
+
+    def install(self, torch: ModuleType, values: Values) -> None:
+        """Gets ready: operators are handed in one by one, see `around`. `values` are those that are known anyway."""
+        self.torch, self.values = torch, values
+        self.worker = Worker(torch, self.budget)
+        self.unnoticed.install()
+        self._address_on_card = torch._C.TensorBase.data_ptr
+        self._graph_task = torch._C._current_graph_task_id
+        self._seeded = torch.Tag.nondeterministic_seeded
+        if not self.has_updates:
+            optimizer = importlib.import_module("torch.optim.optimizer")
+            optimizer.register_optimizer_step_pre_hook(self._before_step)
+            optimizer.register_optimizer_step_post_hook(lambda *_: self._weights.clear())
+
+    def _before_step(self, optimizer: Any, *_: Any) -> None:
+        weights = (weight for group in optimizer.param_groups for weight in group["params"])
+        self._weights = {self._address(weight) for weight in weights if weight.is_cuda}
+
+    def account(self) -> dict[str, Any]:
+        """What working out took, and what could not be."""
+        worker, budget = getattr(self, "worker", None), self.budget
+        return {
+            "updates": self.has_updates,
+            "records": self.count,
+            "worked_out": worker.done if worker else 0,
+            "answered": worker.answered if worker else 0,
+            "failed": dict(worker.failed.most_common(10)) if worker else {},
+            "seconds": round(budget.used_seconds, 2),
+            "most_host_bytes": max(budget.most_bytes, budget.resident_bytes()),
+        }
+
+    # Which operators.
+
+    def wants(self, full_name: str) -> bool:
+        """Whether an operator of the dispatcher is to be written down."""
+        space, _, name = full_name.partition("::")
+        base = name.partition(".")[0]
+        if space not in ("aten", "torchvision") or base in _LEFT_OUT or full_name in _IMPASSABLE:
+            return False
+        if base.startswith(_LEFT_OUT_BEGINNINGS) or base.endswith("_like"):
+            return False
+        operator = _operator(self.torch, full_name)
+        returns = operator._schema.returns
+        is_view = any(part.alias_info is not None and not part.alias_info.is_write for part in returns)
+        has_effect = bool(Call(operator, self._seeded).places) or any("Tensor" in str(part.type) for part in returns)
+        return has_effect and not is_view
+
+    def around(self, operator: Any, run: Callable[..., Any]) -> Callable[..., Any]:
+        """The operator's own code, with a record of the call where it is the outermost."""
+        call, state, kind = Call(operator, self._seeded), self._state, self.torch.Tensor
+        if not self.wants(_full_name(operator)) and call.name not in ("clone",):
+            return run
+        is_opaque = call.name not in _SEEN_THROUGH
+
+        def recorded(keyset: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+            if getattr(state, "inside", None) is not None:
+                return run(keyset, args, kwargs)
+            tensors = [*flat(args, kind), *flat(list(kwargs.values()), kind)]
+            if not any(tensor.is_cuda for tensor in tensors):
+                return run(keyset, args, kwargs)
+            if is_opaque:
+                state.inside = {self._address(tensor) for tensor in tensors if tensor.is_cuda}
+            state.is_seen_through = not is_opaque
+            try:
+                result = run(keyset, args, kwargs)
+            finally:
+                state.inside, state.is_seen_through = None, False
+            with self.unnoticed:
+                self._write_down(call, args, kwargs, result, tensors)
+            return result
+
+        return recorded
+
+    def install_others(self, following: Following) -> None:
+        """Writes down what is not followed anyway."""
+        self._libraries = {"aten": following.library}
+        for full_name in self.torch._C._dispatch_get_all_op_names():
+            self._install_one(full_name, following)
+        imports.after_import("torchvision", lambda _: self._install_torchvision(following))
+
+    def _install_torchvision(self, following: Following) -> None:
+        self._libraries["torchvision"] = self.torch.library.Library("torchvision", "IMPL")
+        for full_name in self.torch._C._dispatch_get_all_op_names():
+            if full_name.startswith("torchvision::"):
+                self._install_one(full_name, following)
+
+    def _install_one(self, full_name: str, following: Following) -> None:
+        space, _, name = full_name.partition("::")
+        if space not in self._libraries or not following.is_whole(full_name) or not self.wants(full_name):
+            return
+        operator = _operator(self.torch, full_name)
+        if not takes_tensors(operator):
+            return
+        run = following.runner(operator)
+        act = self._suppressing(following, run) if full_name == "torchvision::nms" else run
+
+        def kernel(keyset: Any, *args: Any, **kwargs: Any) -> Any:
+            return act(keyset, args, kwargs)
+
+        self._libraries[space].impl(name, kernel, "BackendSelect", with_keyset=True)
+
+    def _suppressing(self, following: Following, run: Callable[..., Any]) -> Callable[..., Any]:
+        """Non-maximum suppression selects what it has kept, by a mask of its own."""
+
+        def act(keyset: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+            if not args[0].is_cuda:
+                return run(keyset, args, kwargs)
+            boxes, scores = (following.known(tensor)[0] for tensor in args[:2])
+            if boxes is None or scores is None:
+                return run(keyset, args, kwargs)
+            with self._aside():
+                kept = self.torch.ops.torchvision.nms(boxes, scores, args[2])
+            with following.sizes.picking(kept.numel()):
+                return run(keyset, args, kwargs)
+
+        return act
+
+    # Which values.
+
+    def is_inside(self) -> bool:
+        """Whether an operator runs, whose own reads decide about its result."""
+        return getattr(self._state, "inside", None) is not None or getattr(self._state, "is_seen_through", False)
+
+    def value(self, tensor: Any) -> Any:
+        """The values of a tensor of the card as one of the host; None if nobody can say, or not in time."""
+        inside = getattr(self._state, "inside", None)
+        if not self._is_plain(tensor) or (inside is not None and self._address(tensor) not in inside):
+            return None
+        node = self._table.get(self._address(tensor))
+        if tensor.numel() == 0:
+            node = Node(0)
+        if node is None or not node.is_known:
+            return None
+        if self.count > self._sweep_at:
+            self._sweep()
+        with self.unnoticed, self._aside():
+            return self.worker.value(Ref(node, tensor))
+
+    def forget(self, tensor: Any) -> None:
+        """Nobody knows any longer what the tensor holds."""
+        if self._is_plain(tensor):
+            self._table[self._address(tensor)] = self._unknown
+
+    def forget_all(self) -> None:
+        """Nobody knows anything any longer."""
+        self._table = dict.fromkeys(self._table, self._unknown)
+
+    @contextlib.contextmanager
+    def _aside(self) -> Iterator[None]:
+        """Work of the host's, which nobody watches."""
+        before, self._state.inside = getattr(self._state, "inside", None), set()
+        library = self.torch._C
+        try:
+            with library._AutoDispatchBelowAutograd(), library.DisableTorchFunction():
+                yield
+        finally:
+            self._state.inside = before
+
+    # Writing down.
+
+    def _is_plain(self, tensor: Any) -> bool:
+        return self.torch._C._has_storage(tensor) and tensor.layout == self.torch.strided
+
+    def _address(self, tensor: Any) -> int:
+        """Where the storage begins on the card. A Python object of the storage would count as another user of it, and
+        autograd would no longer add gradients in place."""
+        if not tensor.numel() or not self._is_plain(tensor):
+            return -1
+        return int(self._address_on_card(tensor)) - tensor.storage_offset() * tensor.element_size()
+
+    def _write_down(self, call: Call, args: Any, kwargs: Any, result: Any, tensors: list[Any]) -> None:
+        """The call as a record; the storages it wrote or made hold what it gives."""
+        kind = self.torch.Tensor
+        results = list(flat(result, kind))
+        if not all(map(self._is_plain, (*tensors, *results))):
+            return self._lose(tensor for tensor in results if tensor.is_cuda and self._is_plain(tensor))
+        written = [tensor for tensor in call.written(args, kwargs, kind) if tensor.is_cuda]
+        for tensor in written if call.undeclared else ():
+            self.values.forget(tensor)
+        given = {self._address(tensor) for tensor in tensors if tensor.is_cuda}
+        made = [tensor for tensor in results if not tensor.is_cuda or self._address(tensor) not in given]
+        if not written and not any(tensor.is_cuda for tensor in made):
+            return
+        for tensor in made:
+            # Made by filling, inside, before the values came.
+            self.values.forget(tensor)
+        changed = [tensor for tensor in (*written, *made) if tensor.is_cuda]
+        if not self.has_updates:
+            if any(self._address(tensor) in self._weights for tensor in written):
+                # Weights stay as they were drawn.
+                return self._lose(tensor for tensor in changed if self._address(tensor) not in self._weights)
+            if self._graph_task() != -1 and not self.torch.is_grad_enabled():
+                return self._lose(changed)
+        if call.name in _RESIZING:
+            return self._lose(changed)
+        self.count += 1
+        with self._aside():
+            if call.name == "copy_" and self._take_from_host(args):
+                return None
+            record = self._record(call, args, kwargs, written)
+        if record is None:
+            return self._lose(changed)
+        self._bind(record, written, made)
+        return None
+
+    def _lose(self, tensors: Any) -> None:
+        for tensor in tensors:
+            self._table[self._address(tensor)] = self._unknown
+
+    def _take_from_host(self, args: tuple[Any, ...]) -> bool:
+        """Whole tensors that come from the host need no record: their bytes are all there is to know."""
+        to, source = args[0], args[1]
+        if not isinstance(source, self.torch.Tensor) or source.is_cuda or not to.numel():
+            return False
+        if self.budget.is_full():
+            self._table[self._address(to)] = self._unknown
+            return True
+        held = self._table.get(self._address(to))
+        if held is not None and held.nbytes > to.numel() * to.element_size() or not _is_dense(to):
+            return False
+        node = Node(_reach_bytes(to))
+        node.data = self.worker.blank(node.nbytes)
+        self.worker.view(Ref(node, to)).copy_(source)
+        self._table[self._address(to)] = node
+        return True
+
+    def _record(self, call: Call, args: Any, kwargs: Any, written: list[Any]) -> Record | None:
+        """The call with nodes for tensors; none if it depends on what nobody knows."""
+        refs: dict[int, Ref] = {}
+        is_known = True
+        over = {id(tensor) for tensor in written}
+
+        def of_tensor(tensor: Any) -> Any:
+            nonlocal is_known
+            if not tensor.is_cuda:
+                return tensor.detach().clone()
+            ref = refs.get(id(tensor))
+            if ref is None:
+                node = self._table.get(self._address(tensor))
+                is_covered = call.is_overwriting and id(tensor) in over and _is_dense(tensor)
+                if node is None or (is_covered and tensor.numel() * tensor.element_size() >= node.nbytes):
+                    # What was never written is of no interest, unless it is read.
+                    is_known &= id(tensor) in over or not tensor.numel()
+                    node = Node(_reach_bytes(tensor))
+                is_known &= node.is_known
+                ref = refs[id(tensor)] = Ref(node, tensor)
+            return ref
+
+        kind = self.torch.Tensor
+        new_args = [mapped(arg, kind, of_tensor) for arg in args]
+        new_kwargs = {name: mapped(value, kind, of_tensor) for name, value in kwargs.items()}
+        if not is_known:
+            return None
+        record = Record(self.count, call, new_args, new_kwargs)
+        for tensor in written:
+            before = refs[id(tensor)].node
+            if before is not None and not any(other is before for other, _ in record.written):
+                node = Node(max(before.nbytes, _reach_bytes(tensor)), record)
+                record.written.append((before, weakref.ref(node)))
+                self._table[self._address(tensor)] = node
+        return record
+
+    def _bind(self, record: Record, _written: list[Any], made: list[Any]) -> None:
+        for tensor in made:
+            if not tensor.is_cuda:
+                record.outs.append(None)
+                continue
+            node = Node(_reach_bytes(tensor), record)
+            record.outs.append((weakref.ref(node), Ref(None, tensor)))
+            self._table[self._address(tensor)] = node
+
+    def _sweep(self) -> None:
+        """Drops what belongs to memory that was given back: the allocator knows."""
+        snapshot = self.torch.cuda.memory_snapshot
+        with_traces = "include_traces" not in snapshot.__code__.co_varnames
+        live = set()
+        for segment in snapshot() if with_traces else snapshot(include_traces=False):
+            address = segment["address"]
+            for block in segment["blocks"]:
+                if block["state"].startswith("active"):
+                    live.add(address)
+                address += block["size"]
+        self._table = {address: node for address, node in self._table.items() if address in live}
+        self._sweep_at = self.count + _SWEEP_RECORDS
+
+
+def _operator(torch: ModuleType, full_name: str) -> Any:
+    space, _, name = full_name.partition("::")
+    base, _, overload = name.partition(".")
+    return getattr(getattr(getattr(torch.ops, space), base), overload or "default")
+
+
+def _full_name(operator: Any) -> str:
+    overload = operator._schema.overload_name
+    return str(operator._schema.name) + (f".{overload}" if overload else "")
+
+
+def _reach_bytes(tensor: Any) -> int:
+    """Up to which byte of its storage the tensor reaches."""
+    if not tensor.numel():
+        return 0
+    last = tensor.storage_offset() + sum((n - 1) * step for n, step in zip(tensor.size(), tensor.stride(), strict=True))
+    return int((last + 1) * tensor.element_size())
+
+
+def _is_dense(tensor: Any) -> bool:
+    """Whether the tensor covers its storage from the beginning without gaps."""
+    return bool(tensor.storage_offset() == 0 and _reach_bytes(tensor) == tensor.numel() * tensor.element_size())

@@ -1,0 +1,273 @@
+"""Works records out with the host's kernels, within bounds of time and memory."""
+
+from __future__ import annotations
+
+import collections
+import itertools
+import math
+import os
+import sys
+import time
+import weakref
+from types import ModuleType
+from typing import Any
+
+from .host_kernels import HostKernels
+from .nodes import Node, Record, Ref, flat, mapped
+
+#: Arithmetic that a host does in a second, until something was timed.
+_FIRST_RATE = 2e10
+#: Work that says enough about the host's speed.
+_TIMED_WORK = 1e10
+#: The part of the memory bound from which on results that only the card still holds are dropped.
+_CROWDED = 0.7
+#: Results below this size are not worth dropping.
+_SMALL_BYTES = 1 << 16
+_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+
+
+class Budget:
+    """What working out may take: seconds of time, and bytes of memory for the whole process."""
+
+    def __init__(self, seconds: float, host_bytes: int) -> None:
+        self.seconds, self.host_bytes = seconds, host_bytes
+        self.used_seconds = 0.0
+        self.most_bytes = 0
+
+    def resident_bytes(self) -> int:
+        """What the process takes now."""
+        with open("/proc/self/statm", encoding="ascii") as file:
+            now = int(file.read().split()[1]) * _PAGE_BYTES
+        self.most_bytes = max(self.most_bytes, now)
+        return now
+
+    def is_full(self) -> bool:
+        """Whether there is no memory left."""
+        return self.resident_bytes() >= self.host_bytes
+
+    def is_crowded(self) -> bool:
+        """Whether it is time to drop what may not be needed again."""
+        return self.resident_bytes() >= _CROWDED * self.host_bytes
+
+
+class Unknown(Exception):
+    """A value that nobody can say."""
+
+
+class Worker:
+    """Executes records, each once."""
+
+    def __init__(self, torch: ModuleType, budget: Budget) -> None:
+        self.torch, self.budget = torch, budget
+        self.kernels = HostKernels(torch)
+        #: Records worked out, reads answered, and what could not be, by name.
+        self.done = self.answered = 0
+        self.failed: collections.Counter[str] = collections.Counter()
+        self._work, self._timed_seconds = 0.0, 0.0
+        #: Results in the order in which they were made, that can be dropped.
+        self._results: collections.deque[weakref.ref[Node]] = collections.deque()
+
+    def value(self, ref: Ref) -> Any:
+        """A tensor of the host that shares memory with what is kept; None if nobody can say, or not in time."""
+        node = ref.node
+        if node is None:
+            return None
+        if node.data is None and node.made_by is not None:
+            needed = self._slice(node)
+            if not self._is_affordable(needed.values()):
+                self.failed["too much work"] += 1
+                return None
+            self._work_out(needed)
+        if node.data is None and node.made_by is None and node.is_known:
+            node.data = self.blank(node.nbytes)
+        if node.data is None:
+            return None
+        self.answered += 1
+        return self.view(ref)
+
+    def blank(self, nbytes: int) -> Any:
+        """Zeros."""
+        return self.torch.UntypedStorage(nbytes, device="cpu").fill_(0)
+
+    def view(self, ref: Ref, data: Any = None) -> Any:
+        """A tensor of the host as the card's lies in its storage."""
+        data = ref.node.data if data is None and ref.node is not None else data
+        empty = self.torch.ops.aten.empty.memory_format([0], dtype=ref.dtype, device="cpu")
+        view = empty.set_(data, ref.offset, ref.size, ref.stride)
+        view = view.conj() if ref.is_conj else view
+        return view._neg_view() if ref.is_neg else view
+
+    # What is to be done.
+
+    def _slice(self, node: Node) -> dict[int, Record]:
+        """The records that a node depends on and that were not worked out yet, by their number."""
+        needed: dict[int, Record] = {}
+        pending = [node.made_by]
+        while pending:
+            record = pending.pop()
+            if record is None or record.at in needed:
+                continue
+            needed[record.at] = record
+            pending.extend(ref.node.made_by for ref in record.refs() if ref.node is not None and ref.node.data is None)
+        return needed
+
+    def _is_affordable(self, records: Any) -> bool:
+        left = self.budget.seconds - self.budget.used_seconds
+        rate = self._work / self._timed_seconds if self._work > _TIMED_WORK else _FIRST_RATE
+        return left > 0 and sum(map(work_of, records)) / rate <= left and not self.budget.is_full()
+
+    def _work_out(self, needed: dict[int, Record]) -> None:
+        """The oldest first; each record is let go of, so that what it needed can go too."""
+        start = time.perf_counter()
+        queue = [needed.pop(at) for at in sorted(needed, reverse=True)]
+        while queue:
+            record = queue.pop()
+            if self.budget.used_seconds + time.perf_counter() - start > self.budget.seconds:
+                return self._end(start)
+            if self.budget.is_crowded():
+                self._drop_results()
+                if self.budget.is_full():
+                    return self._end(start)
+            self._execute(record)
+        return self._end(start)
+
+    def _end(self, start: float) -> None:
+        self.budget.used_seconds += time.perf_counter() - start
+
+    # Doing it.
+
+    def _execute(self, record: Record) -> None:
+        self.done += 1
+        try:
+            self._attempt(record)
+        except Exception as problem:  # noqa: BLE001 - whatever the host cannot do stays unknown
+            for node in record.made():
+                node.is_known, node.made_by = False, None
+            if not isinstance(problem, Unknown):
+                self.failed[f"{record.call.name}: {(str(problem).splitlines() or [''])[0][:100]}"] += 1
+        record.clear()
+
+    def _attempt(self, record: Record) -> None:
+        over: dict[int, Any] = {}
+        for before, after in record.written:
+            node = after()
+            over[id(before)] = self._bytes_to_write(before, node.nbytes if node is not None else before.nbytes)
+
+        def of_ref(ref: Ref) -> Any:
+            if ref.node is None:
+                raise Unknown
+            data = over.get(id(ref.node))
+            return self.view(ref, self._bytes_of(ref.node) if data is None else data)
+
+        device = self.torch.device("cpu")
+        args = [mapped(mapped(arg, Ref, of_ref), self.torch.device, lambda _: device) for arg in record.args]
+        kwargs = {
+            name: mapped(mapped(value, Ref, of_ref), self.torch.device, lambda _: device)
+            for name, value in record.kwargs.items()
+        }
+        work, start = work_of(record), time.perf_counter()
+        result = self.kernels.call(record, args, kwargs)
+        self._work += work
+        self._timed_seconds += time.perf_counter() - start
+        for before, after in record.written:
+            node = after()
+            if node is not None:
+                node.data, node.made_by = over[id(before)], None
+        if record.outs:
+            self._deliver(record, result, [*flat(args, self.torch.Tensor), *flat(list(kwargs.values()), self.torch.Tensor)])
+
+    def _bytes_of(self, node: Node) -> Any:
+        if node.data is None:
+            if node.made_by is not None or not node.is_known:
+                raise Unknown
+            node.data = self.blank(node.nbytes)
+        return node.data
+
+    def _bytes_to_write(self, before: Node, nbytes: int) -> Any:
+        """The bytes to write over: the old ones where nobody else needs them."""
+        old = self._bytes_of(before)
+        if sys.getrefcount(before) <= _REFERENCES_OF_WRITING and old.nbytes() >= nbytes:
+            return old
+        new = self.blank(max(nbytes, old.nbytes()))
+        whole = self.torch.ops.aten.empty.memory_format([0], dtype=self.torch.uint8, device="cpu")
+        source = self.torch.ops.aten.empty.memory_format([0], dtype=self.torch.uint8, device="cpu")
+        count = old.nbytes()
+        whole.set_(new, 0, [count], [1]).copy_(source.set_(old, 0, [count], [1]))
+        return new
+
+    def _deliver(self, record: Record, result: Any, given: list[Any]) -> None:
+        """Puts results where the card's tensors have theirs."""
+        shared = {tensor.untyped_storage()._cdata for tensor in given}
+        written = {tensor.untyped_storage()._cdata for tensor in flat(result, self.torch.Tensor)} & shared
+        found = [t for t in flat(result, self.torch.Tensor) if not record.written or t.untyped_storage()._cdata not in written]
+        for out, values in itertools.zip_longest(record.outs, found):
+            node = out[0]() if out else None
+            if node is None:
+                continue
+            ref, node.made_by = out[1], None
+            if values is None:
+                continue
+            if values.size() != ref.size:
+                node.is_known = False
+                self.failed[f"{record.call.name}: another size on the host"] += 1
+                continue
+            storage = values.untyped_storage()
+            lies_alike = values.stride() == ref.stride and values.storage_offset() == ref.offset
+            if lies_alike and values.dtype == ref.dtype and storage.nbytes() == node.nbytes and storage._cdata not in shared:
+                node.data = storage
+            else:
+                node.data = self.blank(node.nbytes)
+                self.view(ref, node.data).copy_(values)
+            if node.nbytes >= _SMALL_BYTES:
+                self._results.append(weakref.ref(node))
+
+    def _drop_results(self) -> None:
+        """Lets go of results that nothing written down needs, the oldest first: those the card keeps for gradients."""
+        for _ in range(len(self._results)):
+            reference = self._results.popleft()
+            node = reference()
+            if node is None or node.data is None:
+                continue
+            if sys.getrefcount(node) <= _REFERENCES_OF_CARD:
+                node.data, node.is_known = None, False
+                if not self.budget.is_crowded():
+                    return
+            else:
+                self._results.append(reference)
+
+
+def work_of(record: Record) -> float:
+    """Roughly the arithmetic that a record takes."""
+    refs = list(record.refs())
+    made = sum(math.prod(out[1].size) for out in record.outs if out) or sum(math.prod(ref.size) for ref in refs[:1])
+    name = record.call.name
+    if name.startswith("convolution") and len(refs) > 1:
+        weight = refs[1].size
+        return 2.0 * made * math.prod(weight) / max(1, weight[0])
+    if name in ("mm", "addmm", "bmm", "baddbmm", "addbmm") and refs:
+        return 2.0 * made * refs[-1].size[-2]
+    if "attention" in name and len(refs) > 1:
+        return 4.0 * made * refs[1].size[-2]
+    return 20.0 * made
+
+
+def _measured_references() -> tuple[int, int]:
+    """How many references a node has that only one record, or only the card's table, holds: Python's own are not the
+    same in every version."""
+    held = {0: Node(0)}
+    node = held[0]
+    of_card = sys.getrefcount(node)
+    ref = Ref.__new__(Ref)
+    ref.node = held.pop(0)
+    written = [(ref.node, None)]
+    del node
+
+    def count(before: Node, _nbytes: int) -> int:
+        return sys.getrefcount(before)
+
+    for before, _ in written:
+        of_writing = count(before, 0)
+    return of_writing, of_card
+
+
+_REFERENCES_OF_WRITING, _REFERENCES_OF_CARD = _measured_references()
