@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use crate::code;
 use crate::deaths;
 use crate::elf;
-use crate::layout::{self, Frames, Layout};
+use crate::layout::{self, Frames, Layout, TEXT_ASCII_STATE, TEXT_KIND_SHIFTS, TEXT_STATE};
 
 /// Frames that are compared with what the interpreter says.
 const PROVED_FRAMES: usize = 64;
@@ -17,6 +17,7 @@ type GetOf = unsafe extern "C" fn(Object) -> Object;
 type LineOf = unsafe extern "C" fn(Object) -> c_int;
 type Attribute = unsafe extern "C" fn(Object, *const c_char) -> Object;
 type TextOf = unsafe extern "C" fn(Object) -> *const c_char;
+type NewText = unsafe extern "C" fn(*const c_char) -> Object;
 type Count = unsafe extern "C" fn(Object);
 type Clear = extern "C" fn();
 
@@ -43,11 +44,13 @@ pub(crate) fn current() -> Option<&'static Interpreter> {
 
 /// Finds out about the interpreter. The GIL is held.
 pub(crate) fn set_up(hex_version: u32, module_call_code: usize, own_folder: &[u8]) -> Result<(), &'static str> {
-    let layout = layout::of_version(hex_version).ok_or("frames of this version of Python are not known")?;
+    let mut layout = layout::of_version(hex_version).ok_or("frames of this version of Python are not known")?;
     let functions = Functions::find().ok_or("the functions of the Python interpreter are not found")?;
     if layout.frames == Frames::Direct && !agrees_with_debug_offsets(&layout) {
         return Err("this build of Python describes its frames differently");
     }
+    layout.text_kind_shift =
+        functions.text_kind_shift().ok_or("the strings of this build of Python are not as expected")?;
     let interpreter = Interpreter {
         layout,
         module_call_code,
@@ -108,6 +111,7 @@ struct Functions {
     frame_back: GetOf,
     attribute: Attribute,
     utf8: TextOf,
+    new_text: NewText,
     increase: Count,
     decrease: Count,
     clear_error: Clear,
@@ -132,11 +136,28 @@ impl Functions {
             frame_back: function!(c"PyFrame_GetBack" as GetOf),
             attribute: function!(c"PyObject_GetAttrString" as Attribute),
             utf8: function!(c"PyUnicode_AsUTF8" as TextOf),
+            new_text: function!(c"PyUnicode_FromString" as NewText),
             increase: function!(c"Py_IncRef" as Count),
             decrease: function!(c"Py_DecRef" as Count),
             clear_error: function!(c"PyErr_Clear" as Clear),
             cell_type: elf::global_symbol(c"PyCell_Type")?,
         })
+    }
+
+    /// Where the kind stands in the state of strings, by the state of one that is known.
+    fn text_kind_shift(&self) -> Option<u32> {
+        // SAFETY: the GIL is held; every string has a state; the string is given back.
+        let state = unsafe {
+            let text = (self.new_text)(c"oomph".as_ptr());
+            if text.is_null() {
+                (self.clear_error)();
+                return None;
+            }
+            let state = code::field::<u32>(text as usize, TEXT_STATE);
+            (self.decrease)(text);
+            state
+        };
+        TEXT_KIND_SHIFTS.into_iter().find(|shift| (state >> shift) & 0b11_111 == TEXT_ASCII_STATE)
     }
 
     /// Whether the walk finds what the interpreter says: files, functions and lines of this thread's frames.

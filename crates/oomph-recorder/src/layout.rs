@@ -40,7 +40,8 @@ pub(crate) struct Layout {
     /// The sizes of a string's head: ASCII, and other.
     pub(crate) text_ascii: usize,
     pub(crate) text_other: usize,
-    /// In a string's state: where the kind stands, followed by whether it is compact and whether it is ASCII.
+    /// In a string's state: where the kind stands, followed by whether it is compact and whether it is ASCII. Found
+    /// by looking at a string, since builds of one version differ.
     pub(crate) text_kind_shift: u32,
 }
 
@@ -48,6 +49,10 @@ pub(crate) struct Layout {
 /// object: its type.
 pub(crate) const TEXT_LENGTH: usize = 16;
 pub(crate) const TEXT_STATE: usize = 32;
+/// Where the kind stands in a string's state: behind two bits, and in some builds of 3.14 behind 16.
+pub(crate) const TEXT_KIND_SHIFTS: [u32; 2] = [2, 16];
+/// From there on, what the state of a compact string of ASCII characters is: one byte each, compact, ASCII.
+pub(crate) const TEXT_ASCII_STATE: u32 = 0b11_001;
 pub(crate) const BYTES_LENGTH: usize = 16;
 pub(crate) const BYTES_START: usize = 32;
 pub(crate) const CELL_CONTENT: usize = 16;
@@ -86,7 +91,7 @@ const V3_11: Layout = Layout {
     code_first_traceable: 168,
     text_ascii: 48,
     text_other: 72,
-    text_kind_shift: 2,
+    text_kind_shift: TEXT_KIND_SHIFTS[0],
 };
 
 const V3_12: Layout = Layout {
@@ -105,14 +110,8 @@ const V3_12: Layout = Layout {
 const V3_13: Layout =
     Layout { frames: Frames::Direct, thread_frame: 72, code_instructions: 200, code_first_traceable: 184, ..V3_12 };
 
-const V3_14: Layout = Layout {
-    frame_owner: Some(74),
-    frame_locals: 80,
-    code_instructions: 208,
-    code_first_traceable: 192,
-    text_kind_shift: 16,
-    ..V3_13
-};
+const V3_14: Layout =
+    Layout { frame_owner: Some(74), frame_locals: 80, code_instructions: 208, code_first_traceable: 192, ..V3_13 };
 
 const V3_10: Layout = Layout {
     frames: Frames::Objects,
