@@ -118,7 +118,7 @@ def record(python: str, folder: pathlib.Path) -> dict:
     return {
         "notes": told["notes"],
         "allocations": [len(allocations), stats["allocation.all.allocated"]],
-        "peaks_equal": [told[peak] == stats[f"{kind}_bytes.all.peak"] for peak, kind in zip(PEAKS, ("allocated", "reserved"))],
+        "peaks_equal": [told[f"peak_{kind}_bytes"] == stats[f"{kind}_bytes.all.peak"] for kind in ("allocated", "reserved")],
         "lines": [len(marked & found), len(marked)],
         "strange_lines": sorted(map(str, found - marked)),
         "modules": [row["module"] for row in told["modules"] or []],

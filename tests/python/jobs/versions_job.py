@@ -1,4 +1,4 @@
-"""A small job for every version of torch and Python: versions_job.py FILE. Writes what PyTorch itself counted to FILE."""
+"""A small job for every version of torch and Python: versions_job.py FILE. Writes what PyTorch counted to FILE."""
 
 import json
 import sys
