@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from .remedies.bounded_loaders import bounded_loader as bounded_loader
     from .remedies.checkpoint_blocks import checkpoint_blocks as checkpoint_blocks
     from .remedies.chunk_calls import chunk_calls as chunk_calls
+    from .remedies.chunk_evaluation import chunk_evaluation as chunk_evaluation
     from .remedies.distill import distill as distill
     from .remedies.fsdp import fsdp as fsdp
     from .remedies.lazy_logits import lazy_logits as lazy_logits
@@ -47,6 +48,7 @@ __all__ = [
     "bounded_loader",
     "checkpoint_blocks",
     "chunk_calls",
+    "chunk_evaluation",
     "distill",
     "fsdp",
     "lazy_logits",

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import traceback
 from dataclasses import dataclass
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _GENERATED = "<oomph>"
+#: How the driver and NVIDIA's libraries say that the card is full: cuBLAS makes its handle, and takes memory for it, at
+#: the first product, when PyTorch may hold everything already.
+_LIBRARY_SHORTAGE = re.compile(r"CUDA error: out of memory|\b(?:CU\w+|NVRTC)_(?:\w+_)?ALLOC(?:ATION)?_FAILED\b")
 
 
 class Unusable(BaseException):
@@ -50,9 +54,12 @@ def of_exception(problem: BaseException, last_read: tuple[str, int, str] | None)
 
 
 def is_out_of_memory(problem: BaseException) -> bool:
-    """Whether PyTorch ran out of memory on the card."""
+    """Whether memory ran out on the card: PyTorch's allocator, or a library that takes its own beside it."""
     out_of_memory = getattr(sys.modules.get("torch"), "OutOfMemoryError", None)
-    return out_of_memory is not None and isinstance(problem, out_of_memory)
+    if out_of_memory is not None and isinstance(problem, out_of_memory):
+        return True
+    # PyTorch passes the driver's and the libraries' words on in errors of its own, which are all `RuntimeError`s.
+    return isinstance(problem, RuntimeError) and _LIBRARY_SHORTAGE.search(str(problem)) is not None
 
 
 def without_own_frames(told: traceback.TracebackException) -> str:

@@ -65,6 +65,33 @@ for image in range(10_000):
     outputs.append(net(torch.randn(1, 3, 300, 300, device="cuda")))
 """
 
+#: Trained with small batches and validated with large ones, which are the peak; each epoch keeps a little of them.
+LARGE_VALIDATION = """
+import torch
+from torch import nn
+net = nn.Sequential(nn.Conv2d(3, 32, 3), nn.BatchNorm2d(32), nn.ReLU(), nn.Conv2d(32, 32, 3), nn.BatchNorm2d(32),
+                    nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten()).cuda()
+optimizer = torch.optim.SGD(net.parameters(), lr=1e-2)
+images = torch.utils.data.TensorDataset(torch.zeros(640, 3, 128, 128))
+for epoch in range(3):
+    net.train()
+    for (x,) in torch.utils.data.DataLoader(images, batch_size=8):
+        optimizer.zero_grad()
+        net(x.cuda()).sum().backward()
+        optimizer.step()
+    net.eval()
+    with torch.no_grad():
+        found = [net(x.cuda()) for (x,) in torch.utils.data.DataLoader(images, batch_size=320)]
+"""
+
+#: PyTorch has taken the card when cuBLAS wants memory of its own, at the first product.
+LIBRARY_LAST = """
+import torch
+free_bytes, _ = torch.cuda.mem_get_info()
+held = torch.zeros(free_bytes - (8 << 20), dtype=torch.uint8, device="cuda")
+torch.ones(64, 64, device="cuda") @ torch.ones(64, 64, device="cuda")
+"""
+
 
 @pytest.fixture
 def fitted(oomph, tmp_path, monkeypatch):
@@ -107,6 +134,20 @@ def test_what_nothing_makes_fit_is_said(oomph, script, tmp_path, monkeypatch):
     text = " ".join(out.split())
     assert code == 1 and text.startswith("nothing makes it fit the card with 1.00GiB: with "), out
     assert "it still needs a card of" in text
+
+
+def test_validation_is_made_to_fit_like_training(fitted, script):
+    code, answer = fitted(script(LARGE_VALIDATION), "--memory", "1800MiB")
+    assert code == 0 and not answer["fits"], "only with remedies"
+    assert answer["fit"]["remedies"] == ["chunk_evaluation"] and answer["fit"]["predicted_slowdown"] < 1.1
+
+
+def test_a_library_that_gets_no_memory_is_a_shortage_too(oomph, script):
+    code, out, err = oomph("plan", "--python", sys.executable, "--json", "--memory", "4GiB", script(LIBRARY_LAST))
+    assert code == 1, err
+    answer = json.loads(out)
+    assert (answer["outcome"], answer["verdict"]["class"]) == ("oom", "outside_pytorch")
+    assert "CUBLAS_STATUS_ALLOC_FAILED" in answer["verdict"]["summary"]
 
 
 def test_growth_is_stopped(fitted, script):

@@ -89,6 +89,9 @@ AROUND = {
     "chunk_calls": ("calls = []; model.first.register_forward_hook(lambda m, i, out: calls.append(len(out)))",
                     "out = model(inputs); assert calls[-4:] == [16] * 4, calls\n"
                     "assert torch.allclose(out, plain, atol=1e-6)"),
+    "chunk_evaluation": ("calls = []; model.first.register_forward_hook(lambda m, i, out: calls.append(len(out)))",
+                         "with torch.no_grad(): out = model(inputs)\nassert calls[-4:] == [16] * 4, calls\n"
+                         "assert torch.allclose(out, plain, atol=1e-6)"),
     "distill": ("teacher, student = Model(), model; before = model.head.weight.detach().clone()",
                 "assert not torch.equal(before, model.head.weight) and teacher.head.weight.grad is None"),
     "fsdp": ("import os; os.environ.update(RANK='0', WORLD_SIZE='1', MASTER_ADDR='127.0.0.1', MASTER_PORT='0')",

@@ -68,8 +68,9 @@ def test_contrastive_and_other_losses_of_whole_and_partial_batches():
     """)
     calls = remedied.result.pop("calls")
     plain.result.pop("calls")
-    # A trial with three, then parts, each twice; those of six are two, two, two; of three one each; one is one.
-    assert calls == [3, *[4] * 8, *[4] * 8, *[2] * 6, *[1] * 6, 1]
+    # Trials with three and with four, four and one without dropout; then parts, each twice; those of six are two, two,
+    # two; of three one each; one is one.
+    assert calls == [3, 4, 4, 1, *[4] * 8, *[4] * 8, *[2] * 6, *[1] * 6, 1]
     assert remedied.result.pop("kept") < 0.3 * plain.result.pop("kept")
     assert remedied.of("applied") == [{"module": "Body", "parts": 4}]
     assert not remedied.of("refused") and not remedied.of("note")
@@ -171,7 +172,7 @@ def test_dropout_is_said_and_evaluation_is_whole():
         net(torch.randn(8, 16))
     RESULT["calls"] = CALLS
     """)
-    assert remedied.result["calls"] == [1, *[2] * 8, 8, 8]
+    assert remedied.result["calls"] == [1, 2, 2, 1, *[2] * 8, 8, 8]
     assert [note[:28] for note in remedied.of("note")] == ["random numbers are drawn for"]
 
 
@@ -194,4 +195,75 @@ def test_together_with_lazy_logits_no_logits_are_made():
     remedied = run(START + textwrap.dedent(script), REMEDY, {"name": "lazy_logits"})
     assert {name for name, kind, _ in remedied.told if kind == "applied"} == {"chunk_calls", "lazy_logits"}
     assert not remedied.of("note")
+    assert difference(plain.result, remedied.result) < 1e-12
+
+
+def test_a_recurrent_network_below_a_batch_norm_is_divided():
+    plain, remedied = both("""
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.rnn, self.norm, self.head = nn.LSTM(16, 64, batch_first=True), nn.BatchNorm1d(64), nn.Linear(64, 4)
+        def forward(self, x):
+            CALLS.append(len(x))
+            out, (hidden, cell) = self.rnn(x)
+            return self.head(self.norm(out[:, -1] + hidden[-1] + cell[-1]))
+    net = Net()
+    x, y = torch.randn(16, 7, 16), torch.randint(0, 4, (16,))
+    for step in range(2):
+        with Kept():
+            out = net(x)
+        F.cross_entropy(out, y).backward()
+        RESULT[step] = [out.detach(), gradients(net), net.norm.running_mean.clone()]
+    RESULT["kept"] = KEPT[1]
+    """)
+    assert remedied.of("applied") == [{"module": "rnn", "parts": 4}]
+    assert remedied.result.pop("kept") < 0.6 * plain.result.pop("kept")
+    assert difference(plain.result, remedied.result) < 1e-12
+
+
+def test_what_the_first_call_makes_once_is_no_obstacle_and_rows_may_be_put_below_one_another():
+    plain, remedied = both("""
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.body, self.head, self.mask = Body(), nn.Linear(16, 9), None
+        def forward(self, x):
+            if self.mask is None or len(self.mask) != x.shape[1]:
+                self.mask = torch.linspace(0, 1, x.shape[1])[:, None]
+            return F.log_softmax(self.head(self.body(x) * self.mask), -1).view(-1, 9)
+    net = Net()
+    x, y = torch.randn(8, 5, 16), torch.randint(0, 9, (40,))
+    for step in range(2):
+        out = net(x)
+        F.nll_loss(out, y).backward()
+        RESULT[step] = [out.detach(), gradients(net)]
+    """)
+    assert remedied.of("applied") == [{"module": "Net", "parts": 4}] and not remedied.of("refused")
+    assert difference(plain.result, remedied.result) < 1e-12
+
+
+@pytest.mark.parametrize(("layer", "output", "why"), [
+    ("nn.LSTM(16, 16)", "self.layer(x)[0]",
+     "its rows are steps in time: LSTM has its batch in the second dimension"),
+    ("Body()", "(self.layer(x) * self.layer(x).mean(0)).sum(1)",
+     "what it returns for a sample depends on the others"),
+    ("Body()", "self.layer(x).transpose(0, 1).reshape(-1, 16)",
+     "it returns a tensor of shape (5, 16) for 1 samples"),
+])
+def test_samples_that_are_not_computed_by_themselves_stay_together(layer, output, why):
+    plain, remedied = both(f"""
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = {layer}
+        def forward(self, x):
+            return {output}
+    net = Net()
+    out = net(torch.randn(8, 5, 16))
+    out.square().sum().backward()
+    RESULT["all"] = [out.detach(), gradients(net)]
+    """)
+    assert f"Net is called with whole batches: {why}" in remedied.of("refused")
+    assert {"module": "Net", "parts": 4} not in remedied.of("applied")
     assert difference(plain.result, remedied.result) < 1e-12

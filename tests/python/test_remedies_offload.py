@@ -169,3 +169,35 @@ RESULT = {"gradients": gradients(model)}
 """
     )
     assert all(gradient.isfinite().all() for gradient in run(script).result["gradients"])
+
+
+def test_what_the_loss_saves_waits_on_the_host_too_until_the_backward_pass():
+    script = HEAD + """
+from torch.multiprocessing.reductions import StorageWeakRef
+
+def has_hooks():
+    return torch._C._autograd._top_saved_tensors_default_hooks(True) is not None
+
+RESULT = {"gone": 0, "hooks": []}
+model = Model()
+for step in range(2):
+    saved_by_loss = model(torch.randn(16, 32, 8)).exp().sin()
+    product = saved_by_loss * saved_by_loss
+    storage = StorageWeakRef(saved_by_loss.untyped_storage())
+    RESULT["hooks"].append(has_hooks())
+    del saved_by_loss
+    loss = product.mean()
+    RESULT["gone"] += storage.expired()
+    loss.backward()
+    RESULT["hooks"].append(has_hooks())
+RESULT["gradients"] = gradients(model)
+
+# Hooks of the script's own around the call end before the loss does: what is outside them is left alone.
+with torch.autograd.graph.saved_tensors_hooks(lambda tensor: tensor, lambda tensor: tensor):
+    out = model(torch.randn(16, 32, 8))
+RESULT["own"] = has_hooks()
+"""
+    plain, moved = run(script), run(script, {**WANTED, "buffer_bytes": 0})
+    assert plain.result.pop("hooks") == [False] * 4 and plain.result.pop("gone") == 0
+    assert moved.result.pop("hooks") == [True, False, True, False] and moved.result.pop("gone") == 2
+    assert difference(plain.result, moved.result) == 0

@@ -36,6 +36,8 @@ pub struct Case<'a> {
     pub total_bytes: Option<u64>,
     /// What other processes held on the card, where the recorder saw it.
     pub other_process_bytes: Option<u64>,
+    /// What a library said that got no memory beside PyTorch's, where that ended the job.
+    pub library_shortage: Option<String>,
 }
 
 /// What to look at.
@@ -50,6 +52,9 @@ pub struct Options {
     /// The loop whose iterations are looked at: the name of its marks without their numbers, such as
     /// `iteration train.py:25`. Without it, the loop that was running.
     pub loop_name: Option<String>,
+    /// What a library said that got no memory beside PyTorch's, where that ended the job: no request to PyTorch's
+    /// allocator failed then.
+    pub library_shortage: Option<String>,
     /// Whether the job came to its end: the report is about its peak then, whatever it was refused and caught, and
     /// whatever there is to warn of.
     pub is_about_peak: bool,
@@ -86,6 +91,7 @@ impl<'a> Case<'a> {
         };
         let categories = category::work_out(device, &timeline, &sources, &attribution, steps.as_ref());
         let total_bytes = options.total_bytes.or(device.total_bytes);
+        let library_shortage = options.library_shortage.clone().filter(|_| oom.is_none());
         Ok(Self {
             trace,
             device,
@@ -98,6 +104,7 @@ impl<'a> Case<'a> {
             oom,
             requests,
             total_bytes,
+            library_shortage,
             other_process_bytes: device.other_process_bytes,
         })
     }

@@ -38,6 +38,13 @@ impl Growth {
         self.total_iterations.is_some_and(|total| total > self.runs_out_after_iterations)
     }
 
+    /// What the loop leaves behind after it has filled the card, where its length is known.
+    #[must_use]
+    pub fn still_to_come_bytes(&self) -> u64 {
+        let iterations = self.total_iterations.unwrap_or(0).saturating_sub(self.runs_out_after_iterations);
+        iterations.saturating_mul(self.bytes_per_iteration)
+    }
+
     fn of_loop(part: &LoopFacts, process: &Process, card: &Card) -> Option<Self> {
         // What a loop over loops keeps is what they keep.
         if part.kind == LoopKind::Epochs || !part.is_ended_early() {
@@ -53,5 +60,22 @@ impl Growth {
             runs_out_after_iterations: runs_out_after,
             total_iterations: part.total,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_still_to_come_is_known_where_the_length_is() {
+        let growth = |total: Option<u64>| Growth {
+            file: String::new(),
+            line: 1,
+            bytes_per_iteration: 10,
+            runs_out_after_iterations: 4,
+            total_iterations: total,
+        };
+        assert_eq!([Some(10), Some(4), None].map(|total| growth(total).still_to_come_bytes()), [60, 0, 0]);
     }
 }

@@ -7,6 +7,7 @@ mod bounded_loaders;
 mod by_name;
 mod checkpoint_blocks;
 mod chunk_calls;
+mod chunk_evaluation;
 mod lazy_logits;
 mod lean_optimizer;
 mod micro_batches;
@@ -26,11 +27,12 @@ use crate::search::{Span, Spans, Work};
 use crate::survey::Survey;
 
 /// Every remedy, in the order in which those that cost the same are tried.
-pub const REMEDIES: [&dyn Remedy; 19] = [
+pub const REMEDIES: [&dyn Remedy; 20] = [
     &lean_optimizer::LeanOptimizer,
     &lazy_logits::LazyLogits,
     &recompute_unused_graphs::RecomputeUnusedGraphs,
     &outputs_to_host::OutputsToHost,
+    &chunk_evaluation::ChunkEvaluation,
     &step_in_backward::StepInBackward,
     &micro_batches::MicroBatches,
     &checkpoint_blocks::CheckpointBlocks,

@@ -207,7 +207,10 @@ impl Search<'_> {
             })
             .filter(|choices| !choices.is_empty())
             .collect();
-        let is_sound = |set: &Vec<RemedyChoice>| is_compatible(&joined(&best.candidate.choices, set));
+        let is_sound = |set: &Vec<RemedyChoice>| {
+            let whole = joined(&best.candidate.choices, set);
+            is_compatible(&whole) && best.survey.has_parts(&whole)
+        };
         let mut sketches =
             sets(&options).into_iter().filter(is_sound).take(SKETCHES_MAX).map(|set| Sketch::of(&set, &job));
         let is_worthwhile = |sketch: &Sketch| growth_bytes > 0 || sketch.peak_bytes + worth_bytes < now;
@@ -236,9 +239,7 @@ impl Search<'_> {
     /// By what the time of a step is multiplied with a set, about.
     fn slowdown(&self, choices: &[RemedyChoice]) -> f64 {
         let Some(costs) = &self.costs else { return 1.0 };
-        let job = costs.situation(self.card);
-        let known = choices.iter().filter_map(|choice| Some((remedy(&choice.name)?, choice)));
-        known.map(|(remedy, choice)| remedy.slowdown(choice, &job)).product()
+        sketch::slowdown(choices, &costs.situation(self.card))
     }
 
     fn run_set(&self, choices: Vec<RemedyChoice>, progress: Progress) -> Result<Measured, PlanError> {
@@ -281,7 +282,11 @@ impl Search<'_> {
         };
         let work = Work::of(&spans, &clock, &process.facts.watched);
         let growths = trial.processes.iter().filter_map(|(_, process)| Growth::of(process, self.card));
-        let growth_bytes = growths.filter(Growth::is_certain).map(|growth| growth.bytes_per_iteration).max();
+        // Where the card is too small anyway, any growth fills it: one that is small is looked at once there is room.
+        let is_over = spans.peak().0 > usable_bytes;
+        let is_telling =
+            |growth: &Growth| growth.is_certain() && (!is_over || growth.still_to_come_bytes() > usable_bytes);
+        let growth_bytes = growths.filter(is_telling).map(|growth| growth.bytes_per_iteration).max();
         let survey = Survey::of(&process.facts.watched);
         Measured { candidate, spans, work, survey, growth_bytes: growth_bytes.unwrap_or(0) }
     }

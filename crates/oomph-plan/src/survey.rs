@@ -22,6 +22,8 @@ pub struct Model {
     pub heads: Vec<Head>,
     /// Whether some layer mixes the samples of a batch.
     pub has_batch_norm: bool,
+    /// The path of the part whose calls can be made with parts of a batch; empty where that is the model itself.
+    pub divisible: Option<String>,
     /// Whether `torch.compile` stands around it.
     pub is_compiled: bool,
     /// Whether it was in training mode.
@@ -122,9 +124,14 @@ impl Survey {
     /// Whether its batches have as many samples as remedies would make parts of them.
     #[must_use]
     pub fn has_parts(&self, choices: &[RemedyChoice]) -> bool {
+        choices.iter().filter_map(|choice| choice.number("parts")).all(|parts| parts <= self.largest_batch())
+    }
+
+    /// The samples of its largest batch.
+    #[must_use]
+    pub fn largest_batch(&self) -> u64 {
         let batches = self.models.iter().map(|model| model.batch).chain(self.loader_batches.iter().copied());
-        let samples = batches.max().unwrap_or(0);
-        choices.iter().filter_map(|choice| choice.number("parts")).all(|parts| parts <= samples)
+        batches.max().unwrap_or(0)
     }
 
     /// Whether the script does something.

@@ -30,6 +30,7 @@ NAMES = (
     "checkpoint_blocks",
     "offload_activations",
     "chunk_calls",
+    "chunk_evaluation",
     "recompute_unused_graphs",
     "outputs_to_host",
     "autocast",

@@ -47,6 +47,8 @@ class Calls:
     def __init__(self) -> None:
         self._before_first: list[Callable[[Any], None]] = []
         self._seen: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._before_first_of_all: list[Callable[[Any], None]] = []
+        self._seen_at_all: weakref.WeakSet[Any] = weakref.WeakSet()
         self._records_graphs: Callable[[], bool] = lambda: True
         #: Samples of the call that is about to be made: the first dimension of its first tensor.
         self.batch = 0
@@ -59,8 +61,16 @@ class Calls:
         """Calls back once for each model, right before its first call whose graph autograd records."""
         self._before_first.append(callback)
 
+    def before_first_of_all(self, callback: Callable[[Any], None]) -> None:
+        """Calls back once for each model, right before its first call, whether or not autograd records it."""
+        self._before_first_of_all.append(callback)
+
     def about_to_call(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """The script calls a module, and no other module does."""
+        if self._before_first_of_all and module not in self._seen_at_all:
+            self._seen_at_all.add(module)
+            for callback in self._before_first_of_all:
+                callback(module)
         if self._before_first and module not in self._seen and self._records_graphs():
             self._seen.add(module)
             shapes = (getattr(value, "shape", ()) for value in (*args, *kwargs.values()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -43,8 +44,9 @@ def install(
     device_types: tuple[str, ...] = ("cuda",),
     buffer_bytes: int = BUFFER_BYTES,
 ) -> None:
-    """Does it around every outermost call of a model. `device_types` are those whose memory is short."""
+    """Does it from every outermost call of a model to the backward pass. `device_types` are those whose memory is short."""
     offloading = Offloading(torch, keep_bytes, min_bytes, tuple(device_types), buffer_bytes)
+    until_backward = _UntilBackward(torch, offloading)
 
     def before_first(model: Any) -> None:
         root, name = models.unwrapped(model), type(models.unwrapped(model)).__name__
@@ -52,21 +54,57 @@ def install(
             return
         if any(hasattr(module, "_orig_mod") for module in model.modules()):
             desk.refuse(f"{name} is compiled: its graph decides by itself what it saves")
-        elif not models.around_forward(root, _Around(torch, root, offloading, desk)):
+        elif not models.around_forward(root, _Around(torch, root, offloading, until_backward, desk)):
             desk.refuse(f"{name} stays as it is: something else has replaced its forward")
 
     desk.calls.before_first(before_first)
 
 
+class _UntilBackward:
+    """Hooks that stay after the model's call: the loss saves tensors too. The next backward pass ends them."""
+
+    def __init__(self, torch: ModuleType, offloading: Offloading) -> None:
+        self._torch = torch
+        self._offloading = offloading
+        self._hooks: Any | None = None
+        engine = torch.autograd._engine_run_backward
+
+        @functools.wraps(engine)
+        def _engine_run_backward(*args: Any, **kwargs: Any) -> Any:
+            self.end()
+            return engine(*args, **kwargs)
+
+        torch.autograd._engine_run_backward = _engine_run_backward
+
+    def begin(self) -> None:
+        """From now on; not where the script has hooks of its own, which may end before the backward pass does."""
+        if self._hooks is None and self._innermost() is None:
+            self._hooks = self._offloading.hooks()
+            self._hooks.__enter__()
+
+    def end(self) -> None:
+        """Takes the hooks away, if they are the innermost: whoever put others there takes those away first."""
+        innermost = self._innermost()
+        if self._hooks is not None and innermost is not None and innermost[0] == self._offloading.pack:
+            self._hooks.__exit__(None, None, None)
+            self._hooks = None
+
+    def _innermost(self) -> Any | None:
+        return self._torch._C._autograd._top_saved_tensors_default_hooks(True)
+
+
 class _Around:
     """Stands around the forward of one model."""
 
-    def __init__(self, torch: ModuleType, root: Any, offloading: Offloading, desk: Desk) -> None:
+    def __init__(
+        self, torch: ModuleType, root: Any, offloading: Offloading, until_backward: _UntilBackward, desk: Desk
+    ) -> None:
         self._torch = torch
         self._name = type(root).__name__
         # Weakly: as long as the model lives, so does what stands around its forward.
         self._root = weakref.ref(root)
         self._offloading = offloading
+        self._until_backward = until_backward
         self._desk = desk
         self._is_told = False
 
@@ -82,4 +120,6 @@ class _Around:
         if moved_bytes and not self._is_told:
             self._is_told = True
             self._desk.applied(model=self._name, moved_bytes=moved_bytes)
+        if root.training:
+            self._until_backward.begin()
         return result

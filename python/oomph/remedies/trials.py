@@ -40,12 +40,27 @@ class Trial:
     draws: bool
     #: What it returned.
     output: Any
+    #: What the other call returned, where there was one.
+    settled_output: Any = None
+
+
+#: The arguments of a call, and those by name.
+Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 
 
 def attempt(
-    block: Any, call: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], with_graph: bool = True
+    block: Any,
+    call: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    with_graph: bool = True,
+    settled_by: Arguments | None = None,
 ) -> Trial:
-    """Calls a block, and leaves everything as if it had not been called. Without a graph, nothing is kept meanwhile."""
+    """Calls a block, and leaves everything as if it had not been called. Without a graph, nothing is kept meanwhile.
+
+    What only the first call changes, such as a mask that is made once, does not count if `settled_by` is given: the
+    arguments of another call, which then finds what it needs.
+    """
     import torch
 
     copies: tuple[Any, Any] = _copied(args), _copied(kwargs)
@@ -53,6 +68,7 @@ def attempt(
     states = recomputing.random_states()
     devices = sorted({tensor.device.index for tensor in models.tensors_in((args, kwargs)) if tensor.is_cuda})
     saved: dict[int, Any] = {}
+    settled: tuple[str | None, Any] = (None, None)
 
     def pack(tensor: Any) -> None:
         # The graph gets nothing: no backward pass follows, and an output that its own graph holds is never let go.
@@ -69,14 +85,31 @@ def attempt(
             drawn_before = _drawn(devices)
             output = call(*copies[0], **copies[1])
             draws = _drawn(devices) != drawn_before
+            if settled_by is not None:
+                settled = _settled(block, call, *settled_by)
     finally:
         changes = before.put_back()
         recomputing.set_random_states(states)
+    if settled_by is not None:
+        changes = changes and settled[0]
     known = [*block.parameters(), *block.buffers(), *models.tensors_in((copies, output))]
     for tensor in known:
         if type(tensor) in (torch.Tensor, torch.nn.Parameter):
             saved.pop(tensor.untyped_storage().data_ptr(), None)
-    return Trial(sum(storage.nbytes() for storage in saved.values()), changes, draws, output)
+    return Trial(sum(storage.nbytes() for storage in saved.values()), changes, draws, output, settled[1])
+
+
+def _settled(
+    block: Any, call: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[str | None, Any]:
+    """What one call changes, in words, and what it returned."""
+    copies: tuple[Any, Any] = _copied(args), _copied(kwargs)
+    before = _State(block, copies)
+    try:
+        output = call(*copies[0], **copies[1])
+    finally:
+        changes = before.put_back()
+    return changes, output
 
 
 @contextlib.contextmanager

@@ -14,7 +14,7 @@ import sys
 from types import FrameType, ModuleType
 from typing import Any
 
-from ..remedies import models
+from ..remedies import chunking, models
 from ..remedies.desk import Calls
 from ..source_lines import is_users
 from .recorder import now_us
@@ -95,6 +95,7 @@ class Survey:
             "blocks": list(models.repeated_blocks(inner)),
             "heads": heads,
             "has_batch_norm": any(norm.training for norm in norms),
+            "divisible": chunking.divisible_part(inner),
             "is_compiled": "_orig_mod" in prefix or getattr(root, "_compiled_call_impl", None) is not None,
             "is_training": bool(root.training),
         }

@@ -2,7 +2,7 @@
 
 use super::{ByHand, Remedy, RemedyChoice, Situation, more_parts};
 use crate::search::{Spans, recomputed};
-use crate::survey::Survey;
+use crate::survey::{Model, Survey};
 
 /// See the page.
 pub(super) struct ChunkCalls;
@@ -25,7 +25,7 @@ impl Remedy for ChunkCalls {
     fn choices(&self, job: &Situation) -> Vec<RemedyChoice> {
         let suits = |parts: u64| {
             let models = &job.survey.models;
-            models.iter().any(|model| model.is_training && !model.has_batch_norm && model.batch >= parts)
+            models.iter().any(|model| model.is_training && model.divisible.is_some() && model.batch >= parts)
         };
         let parts = PARTS.into_iter().filter(|parts| suits(*parts));
         parts.map(|parts| RemedyChoice::new(self.name()).with("parts", parts)).collect()
@@ -40,7 +40,8 @@ impl Remedy for ChunkCalls {
         let models = &job.survey.models;
         let is_model = |spans: &Spans, span: &_| {
             let path = spans.path(span);
-            models.iter().any(|model| model.is_training && model.holds("", path)) && !path.is_empty()
+            let is_of = |model: &Model| model.divisible.as_ref().is_some_and(|part| model.holds(part, path));
+            models.iter().any(|model| model.is_training && is_of(model)) && !path.is_empty()
         };
         recomputed(spans, is_model);
         let own: Vec<bool> = spans.all.iter().map(|span| span.is_passing() && is_model(spans, span)).collect();

@@ -9,10 +9,11 @@ use crate::survey::Survey;
 /// See the page.
 pub(super) struct OptimizerOnHost;
 
-/// State on the card at a time.
+/// State on the card at a time, at most; of less state a part.
 const DEVICE_BYTES: u64 = 256 << 20;
-/// Bytes a second over the bus, each way.
-const BUS_BYTES_A_SECOND: f64 = 20e9;
+const STATE_PARTS: u64 = 8;
+/// Less state is not worth the trips.
+const WORTHWHILE_BYTES: u64 = 64 << 20;
 
 fn state_bytes(job: &Situation) -> u64 {
     job.live_at_peak().filter(|span| span.category == Category::Optimizer).map(|span| span.bytes).sum()
@@ -32,8 +33,11 @@ impl Remedy for OptimizerOnHost {
     }
 
     fn choices(&self, job: &Situation) -> Vec<RemedyChoice> {
-        let is_worthwhile = state_bytes(job) > 2 * DEVICE_BYTES;
-        if is_worthwhile { vec![RemedyChoice::new(self.name()).with("device_bytes", DEVICE_BYTES)] } else { Vec::new() }
+        let state_bytes = state_bytes(job);
+        if state_bytes < WORTHWHILE_BYTES {
+            return Vec::new();
+        }
+        vec![RemedyChoice::new(self.name()).with("device_bytes", DEVICE_BYTES.min(state_bytes / STATE_PARTS))]
     }
 
     fn excludes(&self) -> &'static [&'static str] {
@@ -46,9 +50,11 @@ impl Remedy for OptimizerOnHost {
         }
     }
 
-    fn slowdown(&self, _choice: &RemedyChoice, job: &Situation) -> f64 {
-        let seconds = 2.0 * state_bytes(job) as f64 / BUS_BYTES_A_SECOND;
-        1.0 + seconds / job.work.step_seconds(job.card)
+    fn slowdown(&self, choice: &RemedyChoice, job: &Situation) -> f64 {
+        let part_bytes = choice.number("device_bytes").unwrap_or(DEVICE_BYTES) / 2;
+        // Also of a job whose peak comes before its first step.
+        let state = job.spans.all.iter().filter(|span| span.category == Category::Optimizer);
+        job.work.with_visits_to_card(job.card, state.map(|span| span.bytes).sum(), part_bytes)
     }
 
     fn by_hand(&self, _choice: &RemedyChoice, _survey: &Survey) -> Option<ByHand> {

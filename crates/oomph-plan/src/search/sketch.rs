@@ -22,15 +22,24 @@ impl Sketch {
     #[must_use]
     pub fn of(choices: &[RemedyChoice], job: &Situation) -> Self {
         let mut spans = job.spans.clone();
-        let mut slowdown = 1.0;
         for choice in choices {
             if let Some(remedy) = remedy(&choice.name) {
                 remedy.sketch(choice, job, &mut spans);
-                slowdown *= remedy.slowdown(choice, job);
             }
         }
-        Self { choices: choices.to_vec(), peak_bytes: spans.peak().0, slowdown }
+        Self { choices: choices.to_vec(), peak_bytes: spans.peak().0, slowdown: slowdown(choices, job) }
     }
+}
+
+/// By what the time of a step is multiplied with a set, about. What remedies add to a step adds up, as it did on a card
+/// (lazy logits 1.03, checkpointed blocks 1.25, both 1.28); what makes steps shorter shortens all of it.
+#[must_use]
+pub(super) fn slowdown(choices: &[RemedyChoice], job: &Situation) -> f64 {
+    let known = choices.iter().filter_map(|choice| Some(remedy(&choice.name)?.slowdown(choice, job)));
+    let (longer, shorter) = known.fold((1.0, 1.0), |(longer, shorter), factor: f64| {
+        if factor > 1.0 { (longer + factor - 1.0, shorter) } else { (longer, shorter * factor) }
+    });
+    longer * shorter
 }
 
 /// Lets what a forward pass keeps go, and come back when the backward pass gets there: what checkpointing does. What

@@ -2,6 +2,7 @@
 
 use oomph_card::Card;
 use oomph_job::Watched;
+use oomph_trace::Category;
 
 use super::clock::{Clock, Stretch};
 use super::spans::Spans;
@@ -16,8 +17,14 @@ const BANDWIDTH_REACHED: f64 = 0.8;
 /// Bytes moved for each byte that is allocated: it is written once, and as much is read to compute it and later from it.
 const MOVED_BYTES: f64 = 3.0;
 
+/// What an optimizer's step moves for each byte of weights, gradients and state: each is read, and most are written.
+const UPDATED_BYTES: f64 = 2.0;
 /// The host needs so long for an operator, most of which allocate one block: small models wait for it.
 const SECONDS_A_BLOCK: f64 = 10e-6;
+/// Copies from and to pinned memory reach so much of what the bus promises.
+const BUS_REACHED: f64 = 0.8;
+/// The host needs so long to send a tensor away and to fetch it: Python's part, twice.
+const SECONDS_A_TRIP: f64 = 100e-6;
 
 /// Arithmetic and bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -73,6 +80,20 @@ fn bandwidth(card: &Card) -> f64 {
     2.0 * f64::from(card.memory_clock_khz) * 1e3 * f64::from(card.memory_bus_bits) / 8.0
 }
 
+/// Bytes a second over sixteen lanes, each way: both ways can be used at once.
+fn bus(card: &Card) -> f64 {
+    match card.compute_capability.major {
+        ..=7 => 16e9,
+        8 => 32e9,
+        _ => 64e9,
+    }
+}
+
+/// How long a copy between the card and pinned host memory takes, in one direction.
+fn copy_seconds(card: &Card, bytes: u64) -> f64 {
+    bytes as f64 / (bus(card) * BUS_REACHED)
+}
+
 /// The work of a job's steps.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Work {
@@ -100,7 +121,13 @@ impl Work {
         };
         let mut work = Self { is_counted: !watched.work.is_empty(), ..Self::default() };
         let blocks = spans.all.iter().filter(of_step).count() as f64;
-        work.step = Amount { operations: counted.between(from_us, until_us), bytes: bytes(None), blocks };
+        let is_updated = |span: &&super::Span| {
+            let is_state = matches!(span.category, Category::Parameter | Category::Gradient | Category::Optimizer);
+            is_state && span.step <= step_number
+        };
+        let updated: u64 = spans.live_at(spans.peak().1).filter(is_updated).map(|span| span.bytes).sum();
+        let moved = bytes(None) + UPDATED_BYTES / MOVED_BYTES * updated as f64;
+        work.step = Amount { operations: counted.between(from_us, until_us), bytes: moved, blocks };
         let calls = inclusive_calls(watched, from_us, until_us);
         let mut by_module = std::collections::BTreeMap::<usize, Amount>::new();
         for call in &calls {
@@ -148,6 +175,23 @@ impl Work {
     #[must_use]
     pub fn step_seconds(&self, card: &Card) -> f64 {
         self.step.seconds(card).max(1e-3)
+    }
+
+    /// By what the time of a step is multiplied if tensors leave the card during the forward pass and come back during
+    /// the rest of the step: copies run beside the computation, and whichever takes longer is waited for.
+    #[must_use]
+    pub fn with_trips_to_host(&self, card: &Card, bytes: u64, tensors: u64) -> f64 {
+        let step = self.step_seconds(card);
+        let forward = step * self.whole_forward_share(card).min(1.0);
+        let copy = copy_seconds(card, bytes);
+        (forward.max(copy) + (step - forward).max(copy) + tensors as f64 * SECONDS_A_TRIP) / step
+    }
+
+    /// By what the time of a step is multiplied if so much visits the card while nothing else runs there: what comes
+    /// and what goes are under way at once, but for the first part that comes and the last that goes.
+    #[must_use]
+    pub fn with_visits_to_card(&self, card: &Card, bytes: u64, part_bytes: u64) -> f64 {
+        1.0 + copy_seconds(card, bytes + part_bytes) / self.step_seconds(card)
     }
 }
 
@@ -203,4 +247,40 @@ fn is_within(path: &str, whole: &str) -> bool {
         .into_iter()
         .filter(|outer| !outer.is_empty())
         .any(|outer| path.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('.')))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A step of a second on an H200, a third of it the forward pass, bound by memory.
+    fn work(card: &Card) -> Work {
+        let amount = |seconds: f64| {
+            let bytes = seconds * bandwidth(card) * BANDWIDTH_REACHED / MOVED_BYTES;
+            Amount { bytes, ..Amount::default() }
+        };
+        Work { step: amount(1.0), forward: amount(1.0 / 3.0), is_counted: true, ..Work::default() }
+    }
+
+    #[test]
+    fn copies_that_are_hidden_cost_nothing_and_others_what_they_take_longer() {
+        let card = Card::named("h200").expect("h200");
+        let work = work(&card);
+        let a_second = (bus(&card) * BUS_REACHED) as u64;
+        let factor = |bytes: u64| work.with_trips_to_host(&card, bytes, 0);
+        assert!((factor(a_second / 4) - 1.0).abs() < 1e-6, "less than the forward pass");
+        assert!(
+            (factor(a_second / 2) - 1.0 - (0.5 - 1.0 / 3.0)).abs() < 1e-6,
+            "the forward pass waits, the rest does not"
+        );
+        assert!((factor(a_second * 2) - 4.0).abs() < 1e-6, "both wait");
+        assert!(work.with_trips_to_host(&card, 0, 1000) > 1.05, "tensors cost the host time");
+        assert!((work.with_visits_to_card(&card, a_second, a_second / 4) - 2.25).abs() < 1e-6);
+    }
+
+    #[test]
+    fn newer_buses_are_faster() {
+        let rate = |name: &str| bus(&Card::named(name).expect(name));
+        assert!(rate("t4") < rate("rtx_4090") && rate("rtx_4090") < rate("h200"));
+    }
 }

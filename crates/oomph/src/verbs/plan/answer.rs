@@ -53,7 +53,9 @@ pub(super) fn explain(plan: &Plan) -> Result<Report<'_>, Error> {
     let (_, process) = trial.decisive();
     // Where one ran out of memory, that one is found by itself.
     let device = if process.ran_out() { None } else { fullest(process).map(|(device, _)| device) };
-    let options = Options { is_about_peak: !process.ran_out(), ..options(&trial.card, device, None) };
+    let message = process.facts.end.outcome.message.clone();
+    let library_shortage = message.filter(|_| process.ran_out());
+    let options = Options { is_about_peak: !process.ran_out(), library_shortage, ..options(&trial.card, device, None) };
     Ok(oomph_explain::explain(&process.trace, &options)?)
 }
 
