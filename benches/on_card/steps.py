@@ -99,4 +99,5 @@ def main():
     print(json.dumps({"job": job, "times_ms": times_ms, "stats": stats, "found": found, "counted": counted()}))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -1,15 +1,15 @@
 //! What the Python side calls, by `ctypes.PyDLL`. Every function is cheap, never raises, and before there is a box does
 //! nothing. Those that can fail return 0 or a negative number.
 
-use std::ffi::{OsStr, c_char};
+use std::ffi::{OsStr, c_char, c_void};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-use oomph_box::{Action, Category, EndedHow, NameNumber, Phase, Stage, Stats};
+use oomph_box::{Action, Category, EndedHow, NameNumber, Stage, Stats};
 
 use crate::recorder::{self, Recorder};
 use crate::text::{bytes_of, copy_to};
-use crate::{attach, host, interpreter};
+use crate::{attach, audit, callables, host, interpreter};
 
 const DONE: i32 = 0;
 const FAILED: i32 = -1;
@@ -94,20 +94,19 @@ extern "C" fn oomph_recorder_mark(name: u32, stage: u32) {
     }
 }
 
-/// Says what the job is doing.
+/// A new reference to a built-in function of Python's: `state(step, batches, phase)` (0), `backward(begins)` (1),
+/// `cpu_tensor_bytes()` (2). Null where this Python offers no such thing.
 #[unsafe(no_mangle)]
-extern "C" fn oomph_recorder_state(step: u64, batches: u64, phase: u32) {
-    if let Some((recorder, phase)) = recorder::current().zip(Phase::from_number(phase as u8)) {
-        recorder.box_writer().state(step, batches, phase);
-    }
+extern "C" fn oomph_recorder_function(which: u32) -> *mut c_void {
+    callables::of_number(which)
 }
 
-/// `backward()` begins (1) or ends (0): the calling thread's stack is the caller of autograd's threads.
+/// Calls a function of Python's, for ever, with the name and the arguments of each file that is opened and each exception
+/// that nobody caught.
 #[unsafe(no_mangle)]
-extern "C" fn oomph_recorder_backward(begins: i32) {
-    if let Some(recorder) = recorder::current() {
-        recorder.backward(begins != 0);
-    }
+unsafe extern "C" fn oomph_recorder_listen(callback: *mut c_void) -> i32 {
+    // SAFETY: the caller passes an object, and holds the GIL.
+    if unsafe { audit::listen(callback) }.is_some() { DONE } else { FAILED }
 }
 
 /// Says what blocks are for: `count` addresses, each with the number of its module (`modules` may be null).
@@ -209,6 +208,12 @@ fn counter(recorder: &Recorder, which: u32) -> u64 {
             .and_then(|action| device.counts.get(action as usize).copied())
             .unwrap_or(0),
     }
+}
+
+/// Hears nothing (1) until it is asked to go on (0): for benchmarks, which compare both in one process.
+#[unsafe(no_mangle)]
+extern "C" fn oomph_recorder_pause(is_paused: i32) {
+    recorder::pause(is_paused != 0);
 }
 
 /// The stack of the caller, as a number of the box: for tests of the walk.

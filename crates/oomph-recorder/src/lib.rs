@@ -17,7 +17,9 @@
 
 mod api;
 mod attach;
+mod audit;
 mod cache;
+mod callables;
 mod code;
 mod deaths;
 mod elf;

@@ -59,6 +59,17 @@ pub(crate) fn open(path: &Path, bytes: u64) -> Result<(), BoxError> {
     Ok(())
 }
 
+/// Hears nothing (`true`) until it is asked to go on: so that one process can be measured with and without its recorder.
+/// What happens meanwhile is missing in the box.
+pub(crate) fn pause(is_paused: bool) {
+    static PAUSED: AtomicPtr<Recorder> = AtomicPtr::new(std::ptr::null_mut());
+    let (from, to) = if is_paused { (&CURRENT, &PAUSED) } else { (&PAUSED, &CURRENT) };
+    let recorder = from.swap(std::ptr::null_mut(), Ordering::AcqRel);
+    if !recorder.is_null() {
+        to.store(recorder, Ordering::Release);
+    }
+}
+
 /// A path below `/proc` is a file without a name that somebody holds open.
 fn create(path: &Path, bytes: u64) -> Result<Writer, BoxError> {
     if path.starts_with("/proc") { Writer::create_in(path, bytes) } else { Writer::create(path, bytes) }

@@ -8,6 +8,7 @@ import os
 import sys
 import time
 from array import array
+from collections.abc import Callable
 from types import FrameType, ModuleType, SimpleNamespace
 from typing import Any
 
@@ -25,8 +26,8 @@ _TAGGING_SHARE = 0.002
 _FIRST_STEPS = 3
 #: Modules are counted from 1 in the box.
 _NO_MODULE = 0
-#: The number of a counter of the library's.
-_CPU_TENSOR_BYTES = 8
+#: The numbers of the library's own functions for Python.
+_STATE, _BACKWARD, _CPU_TENSOR_BYTES = 0, 1, 2
 
 
 class Box:
@@ -57,21 +58,25 @@ class Box:
             "device": (None, [i32, text, u64, u64]),
             "mark": (None, [u32, u32]),
             "name": (u32, [text]),
-            "state": (None, [u64, u64, u32]),
-            "backward": (None, [i32]),
             "tags": (None, [u8, u64, pointer, pointer]),
             "stats": (None, [i32, pointer, u64]),
             "fact": (None, [text, u64]),
             "question": (u64, [text, u64]),
             "answer": (i32, [u64, pointer, u64]),
             "end": (None, [u32, i32]),
-            "counter": (u64, [u32]),
+            "function": (ctypes.py_object, [u32]),
             "host": (i32, [i32]),
+            "listen": (i32, [ctypes.py_object]),
         }
         for name, (result, arguments) in functions.items():
             function = getattr(library, f"oomph_recorder_{name}")
             function.restype, function.argtypes = result, arguments
             setattr(self._native, name, function)
+        # What is called in every step is a function of Python's own.
+        self._state = self._native.function(_STATE)
+        self._backward = self._native.function(_BACKWARD)
+        #: What live tensors in host memory take.
+        self.cpu_tensor_bytes: Callable[[], int] = self._native.function(_CPU_TENSOR_BYTES)
 
     def open(self, path: str, size_bytes: int) -> str | None:
         """Makes the box; returns what stands in the way."""
@@ -101,9 +106,9 @@ class Box:
         if name in _PHASES:
             # Forward is what is left when the others end.
             self._phase = _PHASES[name] if stage == "START" else _PHASES["forward"]
-            self._native.state(self._step, self._batches, self._phase)
+            self._state(self._step, self._batches, self._phase)
             if name == "backward" and stage == "END":
-                self._native.backward(0)
+                self._backward(0)
             return
         number = self._names.get(name)
         if number is None:
@@ -114,18 +119,18 @@ class Box:
         """Notes that a step begins."""
         if self.recording:
             self._step, self._phase = step, _PHASES["forward"]
-            self._native.state(step, self._batches, self._phase)
+            self._state(step, self._batches, self._phase)
 
     def count_batch(self, batches: int) -> None:
         """Keeps how many outermost calls of modules are done; where there are no steps, they are what is counted."""
         self._batches = batches
         if self.recording and not self._step:
-            self._native.state(0, batches, self._phase)
+            self._state(0, batches, self._phase)
 
     def mark_caller(self, _frame: FrameType | None) -> None:
         """Notes who starts a backward pass: autograd's own threads do not know."""
         if self.recording:
-            self._native.backward(1)
+            self._backward(1)
 
     def wants_tags(self, step: int) -> bool:
         """Whether there is time to look what tensors are for."""
@@ -173,9 +178,10 @@ class Box:
         numbers = array("Q", values)
         self._native.stats(ordinal, numbers.buffer_info()[0], len(numbers))
 
-    def cpu_tensor_bytes(self) -> int:
-        """What live tensors in host memory take."""
-        return int(self._native.counter(_CPU_TENSOR_BYTES))
+    def listen(self, callback: Callable[[str, tuple[Any, ...]], None]) -> None:
+        """Calls back, from now on, for each file that is opened and each exception that nobody caught."""
+        if self._native.listen(callback) != 0:
+            self.write("note", "how the script fails is not told: this Python does not let libraries hear its events")
 
     def watch_host(self) -> None:
         """Hears of tensors in host memory too."""

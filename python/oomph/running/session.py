@@ -79,7 +79,7 @@ class Session:
         self.allocator.after_torch()
         self._open()
         guard = self.aside.guard
-        sys.addaudithook(self._on_event)
+        self.box.listen(self._on_event)
         caught.follow(self._on_fatal)
         atexit.register(guard(self.finish))
         self._exit, os._exit = os._exit, self._on_exit  # type: ignore[assignment]

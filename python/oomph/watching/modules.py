@@ -19,6 +19,8 @@ from .sinks import Recording, Telling
 
 #: Calls and returns that are written down together.
 BATCH = 4096
+#: Modules that the script calls itself, of which so many are known again at once.
+ROOTS_MAX = 1000
 #: Stands for a return in the list of calls.
 RETURN = -1
 
@@ -32,6 +34,8 @@ class Modules:
         self.stream = stream
         #: Number by module: valid as long as the module lives.
         self._numbers: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+        #: Those that the script calls, by their place in memory.
+        self._roots: dict[int, weakref.ref[Any]] = {}
         self._owners: dict[int, tuple[Any, int]] = {}
         self._paths: dict[tuple[str, str], int] = {}
         self._calls: list[int] = []
@@ -72,32 +76,56 @@ class Modules:
 
         @functools.wraps(original)
         def outermost_alone(self: Any, *args: Any, **kwargs: Any) -> Any:
-            if is_compiling() or activity.depth or get_ident() != modules._main:
+            if activity.depth or is_compiling() or get_ident() != modules._main:
                 return original(self, *args, **kwargs)
             return modules._outermost(original, self, args, kwargs)
 
-        base.__call__ = __call__ if self._notes_calls else outermost_alone
+        @functools.wraps(original)
+        def outermost_in_place(self: Any, *args: Any, **kwargs: Any) -> Any:
+            # Nearly all calls are made by other modules. For them this does itself what PyTorch's function does, so that
+            # a job with thousands of small modules does not pay for a second function around each.
+            if activity.depth:
+                if self._compiled_call_impl is None:
+                    return self._call_impl(*args, **kwargs)
+                return self._compiled_call_impl(*args, **kwargs)
+            if is_compiling() or get_ident() != modules._main:
+                return original(self, *args, **kwargs)
+            return modules._outermost(original, self, args, kwargs)
+
+        outermost = outermost_in_place if _is_as_known(original) else outermost_alone
+        base.__call__ = __call__ if self._notes_calls else outermost
 
     def _outermost(self, original: Callable[..., Any], module: Any, args: Any, kwargs: Any) -> Any:
         """A call that no other module makes: what people call a batch."""
         is_evaluation = not module.training
         self.before_call(module, args, kwargs)
         self.activity.depth = 1
-        if module not in self._numbers:
-            self.know(module)
+        root = self._roots.get(id(module))
+        if root is None or root() is not module:
+            self._meet(module)
         if is_evaluation:
             self.recorder.mark("evaluation", "START")
-        self._enter(module)
+        if self._notes_calls:
+            self._enter(module)
         try:
             return original(module, *args, **kwargs)
         finally:
             self.activity.depth = 0
             self.activity.calls += 1
             self.activity.training_calls += not is_evaluation and self._records_graphs()
-            self._note(RETURN)
+            if self._notes_calls:
+                self._note(RETURN)
             if is_evaluation:
                 self.recorder.mark("evaluation", "END")
             self.on_call()
+
+    def _meet(self, root: Any) -> None:
+        """The script calls a module that it did not call before."""
+        if len(self._roots) >= ROOTS_MAX:
+            self._roots.clear()
+        self._roots[id(root)] = weakref.ref(root)
+        if root not in self._numbers:
+            self.know(root)
 
     def _enter(self, module: Any) -> None:
         number = self._numbers.get(module)
@@ -106,7 +134,7 @@ class Modules:
         self._note(number)
 
     def _note(self, number: int) -> None:
-        if self._notes_calls and self.recorder.recording:
+        if self.recorder.recording:
             self.on_note()
             self._calls += (now_us(), number)
             if len(self._calls) >= BATCH:
@@ -145,6 +173,12 @@ class Modules:
         elif is_new:
             self.stream.write("module", number, label, path)
         return number
+
+
+def _is_as_known(call: Any) -> bool:
+    """Whether PyTorch's function does no more than to choose between a compiled call and the usual one."""
+    code = getattr(call, "__code__", None)
+    return code is not None and code.co_names == ("_compiled_call_impl", "_call_impl") and code.co_argcount == 1
 
 
 def _reference(tensor: Any) -> Any:

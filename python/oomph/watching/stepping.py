@@ -30,6 +30,16 @@ class Limits:
     stop: Callable[[], None]
 
 
+@dataclass(eq=False, slots=True)
+class Count:
+    """The steps of the job that an optimizer has seen."""
+
+    of: weakref.ref[Any]
+    steps: int = 0
+    #: One that never steps keeps nobody waiting.
+    has_stepped: bool = False
+
+
 class Steps:
     """The training loop as the optimizers see it."""
 
@@ -52,10 +62,9 @@ class Steps:
         self.stream = stream
         self.done = 0
         self.optimizers = 0
-        self._counts: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
-        #: The steps that were done when an optimizer was made.
-        self._starts: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
-        self._backwards = 0
+        #: By the optimizer's place in memory: dictionaries of weak references take long to look into.
+        self._counts: dict[int, Count] = {}
+        self._is_backward = False
         self._tags = False
 
     def install(self, torch: ModuleType, guard: Callable[[Any], Any] = lambda function: function) -> None:
@@ -81,7 +90,7 @@ class Steps:
 
     def _after_creation(self, optimizer: Any) -> None:
         # One that is made later goes on where the others are: a job may make a new one for every epoch.
-        self._starts[optimizer] = self.done
+        self._know(optimizer).steps = self.done
         self.optimizers += 1
         self.activity.optimizers += 1
         if not self.done:
@@ -101,18 +110,17 @@ class Steps:
         engine = torch.autograd._engine_run_backward
 
         def _engine_run_backward(*args: Any, **kwargs: Any) -> Any:
-            self._backwards += 1
-            outermost = self._backwards == 1
-            if outermost:
-                self.activity.backwards += 1
-                self.recorder.mark_caller(sys._getframe(1))
-                self.recorder.mark("backward", "START")
+            if self._is_backward:
+                return engine(*args, **kwargs)
+            self._is_backward = True
+            self.activity.backwards += 1
+            self.recorder.mark_caller(sys._getframe(1))
+            self.recorder.mark("backward", "START")
             try:
                 return engine(*args, **kwargs)
             finally:
-                self._backwards -= 1
-                if outermost:
-                    self.recorder.mark("backward", "END")
+                self._is_backward = False
+                self.recorder.mark("backward", "END")
 
         torch.autograd._engine_run_backward = _engine_run_backward
 
@@ -125,7 +133,7 @@ class Steps:
             self.on_step(self.activity.calls)
 
     def _before_step(self, optimizer: Any, _args: Any, _kwargs: Any) -> None:
-        if self.wanted and self._count(optimizer) >= self.wanted:
+        if self.wanted and self._known(optimizer).steps >= self.wanted:
             # Some other optimizer of the script steps less often; waiting for it would take for ever.
             self.stop()
         # Decided once a step: its gradients and its state are seen together, or not at all.
@@ -141,20 +149,32 @@ class Steps:
         if self._tags:
             self._tag_state_alone(optimizer)
         self.activity.steps += 1
-        count = self._count(optimizer) + 1
-        self._counts[optimizer] = count
-        slowest = min(self._counts.values())
-        if count > self.done:
-            self.done = count
-            self.recorder.mark_step(count + 1)
-            self.stream.stage(f"step {count + 1}")
-            self.on_step(count)
-        if self.wanted and slowest >= self.wanted:
+        count = self._known(optimizer)
+        count.steps += 1
+        count.has_stepped = True
+        if count.steps > self.done:
+            self.done = count.steps
+            self.recorder.mark_step(self.done + 1)
+            self.stream.stage(f"step {self.done + 1}")
+            self.on_step(self.done)
+        if self.wanted and min(count.steps for count in self._counts.values() if count.has_stepped) >= self.wanted:
             self.stop()
 
-    def _count(self, optimizer: Any) -> int:
-        """The steps of the job that an optimizer has seen."""
-        return self._counts.get(optimizer, self._starts.get(optimizer, 0))
+    def _known(self, optimizer: Any) -> Count:
+        """What is counted for an optimizer; those that were made without their own `__init__` are new here."""
+        count = self._counts.get(id(optimizer))
+        return count if count is not None and count.of() is optimizer else self._know(optimizer)
+
+    def _know(self, optimizer: Any) -> Count:
+        place = id(optimizer)
+        count = Count(weakref.ref(optimizer, lambda _: self._forget(place, count)))
+        self._counts[place] = count
+        return count
+
+    def _forget(self, place: int, count: Count) -> None:
+        # Another one may have taken its place already.
+        if self._counts.get(place) is count:
+            del self._counts[place]
 
     def _tag_gradients(self, optimizer: Any, time_us: int) -> None:
         for group in optimizer.param_groups:

@@ -1,0 +1,96 @@
+"""What each part of `oomph run` costs, in one process that switches them on and off in turns: in_turns.py JOB STEPS ROUNDS.
+
+Two processes that do the same differ by 10 % on a machine that others share, and so do two minutes of one process. So the
+parts take turns of a few steps each, in a new order every round, and all steps of a part are compared with all steps of
+the others: their medians, and their tenth percentiles, which what others do on the machine disturbs least. `again` is a
+second `off`: how far two equal measurements differ. To be run under `oomph run`; prints one JSON object. What stays on
+when all is off: PyTorch's own call of an attached tracker, which returns at once.
+"""
+
+import ctypes
+import importlib
+import json
+import os
+import random
+import re
+import signal
+import statistics
+import sys
+import time
+
+import torch
+
+from steps import JOBS
+
+#: What is on: PyTorch's events, hooks in Python, the process that looks at the box.
+PARTS = {
+    "off": (),
+    "again": (),
+    "events": ("events",),
+    "hooks": ("hooks",),
+    "all": ("events", "hooks", "supervisor"),
+}
+#: Steps after a switch that are not counted: Python looks methods up anew.
+SETTLING = 2
+
+
+class Switches:
+    """Switches parts of the recording on and off."""
+
+    def __init__(self):
+        with open("/proc/self/maps") as maps:
+            library = re.search(r"\S*liboomph_recorder\S*\.so", maps.read()).group()
+        self.pause = ctypes.PyDLL(library).oomph_recorder_pause
+        optimizers = importlib.import_module("torch.optim.optimizer")
+        self.hooks = [optimizers._global_optimizer_pre_hooks, optimizers._global_optimizer_post_hooks]
+        self.kept = [dict(hooks) for hooks in self.hooks]
+        self.call = torch.nn.Module.__call__
+        self.engine = torch.autograd._engine_run_backward
+        self.plain_engine = torch.autograd.graph._engine_run_backward
+
+    def set(self, parts):
+        self.pause(int("events" not in parts))
+        on = "hooks" in parts
+        torch.nn.Module.__call__ = self.call if on else self.call.__wrapped__
+        torch.autograd._engine_run_backward = self.engine if on else self.plain_engine
+        for hooks, kept in zip(self.hooks, self.kept):
+            hooks.clear()
+            hooks.update(kept if on else {})
+        os.kill(os.getppid(), signal.SIGCONT if "supervisor" in parts else signal.SIGSTOP)
+
+
+def main():
+    job, steps, rounds = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    torch.manual_seed(0)
+    model, loss, sizes = JOBS[job]()
+    optimizer = torch.optim.AdamW(model.parameters())
+
+    def times_ms(count):
+        for step in range(count):
+            start = time.perf_counter()
+            optimizer.zero_grad()
+            loss(sizes[step % len(sizes)]).backward()
+            optimizer.step()
+            torch.cuda.synchronize()
+            yield (time.perf_counter() - start) * 1000
+
+    switches = Switches()
+    list(times_ms(steps + SETTLING))
+    found = {name: [] for name in PARTS}
+    for _ in range(rounds):
+        for name in random.sample(list(PARTS), len(PARTS)):
+            switches.set(PARTS[name])
+            found[name] += list(times_ms(steps + SETTLING))[SETTLING:]
+    switches.set(PARTS["all"])
+    print(json.dumps({"job": job, "steps": steps * rounds, **{name: summary(taken, found["off"]) for name, taken in found.items()}}))
+
+
+def summary(taken_ms, off_ms):
+    """Medians and tenth percentiles, and their ratios to those with everything off."""
+    (tenth, off_tenth), (median, off_median) = (
+        [statistics.quantiles(times, n=10)[place] for times in (taken_ms, off_ms)] for place in (0, 4)
+    )
+    return {"median_ms": median, "tenth_ms": tenth, "median_ratio": median / off_median, "tenth_ratio": tenth / off_tenth}
+
+
+main()
