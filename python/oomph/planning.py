@@ -243,6 +243,8 @@ def _recorder(wanted: dict[str, Any] | None) -> Recorder | None:
         return None
     # oneDNN takes the processor at its word about instructions that a virtual machine may not have.
     os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_BF16")
+    # Large results come and go: without huge pages, most of the time goes into getting their memory from the system.
+    os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
     budget = Budget(wanted["seconds"], wanted["host_bytes"])
     return Recorder(budget, has_updates=wanted["updates"])
 

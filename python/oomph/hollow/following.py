@@ -30,7 +30,7 @@ _FOLLOWED = """
     searchsorted bucketize gather index index_select take cat stack repeat roll flip constant_pad_nd tril triu where
     scatter scatter_add scatter_reduce index_add index_fill index_put index_copy masked_fill clamp clamp_min clamp_max
     maximum minimum abs sign ceil floor round trunc floor_divide remainder fmod bitwise_left_shift bitwise_right_shift
-    clone one_hot prod _unsafe_index _stack _amp_update_scale_ nonzero_static
+    clone one_hot prod _unsafe_index _stack _amp_update_scale_ nonzero_static _foreach_add_
     scatter_ scatter_add_ scatter_reduce_ index_add_ index_fill_ index_put_ _index_put_impl_ index_copy_ masked_fill_
     clamp_ clamp_min_ clamp_max_ bitwise_and_ bitwise_or_ bitwise_xor_ bitwise_not_ logical_and_ logical_or_
     logical_not_ logical_xor_ floor_divide_ remainder_ cumsum_ masked_scatter_ masked_scatter
@@ -240,6 +240,8 @@ class Following:
         outputs = written or tensors_of(result)
         if not outputs or not any(output.is_cuda for output in outputs):
             return
+        for tensor in written if shape.name.startswith("_foreach") else ():
+            self.values.counted(tensor)
         known = self.host_arguments(args, kwargs)
         if known is None:
             self._follow_unknown(shape, args, outputs, is_written=bool(written))
@@ -396,7 +398,7 @@ class Following:
         assumed = None if values is None else self.values.assumed(tensor)
         if self.recorder is None or (values is not None and assumed in (None, reads.FINITE)):
             return values, assumed
-        if may_only_log and not self.recorder.is_inside() and not self.reads.steers(sys._getframe(2)):
+        if may_only_log and not self.recorder.is_inside() and not self.reads.steers(sys._getframe(2), may_divide=True):
             return values, assumed
         found = self.quietly(lambda: self.recorder.value(tensor))
         return (values, assumed) if found is None else (found, None)

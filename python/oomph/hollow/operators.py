@@ -23,7 +23,8 @@ class Shape:
 
     def written(self, args: tuple[Any, ...]) -> list[Any]:
         """What the operator writes in place."""
-        return [args[at] for at in self.places if at < len(args) and hasattr(args[at], "is_cuda")]
+        written = [args[at] for at in self.places if at < len(args)]
+        return [tensor for part in written for tensor in tensors_of(part)]
 
 
 def is_written(argument: Any) -> bool:

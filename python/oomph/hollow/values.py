@@ -89,6 +89,12 @@ class Values:
         if kept is not None:
             kept.version, kept.is_settled = _version(tensor), False
 
+    def counted(self, tensor: Any) -> None:
+        """The write that follows now was counted already, as operators on lists of tensors do."""
+        kept = self._kept.get(self._address(tensor))
+        if kept is not None and kept.version is not None and _version(tensor) == kept.version + 1:
+            kept.version = _version(tensor)
+
     def forget(self, tensor: Any) -> None:
         """Nobody knows any longer what the tensor holds."""
         self._kept.pop(self._address(tensor), None)

@@ -72,7 +72,7 @@ class Record:
 class Call:
     """An operator, and what its schema says."""
 
-    __slots__ = ("draws", "is_overwriting", "name", "operator", "outs", "places", "undeclared")
+    __slots__ = ("draws", "is_overwriting", "name", "operator", "outs", "places")
 
     def __init__(self, operator: Any, seeded: Any) -> None:
         schema = operator._schema
@@ -80,9 +80,7 @@ class Call:
         self.name = schema.name.split("::")[1]
         positional = [argument for argument in schema.arguments if not argument.kwarg_only]
         self.places = [at for at, argument in enumerate(positional) if is_written(argument)]
-        #: Places that are written although the schema does not say so.
-        self.undeclared = _WRITTEN_UNDECLARED.get(self.name, ())
-        self.places += self.undeclared
+        self.places += _WRITTEN_UNDECLARED.get(self.name, ())
         self.outs = [argument.name for argument in schema.arguments if argument.kwarg_only and is_written(argument)]
         self.is_overwriting = self.name in _OVERWRITING
         self.draws = seeded in operator.tags

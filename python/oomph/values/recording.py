@@ -143,13 +143,28 @@ class Recorder:
         operator = _operator(self.torch, full_name)
         if not takes_tensors(operator):
             return
-        run = following.runner(operator)
+        run = self._forgetting(operator, following.runner(operator))
         act = self._suppressing(following, run) if full_name == "torchvision::nms" else run
 
         def kernel(keyset: Any, *args: Any, **kwargs: Any) -> Any:
             return act(keyset, args, kwargs)
 
         self._libraries[space].impl(name, kernel, "BackendSelect", with_keyset=True)
+
+    def _forgetting(self, operator: Any, run: Callable[..., Any]) -> Callable[..., Any]:
+        """What is written by operators that are not followed is not known any longer, but for what is written down."""
+        call, kind = Call(operator, self._seeded), self.torch.Tensor
+        if not call.places and not call.outs:
+            return run
+
+        def act(keyset: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+            result = run(keyset, args, kwargs)
+            for tensor in call.written(args, kwargs, kind):
+                if tensor.is_cuda:
+                    self.values.forget(tensor)
+            return result
+
+        return act
 
     def _suppressing(self, following: Following, run: Callable[..., Any]) -> Callable[..., Any]:
         """Non-maximum suppression selects what it has kept, by a mask of its own."""
@@ -227,8 +242,6 @@ class Recorder:
         if not all(map(self._is_plain, (*tensors, *results))):
             return self._lose(tensor for tensor in results if tensor.is_cuda and self._is_plain(tensor))
         written = [tensor for tensor in call.written(args, kwargs, kind) if tensor.is_cuda]
-        for tensor in written if call.undeclared else ():
-            self.values.forget(tensor)
         given = {self._address(tensor) for tensor in tensors if tensor.is_cuda}
         made = [tensor for tensor in results if not tensor.is_cuda or self._address(tensor) not in given]
         if not written and not any(tensor.is_cuda for tensor in made):

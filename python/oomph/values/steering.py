@@ -22,6 +22,8 @@ from types import CodeType, FrameType
 _MOST_CALLERS = 8
 #: Instructions that ask a value whether it is true.
 _ASKING = ("POP_JUMP", "JUMP_IF", "TO_BOOL", "UNARY_NOT")
+#: Code whose values belong to the code around it.
+_INNER = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>", "<lambda>")
 #: Where tensors are turned into text.
 _SHOWING_FILES = (os.path.join("torch", "_tensor_str.py"),)
 #: Calls that show what they are given, by the last part of their name.
@@ -34,16 +36,17 @@ class Steering:
     def __init__(self) -> None:
         self._answers: dict[tuple[object, ...], bool] = {}
 
-    def steers(self, frame: FrameType | None) -> bool:
-        """Whether what the innermost frame reads now decides about anything."""
+    def steers(self, frame: FrameType | None, *, may_divide: bool = False) -> bool:
+        """Whether what the innermost frame reads now decides about anything, or something may be divided by it."""
         frame = _reading(frame)
-        key, caller = [], frame
-        while caller is not None and len(key) < _MOST_CALLERS:
+        key: list[object] = [may_divide]
+        caller = frame
+        while caller is not None and len(key) <= _MOST_CALLERS:
             key.append((caller.f_code, caller.f_lasti))
             caller = caller.f_back
         found = self._answers.get(tuple(key))
         if found is None:
-            found = self._answers[tuple(key)] = _decides(frame)
+            found = self._answers[tuple(key)] = _decides(frame, may_divide)
         return found
 
 
@@ -67,7 +70,7 @@ def _reading(frame: FrameType | None) -> FrameType | None:
     return None
 
 
-def _decides(frame: FrameType | None) -> bool:
+def _decides(frame: FrameType | None, may_divide: bool) -> bool:
     if is_shown(frame):
         return False
     for _ in range(_MOST_CALLERS):
@@ -75,18 +78,27 @@ def _decides(frame: FrameType | None) -> bool:
             return False
         if _asks(frame.f_code, frame.f_lasti):
             return True
-        body = _body(frame.f_code)
+        holder = _holder(frame)
+        body = _body(holder.f_code)
         if body is None:
             # Nobody can tell without the source.
             return True
-        flow = _Flow(body)
+        flow = _Flow(body, may_divide)
         flow.start(frame.f_code, frame.f_lasti)
         if flow.decides:
             return True
         if not flow.returns:
             return False
-        frame = frame.f_back
+        frame = holder.f_back
     return False
+
+
+def _holder(frame: FrameType) -> FrameType:
+    """The frame in whose source the code of this one stands: comprehensions have none of their own."""
+    holder = frame
+    while holder.f_code.co_name in _INNER and holder.f_back is not None:
+        holder = holder.f_back
+    return holder
 
 
 def _asks(code: CodeType, at: int) -> bool:
@@ -120,8 +132,8 @@ def _body(code: CodeType) -> ast.AST | None:
 class _Flow:
     """Where a value goes in one body of code."""
 
-    def __init__(self, body: ast.AST) -> None:
-        self.body = body
+    def __init__(self, body: ast.AST, may_divide: bool) -> None:
+        self.body, self._may_divide = body, may_divide
         self.decides = self.returns = False
         self._names: set[str] = set()
 
@@ -139,6 +151,8 @@ class _Flow:
             if isinstance(parent, (ast.If, ast.While, ast.IfExp, ast.Assert)) and node is parent.test:
                 self.decides = True
             elif isinstance(parent, ast.Compare) or _is_index(node, parent):
+                self.decides = True
+            elif self._may_divide and _is_divisor(node, parent):
                 self.decides = True
             elif isinstance(parent, ast.comprehension):
                 self._bind(parent.target, parent) if node is parent.iter else self._decide()
@@ -199,6 +213,10 @@ def _expressions(body: ast.AST, code: CodeType, at: int) -> Iterator[ast.AST]:
 
 def _is_index(node: ast.AST, parent: ast.AST) -> bool:
     return isinstance(parent, ast.Slice) or (isinstance(parent, ast.Subscript) and node is parent.slice)
+
+
+def _is_divisor(node: ast.AST, parent: ast.AST) -> bool:
+    return isinstance(parent, ast.BinOp) and isinstance(parent.op, (ast.Div, ast.FloorDiv, ast.Mod)) and node is parent.right
 
 
 def _last_name(function: ast.AST) -> str:

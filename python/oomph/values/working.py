@@ -64,6 +64,8 @@ class Worker:
         self.done = self.answered = 0
         self.failed: collections.Counter[str] = collections.Counter()
         self._work, self._timed_seconds = 0.0, 0.0
+        #: Other threads that run on this machine, on average.
+        self._others = 0.0
         #: Results in the order in which they were made, that can be dropped.
         self._results: collections.deque[weakref.ref[Node]] = collections.deque()
 
@@ -118,21 +120,28 @@ class Worker:
 
     def _work_out(self, needed: dict[int, Record]) -> None:
         """The oldest first; each record is let go of, so that what it needed can go too."""
-        start = time.perf_counter()
         queue = [needed.pop(at) for at in sorted(needed, reverse=True)]
-        while queue:
-            record = queue.pop()
-            if self.budget.used_seconds + time.perf_counter() - start > self.budget.seconds:
-                return self._end(start)
-            if self.budget.is_crowded():
-                self._drop_results()
-                if self.budget.is_full():
-                    return self._end(start)
-            self._execute(record)
-        return self._end(start)
+        start, threads = time.perf_counter(), self.torch.get_num_threads()
+        self.torch.set_num_threads(min(threads, self._idle_processors()))
+        try:
+            while queue and self.budget.used_seconds + time.perf_counter() - start <= self.budget.seconds:
+                record = queue.pop()
+                if self.budget.is_crowded():
+                    self._drop_results()
+                    if self.budget.is_full():
+                        return
+                self._execute(record)
+        finally:
+            self.torch.set_num_threads(threads)
+            self.budget.used_seconds += time.perf_counter() - start
 
-    def _end(self, start: float) -> None:
-        self.budget.used_seconds += time.perf_counter() - start
+    def _idle_processors(self) -> int:
+        """How many there are for us: threads that wait for one another on a busy machine take many times as long."""
+        with open("/proc/loadavg", encoding="ascii") as file:
+            running = int(file.read().split()[3].partition("/")[0])
+        # One of those that run is this thread; what runs now and then counts in part.
+        self._others += (running - 1 - self._others) / 4
+        return max(1, len(os.sched_getaffinity(0)) - round(self._others))
 
     # Doing it.
 
@@ -188,7 +197,7 @@ class Worker:
         old = self._bytes_of(before)
         if sys.getrefcount(before) <= _REFERENCES_OF_WRITING and old.nbytes() >= nbytes:
             return old
-        new = self.blank(max(nbytes, old.nbytes()))
+        new = self.blank(nbytes) if nbytes > old.nbytes() else self.torch.UntypedStorage(old.nbytes(), device="cpu")
         whole = self.torch.ops.aten.empty.memory_format([0], dtype=self.torch.uint8, device="cpu")
         source = self.torch.ops.aten.empty.memory_format([0], dtype=self.torch.uint8, device="cpu")
         count = old.nbytes()
@@ -216,7 +225,8 @@ class Worker:
             if lies_alike and values.dtype == ref.dtype and storage.nbytes() == node.nbytes and storage._cdata not in shared:
                 node.data = storage
             else:
-                node.data = self.blank(node.nbytes)
+                is_covered = values.numel() * ref.dtype.itemsize == node.nbytes
+                node.data = self.torch.UntypedStorage(node.nbytes, device="cpu") if is_covered else self.blank(node.nbytes)
                 self.view(ref, node.data).copy_(values)
             if node.nbytes >= _SMALL_BYTES:
                 self._results.append(weakref.ref(node))
