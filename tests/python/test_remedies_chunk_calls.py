@@ -68,9 +68,9 @@ def test_contrastive_and_other_losses_of_whole_and_partial_batches():
     """)
     calls = remedied.result.pop("calls")
     plain.result.pop("calls")
-    # Trials with three and with four, four and one without dropout; then parts, each twice; those of six are two, two,
-    # two; of three one each; one is one.
-    assert calls == [3, 4, 4, 1, *[4] * 8, *[4] * 8, *[2] * 6, *[1] * 6, 1]
+    # Trials with two and three, and the same without dropout; then parts, each twice; those of six are two, two, two; of
+    # three one each; one is one.
+    assert calls == [2, 3, 3, 2, *[4] * 8, *[4] * 8, *[2] * 6, *[1] * 6, 1]
     assert remedied.result.pop("kept") < 0.3 * plain.result.pop("kept")
     assert remedied.of("applied") == [{"module": "Body", "parts": 4}]
     assert not remedied.of("refused") and not remedied.of("note")
@@ -133,7 +133,7 @@ def test_a_model_that_returns_its_loss_is_chunked_at_its_body():
         ("Counting()", "net(x)", "calling it changes an attribute of the block itself"),
         ("Graph()", "net(x, torch.randint(0, 8, (2, 5)))", "it is called with tensors of 8 and of 2 rows"),
         ("Graph()", "net(x, [x])", "it is called with a list"),
-        ("Mean()", "net(x)", "it returns a tensor of shape (16,) for 1 samples"),
+        ("Mean()", "net(x)", "it returns a tensor of shape (16,) for 2 samples"),
     ],
 )
 def test_what_is_not_per_sample_stays_whole(model, call, why):
@@ -172,7 +172,7 @@ def test_dropout_is_said_and_evaluation_is_whole():
         net(torch.randn(8, 16))
     RESULT["calls"] = CALLS
     """)
-    assert remedied.result["calls"] == [1, 2, 2, 1, *[2] * 8, 8, 8]
+    assert remedied.result["calls"] == [2, 3, 3, 2, *[2] * 8, 8, 8]
     assert [note[:28] for note in remedied.of("note")] == ["random numbers are drawn for"]
 
 
@@ -249,7 +249,7 @@ def test_what_the_first_call_makes_once_is_no_obstacle_and_rows_may_be_put_below
     ("Body()", "(self.layer(x) * self.layer(x).mean(0)).sum(1)",
      "what it returns for a sample depends on the others"),
     ("Body()", "self.layer(x).transpose(0, 1).reshape(-1, 16)",
-     "it returns a tensor of shape (5, 16) for 1 samples"),
+     "it returns a tensor of shape (10, 16) for 2 samples"),
 ])
 def test_samples_that_are_not_computed_by_themselves_stay_together(layer, output, why):
     plain, remedied = both(f"""

@@ -102,13 +102,12 @@ class _Chunked:
         return -(-count // self._way.parts)
 
     def _try(self, module: Any, call: Callable[..., Any], args: Any, kwargs: Any, count: int) -> None:
-        """Calls it with part of a batch, not as large as the parts will be: sizes that agree by chance differ."""
+        """Calls it with a few samples, twice: what differs between the results is where the samples are."""
         import torch
 
         if _mixes_samples(module):
             raise batches.NotPerSample("the statistics of its batch norms are of the whole batch")
-        size = self._size(count)
-        size, other = (size - 1, size) if size > 1 else (1, 2)
+        size, other = (2, 3) if count > 2 else (1, 2)
         part = functools.partial(_part, args, kwargs, count, 0)
         # What is made in inference mode does not know what it is a view of.
         with _time_first(module, size), torch.inference_mode(False):
@@ -116,7 +115,7 @@ class _Chunked:
         if trial.changes:
             raise batches.NotPerSample(f"calling it changes {trial.changes}")
         self._places = batches.places(trial.output, size, trial.settled_output, other)
-        if _computes() and not _rows_are_alike(module, call, part(other), part(1), self._places):
+        if _computes() and not _are_alike(module, call, part(other), part(size), self._places):
             raise batches.NotPerSample("what it returns for a sample depends on the others")
         self._is_possible = True
         self._way.tell.applied(module=self._path or type(module).__name__, parts=self._way.parts)
@@ -212,15 +211,15 @@ def _computes() -> bool:
     return getattr(ctypes.PyDLL(None), "oomph_hollow_work", None) is None
 
 
-def _rows_are_alike(
-    module: Any, call: Callable[..., Any], several: Any, one: Any, places: tuple[batches.Place, ...]
+def _are_alike(
+    module: Any, call: Callable[..., Any], several: Any, fewer: Any, places: tuple[batches.Place, ...]
 ) -> bool:
-    """Whether the first sample of several comes out as it does alone, without dropout."""
+    """Whether the first of several samples come out as they do without the others, dropout left aside."""
     switched = [part for part in module.modules() if part.training]
     for part in switched:
         part.training = False
     try:
-        first, alone = (trials.attempt(module, call, *given, with_graph=False) for given in (several, one))
+        first, alone = (trials.attempt(module, call, *given, with_graph=False) for given in (several, fewer))
     finally:
         for part in switched:
             part.training = True

@@ -9,6 +9,9 @@ use crate::survey::{Head, Model, Survey};
 /// Logits of fewer bytes are not worth the trouble.
 const WORTHWHILE_BYTES: u64 = 64 << 20;
 
+/// So much of the logits is there at a time, at most, and not more than this part of the card.
+const CHUNK_BYTES: u64 = 128 << 20;
+const CHUNK_PARTS: u64 = 64;
 /// A block that was left of a larger one is not split where less than this would remain.
 const UNSPLIT_BYTES: u64 = 1 << 20;
 
@@ -57,15 +60,17 @@ impl Remedy for LazyLogits {
 
     fn choices(&self, job: &Situation) -> Vec<RemedyChoice> {
         let helps = job.live_at_peak().any(|span| span.is_passing() && Self::is_of_head(job, job.spans, span));
-        if helps { vec![RemedyChoice::new(self.name())] } else { Vec::new() }
+        let chunk_bytes = CHUNK_BYTES.min(job.card.memory_bytes / CHUNK_PARTS);
+        if helps { vec![RemedyChoice::new(self.name()).with("row_bytes", chunk_bytes)] } else { Vec::new() }
     }
 
-    fn sketch(&self, _choice: &RemedyChoice, job: &Situation, spans: &mut Spans) {
+    fn sketch(&self, choice: &RemedyChoice, job: &Situation, spans: &mut Spans) {
+        let left_bytes = choice.number("row_bytes").unwrap_or(CHUNK_BYTES).min(WORTHWHILE_BYTES);
         let wanted = |span: &Span| span.category != Category::Parameter && span.is_passing();
         let logits: Vec<bool> =
             spans.all.iter().map(|span| wanted(span) && Self::is_of_head(job, spans, span)).collect();
         for (span, _) in spans.all.iter_mut().zip(logits).filter(|(_, is_logits)| *is_logits) {
-            span.bytes = span.bytes.min(WORTHWHILE_BYTES);
+            span.bytes = span.bytes.min(left_bytes);
         }
     }
 
