@@ -266,7 +266,7 @@ mod tests {
     fn copies_that_are_hidden_cost_nothing_and_others_what_they_take_longer() {
         let card = Card::named("h200").expect("h200");
         let work = work(&card);
-        let a_second = (bus(&card) * BUS_REACHED) as u64;
+        let a_second = crate::numbers::whole(bus(&card) * BUS_REACHED);
         let factor = |bytes: u64| work.with_trips_to_host(&card, bytes, 0);
         assert!((factor(a_second / 4) - 1.0).abs() < 1e-6, "less than the forward pass");
         assert!(
