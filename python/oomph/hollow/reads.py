@@ -80,7 +80,7 @@ class Reads:
         line = (*place_of(start), assumed)
         self.last = line
         self.lines[line] += 1
-        if line not in self.deciding and assumed != FINITE:
+        if line not in self.deciding and assumed not in (FINITE, DRAWN):
             is_size = getattr(self._state, "is_size", False) and not is_shown(start)
             if is_size or self.steers(start):
                 self.deciding.add(line)

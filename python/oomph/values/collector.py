@@ -20,9 +20,15 @@ class Unnoticed:
         self._before = 0
         #: By how much the collector's first threshold is raised.
         self._raised = 0
+        #: What looking at the count changes about it by itself.
+        self._own = 0
 
     def install(self) -> None:
         """Hears of collections: they begin to count anew."""
+        with self:
+            pass
+        self._own = self._raised
+        self._raise_by(-self._raised)
         gc.callbacks.append(self._on_collection)
 
     def _on_collection(self, phase: str, _info: dict[str, Any]) -> None:
@@ -40,7 +46,7 @@ class Unnoticed:
         self._depth -= 1
         if self._depth:
             return
-        self._raise_by(gc.get_count()[0] - self._before)
+        self._raise_by(gc.get_count()[0] - self._before - self._own)
         if self._is_enabled:
             gc.enable()
 

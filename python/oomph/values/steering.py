@@ -22,6 +22,10 @@ from types import CodeType, FrameType
 _MOST_CALLERS = 8
 #: Instructions that ask a value whether it is true.
 _ASKING = ("POP_JUMP", "JUMP_IF", "TO_BOOL", "UNARY_NOT")
+#: Attributes and functions that say what a value is, not what it holds.
+_OF_KIND = frozenset(
+    "shape dtype device ndim size numel dim stride nbytes itemsize is_cuda requires_grad isinstance type len hasattr id".split()
+)
 #: Code whose values belong to the code around it.
 _INNER = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>", "<lambda>")
 #: Where tensors are turned into text.
@@ -150,6 +154,8 @@ class _Flow:
                 return
             if isinstance(parent, (ast.If, ast.While, ast.IfExp, ast.Assert)) and node is parent.test:
                 self.decides = True
+            elif _is_of_kind(node, parent):
+                return
             elif isinstance(parent, ast.Compare) or _is_index(node, parent):
                 self.decides = True
             elif self._may_divide and _is_divisor(node, parent):
@@ -213,6 +219,15 @@ def _expressions(body: ast.AST, code: CodeType, at: int) -> Iterator[ast.AST]:
 
 def _is_index(node: ast.AST, parent: ast.AST) -> bool:
     return isinstance(parent, ast.Slice) or (isinstance(parent, ast.Subscript) and node is parent.slice)
+
+
+def _is_of_kind(node: ast.AST, parent: ast.AST) -> bool:
+    """Whether only what the value is matters, whatever it holds."""
+    if isinstance(parent, ast.Compare):
+        return all(isinstance(operator, (ast.Is, ast.IsNot)) for operator in parent.ops)
+    if isinstance(parent, ast.Attribute):
+        return parent.attr in _OF_KIND
+    return isinstance(parent, ast.Call) and node is not parent.func and _last_name(parent.func) in _OF_KIND
 
 
 def _is_divisor(node: ast.AST, parent: ast.AST) -> bool:

@@ -251,9 +251,10 @@ def work_of(record: Record) -> float:
     refs = list(record.refs())
     made = sum(math.prod(out[1].size) for out in record.outs if out) or sum(math.prod(ref.size) for ref in refs[:1])
     name = record.call.name
-    if name.startswith("convolution") and len(refs) > 1:
-        weight = refs[1].size
-        return 2.0 * made * math.prod(weight) / max(1, weight[0])
+    if name == "convolution" and len(refs) > 1:
+        return 2.0 * made * math.prod(refs[1].size[1:])
+    if name == "convolution_backward" and len(refs) > 2:
+        return 4.0 * math.prod(refs[0].size) * math.prod(refs[2].size[1:])
     if name in ("mm", "addmm", "bmm", "baddbmm", "addbmm") and refs:
         return 2.0 * made * refs[-1].size[-2]
     if "attention" in name and len(refs) > 1:

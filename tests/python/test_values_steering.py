@@ -1,0 +1,126 @@
+"""Which reads decide about anything, told from the code around them; and objects that the collector does not notice."""
+
+import gc
+import sys
+
+import pytest
+
+from conftest import ROOT
+
+sys.path.insert(0, str(ROOT / "python"))
+from oomph.values.collector import Unnoticed  # noqa: E402
+from oomph.values.steering import Steering  # noqa: E402
+
+ANSWERS = []
+
+
+def read(value=1.5, *, may_divide=False):
+    """Stands for a read: notes whether its caller decides anything by it."""
+    ANSWERS.append(Steering().steers(sys._getframe(1), may_divide=may_divide))
+    return value
+
+
+def shows():
+    total = 0.0
+    history = []
+    total += read()
+    history.append(read())
+    print(f"{read():.2f}", total / 3)
+    kept = {"loss": read()}
+    name = read()
+    if name is not None and isinstance(name, float):
+        total = name * 2
+    return [total, kept]
+
+
+def branches():
+    if read() > 1:
+        return 1
+    return 0
+
+
+def waits():
+    loss = read()
+    best = loss * 0.5 + 1
+    while best > 100:
+        best = 0
+
+
+def indexes():
+    at = int(read())
+    return [1, 2, 3][at]
+
+
+def slices():
+    return [1, 2, 3][: int(read())]
+
+
+def counts():
+    return [0 for _ in range(int(read()))]
+
+
+def picks_inside():
+    return [x for x in (1, 2) if read() > x]
+
+
+def matches():
+    rows = sorted([read()])
+    return [[1, 2, 3][int(row)] for row in rows]
+
+
+def gives():
+    return read()
+
+
+def decides_by_what_is_given():
+    given = gives()
+    assert given < 2
+
+
+def only_shows_what_is_given():
+    print(gives())
+
+
+@pytest.mark.parametrize(
+    "function",
+    [branches, waits, indexes, slices, counts, picks_inside, matches, decides_by_what_is_given],
+    ids=lambda function: function.__name__,
+)
+def test_what_decides(function):
+    ANSWERS.clear()
+    function()
+    assert ANSWERS and all(ANSWERS)
+
+
+@pytest.mark.parametrize("function", [shows, only_shows_what_is_given], ids=lambda function: function.__name__)
+def test_what_is_shown(function):
+    ANSWERS.clear()
+    function()
+    assert ANSWERS and not any(ANSWERS)
+
+
+def test_a_divisor_matters_only_where_it_is_asked_for():
+    ANSWERS.clear()
+    print(1 / read(), 1 / read(may_divide=True))
+    assert ANSWERS == [False, True]
+
+
+def test_objects_that_stay_do_not_bring_the_collector_sooner():
+    unnoticed, kept, runs = Unnoticed(), [], []
+    thresholds = gc.get_threshold()
+    heard = lambda phase, info: runs.append(phase)  # noqa: E731
+    try:
+        gc.set_threshold(500, 10, 10)
+        unnoticed.install()
+        gc.collect(0)
+        gc.callbacks.append(heard)
+        for _ in range(5000):
+            with unnoticed:
+                kept.append(Unnoticed())
+        assert runs == []
+        kept.extend(Unnoticed() for _ in range(1000))
+        assert runs
+    finally:
+        gc.callbacks.remove(heard)
+        gc.callbacks.remove(unnoticed._on_collection)
+        gc.set_threshold(*thresholds)
