@@ -68,12 +68,7 @@ impl<E: Into<PlanError>> From<E> for Failure {
 
 impl Job {
     /// Runs the job once, with values worked out within bounds or without.
-    pub(crate) fn run_once(
-        &self,
-        cards: &[Card],
-        values: Option<Bounds>,
-        progress: Progress,
-    ) -> Result<Run, Failure> {
+    pub(crate) fn run_once(&self, cards: &[Card], values: Option<Bounds>, progress: Progress) -> Result<Run, Failure> {
         self.command.check()?;
         let workspace = Workspace::create()?;
         let environment = Environment::prepare(self, cards, workspace.folder(), values)?;

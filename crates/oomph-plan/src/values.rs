@@ -118,7 +118,10 @@ fn needs_values(outcome: &Result<Run, Failure>) -> bool {
 
 /// Whether a process was given values that may be others on a card.
 pub(crate) fn has_guessed(facts: &Facts) -> bool {
-    facts.end.reads.iter().any(|read: &Read| read.assumed != Assumed::Finite)
+    let end = &facts.end;
+    // Weights that stay as they were drawn are no longer those of the card after its first step.
+    let has_old_weights = end.values.as_ref().is_some_and(|values| !values.updates) && end.steps > 0;
+    has_old_weights || end.reads.iter().any(|read: &Read| read.assumed != Assumed::Finite)
 }
 
 /// Half of what the machine has left, but no more than a few gigabytes.

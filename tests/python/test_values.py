@@ -1,0 +1,223 @@
+"""Values on demand: a plan works out what the card would compute where the script decides by it, and nowhere else."""
+
+import json
+
+import pytest
+
+#: Each gives tensors on a device, from the same random numbers of the host. Where a name ends in "close", the card's kernel
+#: rounds otherwise than the host's.
+AGREEING = """
+import sys, torch, torch.nn as nn, torch.nn.functional as F
+
+def mlp(d):
+    return nn.Sequential(nn.Linear(16, 32), nn.GELU(), nn.LayerNorm(32), nn.Linear(32, 4)).to(d)(torch.randn(8, 16).to(d))
+
+def convolutions_and_running_statistics(d):
+    m = nn.Sequential(nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.ReLU(True), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(392, 5)).to(d)
+    x = torch.randn(4, 3, 16, 16).to(d)
+    first = m(x), m(x + 1)
+    m.eval()
+    return first, m(x), m[1].running_var, m[1].num_batches_tracked
+
+def attention(d):
+    m = nn.TransformerEncoderLayer(32, 4, 64, dropout=0.0, batch_first=True).to(d)
+    x, padded = torch.randn(2, 10, 32).to(d), (torch.arange(10) > 6).expand(2, 10).to(d)
+    q, k, v = (torch.randn(2, 4, 9, 16).to(d) for _ in range(3))
+    return m(x), m(x, src_key_padding_mask=padded), F.scaled_dot_product_attention(q, k, v, is_causal=True)
+
+def embeddings(d):
+    e, i = nn.Embedding(50, 8).to(d), torch.randint(0, 50, (4, 7)).to(d)
+    return e(i).sum(1), F.embedding_bag(i, e.weight)
+
+def writes_in_place(d):
+    x = torch.randn(6, 6).to(d)
+    y = x * 2
+    z = y.clone()
+    y[1:3] += 5; y[:, 0].zero_(); y.t()[2].mul_(3); z[z > 0] = -1; x.view(-1)[::7] = 9.0
+    w = torch.empty(6, 6, device=d)
+    w[:3] = x[:3]; w[3:] = 1; w.index_fill_(0, torch.tensor([4]).to(d), 2.0)
+    return x, y, z, w, torch.addmm(w, x, y, out=torch.empty(6, 6, device=d))
+
+def views(d):
+    x = torch.randn(4, 6).to(d)
+    a, b, c = x.t().contiguous(), x.view(2, 2, 6).permute(1, 0, 2).reshape(-1), x.unfold(1, 2, 2)
+    x.add_(1)
+    return a, b, c, x.expand(3, 4, 6).sum(0), torch.as_strided(x, (3, 3), (6, 2), 1), x.view(torch.int32)[0]
+
+def complex_numbers(d):
+    f = torch.fft.rfft(torch.randn(8).to(d))
+    g = f.conj() * 2
+    return torch.view_as_real(g), g.imag, torch.fft.irfft(f)
+
+def choices(d):
+    x = torch.randn(40, 4).to(d)
+    v, i = x.softmax(-1).max(-1)
+    keep = v > 0.5
+    return (x[keep], i[keep.nonzero().squeeze(1)], torch.unique(i), torch.bincount(i), torch.repeat_interleave(i), torch.where(keep)[0],
+            x.masked_select(x > 0), x.topk(2).indices, torch.repeat_interleave(x, i, dim=0), x.argsort(0), i.tolist())
+
+def lists_of_tensors(d):
+    a, s = [torch.randn(3).to(d) for _ in range(3)], torch.zeros(()).to(d)
+    torch._foreach_add_(a, 1.5); torch._foreach_mul_(a, [2.0, 3.0, 4.0]); s += 1; s += 1
+    return torch._foreach_norm(a), a, s.item(), 1 - 0.9**s
+
+def cells(d):
+    m, n, h = nn.GRUCell(4, 6).to(d), nn.LSTMCell(6, 6).to(d), torch.zeros(2, 6).to(d)
+    for _ in range(3):
+        h = m(torch.randn(2, 4).to(d), h)
+    return h, n(h)
+
+def losses(d):
+    x, t = torch.randn(6, 4).to(d), torch.tensor([0, 1, 2, 3, 1, 1]).to(d)
+    return (F.cross_entropy(x, t), F.mse_loss(x, x * 2), F.nll_loss(F.log_softmax(x, -1), t), F.group_norm(x.view(2, 4, 3), 2),
+            F.interpolate(x.view(1, 1, 6, 4), scale_factor=2, mode="bilinear"), torch.einsum("ij,kj->ik", x, x), torch.cdist(x, x + 1))
+
+def autocast_close(d):
+    m, x = nn.Sequential(nn.Linear(16, 32), nn.ReLU(), nn.Linear(32, 4)).to(d), torch.randn(8, 16).to(d)
+    with torch.autocast(d, torch.bfloat16):
+        return m(x)
+
+def flat(v):
+    return [y for x in v for y in flat(x)] if isinstance(v, (list, tuple)) else [v]
+
+def agrees(name, got, want):
+    if not torch.is_tensor(want):
+        return got == want
+    got, want = got.detach().cpu(), want.detach()
+    return got.shape == want.shape and (torch.allclose(got, want, atol=0.02) if name.endswith("close") else torch.equal(got, want))
+
+wrong = []
+for name, make in [(n, f) for n, f in list(globals().items()) if callable(f) and n not in ("flat", "agrees", "wrong") and getattr(f, "__module__", "") == "__main__"]:
+    torch.manual_seed(1); got = flat(make("cuda"))
+    torch.manual_seed(1); want = flat(make("cpu"))
+    wrong += [f"{name} {at}" for at, pair in enumerate(zip(got, want, strict=True)) if not agrees(name, *pair)]
+assert not wrong, wrong
+"""
+
+
+def test_values_agree_with_a_true_run_on_the_host(oomph, script):
+    code, out, err = oomph("plan", "--json", "--steps", "0", script(AGREEING))
+    assert code == 0, err
+    plan = json.loads(out)
+    assert plan["reads"] == [] and plan["values"]["answered"] > 30 and not plan["values"]["updates"]
+
+
+def test_selections_have_their_true_size(planned, script):
+    path = script("""
+        import torch, torchvision
+        torch.manual_seed(0)
+        x = torch.randn(1000, 8)
+        on_card = torch.nn.Linear(8, 8).cuda()(x.cuda()) * 0 + x.cuda()
+        assert on_card[on_card[:, 0] > 1].shape == x[x[:, 0] > 1].shape
+        boxes = torch.rand(200, 2); boxes = torch.cat([boxes, boxes + 0.3], 1)
+        kept = torchvision.ops.nms((boxes.cuda() + on_card[:200, :1] * 0), boxes.cuda()[:, 0], 0.5)
+        assert kept.tolist() == torchvision.ops.nms(boxes, boxes[:, 0], 0.5).tolist()
+    """)
+    plan = planned(path)
+    assert plan["reads"] == [] and plan["values"]["worked_out"] > 0
+    assert any("worked out on the host, with the weights as they were drawn" in said for said in plan["unknown"])
+
+
+TRAINING = """
+    import torch
+    torch.manual_seed(0)
+    m = torch.nn.Linear(64, 64).cuda()
+    opt = torch.optim.SGD(m.parameters(), 0.1)
+    shown = []
+    for step in range(4):
+        loss = m(torch.randn(32, 64).cuda()).square().mean()
+        opt.zero_grad(); loss.backward(); opt.step()
+        shown.append(loss.item())
+        print(f"{loss.item():.3f}", sum(shown) / len(shown), m.weight)
+"""
+
+
+def test_what_is_only_shown_costs_nothing(planned, script):
+    plan = planned(script(TRAINING))
+    assert plan["values"] is None and len(plan["reads"]) > 0
+
+
+def test_weights_stay_as_drawn_and_gradients_are_not_worked_out(planned, script):
+    plan = planned(
+        script("""
+        import torch
+        torch.manual_seed(0)
+        m = torch.nn.Linear(64, 8).cuda()
+        opt = torch.optim.Adam(m.parameters(), 0.1)
+        for step in range(3):
+            y = m(torch.ones(16, 64).cuda())
+            opt.zero_grad(); y.square().mean().backward(); opt.step()
+            picked = y[y > 0]
+        torch.manual_seed(0)
+        assert (m.weight.cpu() == torch.nn.Linear(64, 8).weight).all()
+    """)
+    )
+    assert plan["values"]["updates"] is False
+    assert plan["values"]["worked_out"] < plan["values"]["records"] / 2
+
+
+def test_steps_are_taken_where_they_must_be_true(planned, script):
+    plan = planned(
+        script("""
+        import copy, torch
+        torch.manual_seed(0)
+        here = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1)); there = copy.deepcopy(here).cuda()
+        opts = [torch.optim.AdamW(m.parameters(), 0.1) for m in (here, there)]
+        x = torch.randn(16, 4)
+        for step in range(3):
+            for m, opt, data in ((here, opts[0], x), (there, opts[1], x.cuda())):
+                opt.zero_grad(); m(data).square().mean().backward(); opt.step()
+        got, want = there[0].weight.detach().cpu(), here[0].weight.detach()
+        assert torch.allclose(got, want, atol=1e-6), (got - want).abs().max()
+    """)
+    )
+    assert plan["values"]["updates"] is True
+
+
+def test_without_time_the_most_there_can_be_is_taken_and_said(planned, script):
+    path = script("""
+        import torch
+        x = torch.randn(1 << 16, device="cuda")
+        y = x[x > 3]
+        assert y.numel() == 1 << 16
+    """)
+    for options in (("--values", "0"), ()):
+        plan = planned(*options, path)
+        assert [(read["line"], read["assumed"], read["decides"]) for read in plan["reads"]] == [(4, "all", True)]
+        assert plan["values"] is None
+
+
+@pytest.mark.parametrize("job", ["checkpointed", "tied"])
+def test_writing_down_changes_no_peak(planned, script, job):
+    """The same training twice: once hollow, once with every operator written down."""
+    text = """
+        import sys, torch, torch.nn as nn
+        from torch.utils.checkpoint import checkpoint
+        torch.manual_seed(0)
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.table = nn.Embedding(500, 64)
+                self.layers = nn.ModuleList(nn.TransformerEncoderLayer(64, 4, 256, batch_first=True) for _ in range(3))
+            def forward(self, ids):
+                x = self.table(ids)
+                for layer in self.layers:
+                    x = checkpoint(layer, x, use_reentrant=False) if KIND == "checkpointed" else layer(x)
+                return x @ self.table.weight.T
+        KIND = sys.argv[1]
+        net = Net().cuda()
+        opt = torch.optim.AdamW(net.parameters())
+        for step in range(3):
+            ids = torch.randint(0, 500, (8, 64)).cuda()
+            nn.functional.cross_entropy(net(ids).flatten(0, 1), ids.flatten()).backward()
+            opt.step(); opt.zero_grad()
+        # Decides nothing that takes memory, but is worked out.
+        x = torch.ones(4).cuda().tanh()
+        assert float(x[0]) > 0.5 or sys.argv[2] == "hollow"
+    """
+    path = script(text)
+    hollow = planned("--steps", "0", "--values", "0", path, job, "hollow")
+    worked = planned("--steps", "0", path, job, "worked")
+    assert worked["values"]["answered"] > 0
+    for peak in ("peak_allocated_bytes", "peak_reserved_bytes"):
+        assert worked[peak] == hollow[peak]
