@@ -42,7 +42,9 @@ class Unnoticed:
             gc.disable()
             self._before = gc.get_count()[0]
 
-    def __exit__(self, _kind: type[BaseException] | None, _value: BaseException | None, _trace: TracebackType | None) -> None:
+    def __exit__(
+        self, _kind: type[BaseException] | None, _value: BaseException | None, _trace: TracebackType | None
+    ) -> None:
         self._depth -= 1
         if self._depth:
             return

@@ -84,7 +84,9 @@ class HostKernels:
             return torch.float32 if dtype in self._low else dtype
 
         args = mapped(mapped(args, torch.Tensor, raised), torch.dtype, of_dtype)
-        kwargs = {name: mapped(mapped(value, torch.Tensor, raised), torch.dtype, of_dtype) for name, value in kwargs.items()}
+        kwargs = {
+            name: mapped(mapped(value, torch.Tensor, raised), torch.dtype, of_dtype) for name, value in kwargs.items()
+        }
         result = record.call.operator(*args, **kwargs)
         if record.written:
             for old, new in pairs:
@@ -100,7 +102,16 @@ class HostKernels:
         return [*self.torch.ops.aten.native_batch_norm(x.float(), weight, bias, mean, var, training, momentum, eps)]
 
     def _batch_norm_backward(
-        self, x: Any, grad: Any, weight: Any, mean: Any, var: Any, save_mean: Any, save_var: Any, eps: float, _reserve: Any
+        self,
+        x: Any,
+        grad: Any,
+        weight: Any,
+        mean: Any,
+        var: Any,
+        save_mean: Any,
+        save_var: Any,
+        eps: float,
+        _reserve: Any,
     ) -> Any:
         backward = self.torch.ops.aten.native_batch_norm_backward
         return backward(grad.float(), x.float(), weight, mean, var, save_mean, save_var, True, eps, [True] * 3)
@@ -137,7 +148,9 @@ class HostKernels:
         bias = bias if bias is None or bias.dtype == self.torch.bool else bias.float()
         return [attend(q, k, v, bias, 0.0, is_causal, scale=scale)]
 
-    def _backward(self, grad: Any, q: Any, k: Any, v: Any, bias: Any, is_causal: bool, scale: float | None) -> list[Any]:
+    def _backward(
+        self, grad: Any, q: Any, k: Any, v: Any, bias: Any, is_causal: bool, scale: float | None
+    ) -> list[Any]:
         heads = k.size(1)
         q, k, v = _float_with_all_heads(q, k, v)
         scale, grad = scale or q.size(-1) ** -0.5, grad.float()
@@ -150,7 +163,16 @@ class HostKernels:
         return [d_scores @ k * scale, d_k, d_v, d_scores]
 
     def _efficient_attention(
-        self, q: Any, k: Any, v: Any, bias: Any, _has_lse: bool, _p: float = 0.0, is_causal: bool = False, *, scale: Any = None
+        self,
+        q: Any,
+        k: Any,
+        v: Any,
+        bias: Any,
+        _has_lse: bool,
+        _p: float = 0.0,
+        is_causal: bool = False,
+        *,
+        scale: Any = None,
     ) -> list[Any]:
         return self._forward(q, k, v, bias, is_causal, scale)
 
@@ -161,11 +183,21 @@ class HostKernels:
         return self._forward(q, k, v, bias, is_causal, scale)
 
     def _flash_attention(
-        self, q: Any, k: Any, v: Any, _p: float = 0.0, is_causal: bool = False, _has_mask: bool = False, *, scale: Any = None
+        self,
+        q: Any,
+        k: Any,
+        v: Any,
+        _p: float = 0.0,
+        is_causal: bool = False,
+        _has_mask: bool = False,
+        *,
+        scale: Any = None,
     ) -> list[Any]:
         return self._forward(q, k, v, None, is_causal, scale)
 
-    def _efficient_attention_backward(self, grad: Any, q: Any, k: Any, v: Any, bias: Any, *rest: Any, scale: Any = None) -> Any:
+    def _efficient_attention_backward(
+        self, grad: Any, q: Any, k: Any, v: Any, bias: Any, *rest: Any, scale: Any = None
+    ) -> Any:
         is_causal = rest[6] if len(rest) > 6 else False
         return self._backward(grad, q, k, v, bias, is_causal, scale)
 

@@ -9,7 +9,9 @@ from typing import Any
 from ..hollow.operators import is_written
 
 #: Write all of their first argument, whatever it held.
-_OVERWRITING = frozenset("copy_ fill_ zero_ normal_ uniform_ random_ bernoulli_ exponential_ arange randperm linspace eye".split())
+_OVERWRITING = frozenset(
+    "copy_ fill_ zero_ normal_ uniform_ random_ bernoulli_ exponential_ arange randperm linspace eye".split()
+)
 #: Running statistics are written, and neither the schema nor the version of the tensor says so.
 _WRITTEN_UNDECLARED = dict.fromkeys(("cudnn_batch_norm", "native_batch_norm"), (3, 4))
 

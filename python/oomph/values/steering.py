@@ -31,7 +31,9 @@ _INNER = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>", "<lambda>")
 #: Where tensors are turned into text.
 _SHOWING_FILES = (os.path.join("torch", "_tensor_str.py"),)
 #: Calls that show what they are given, by the last part of their name.
-_SHOWING = frozenset("print write log info debug warning error append extend update add_scalar set_postfix format str repr".split())
+_SHOWING = frozenset(
+    "print write log info debug warning error append extend update add_scalar set_postfix format str repr".split()
+)
 
 
 class Steering:
@@ -208,7 +210,10 @@ def _expressions(body: ast.AST, code: CodeType, at: int) -> Iterator[ast.AST]:
         line, end_line, column, end_column = positions
         wanted = (line, column, end_line, end_column)
         for node in ast.walk(body):
-            if isinstance(node, ast.expr) and (node.lineno, node.col_offset, node.end_lineno, node.end_col_offset) == wanted:
+            if (
+                isinstance(node, ast.expr)
+                and (node.lineno, node.col_offset, node.end_lineno, node.end_col_offset) == wanted
+            ):
                 yield node
                 return
     lines = [number for start, _, number in code.co_lines() if start <= at and number is not None] or [0]
@@ -231,7 +236,11 @@ def _is_of_kind(node: ast.AST, parent: ast.AST) -> bool:
 
 
 def _is_divisor(node: ast.AST, parent: ast.AST) -> bool:
-    return isinstance(parent, ast.BinOp) and isinstance(parent.op, (ast.Div, ast.FloorDiv, ast.Mod)) and node is parent.right
+    return (
+        isinstance(parent, ast.BinOp)
+        and isinstance(parent.op, (ast.Div, ast.FloorDiv, ast.Mod))
+        and node is parent.right
+    )
 
 
 def _last_name(function: ast.AST) -> str:

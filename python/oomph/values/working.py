@@ -183,7 +183,9 @@ class Worker:
             if node is not None:
                 node.data, node.made_by = over[id(before)], None
         if record.outs:
-            self._deliver(record, result, [*flat(args, self.torch.Tensor), *flat(list(kwargs.values()), self.torch.Tensor)])
+            self._deliver(
+                record, result, [*flat(args, self.torch.Tensor), *flat(list(kwargs.values()), self.torch.Tensor)]
+            )
 
     def _bytes_of(self, node: Node) -> Any:
         if node.data is None:
@@ -208,7 +210,11 @@ class Worker:
         """Puts results where the card's tensors have theirs."""
         shared = {tensor.untyped_storage()._cdata for tensor in given}
         written = {tensor.untyped_storage()._cdata for tensor in flat(result, self.torch.Tensor)} & shared
-        found = [t for t in flat(result, self.torch.Tensor) if not record.written or t.untyped_storage()._cdata not in written]
+        found = [
+            t
+            for t in flat(result, self.torch.Tensor)
+            if not record.written or t.untyped_storage()._cdata not in written
+        ]
         for out, values in itertools.zip_longest(record.outs, found):
             node = out[0]() if out else None
             if node is None:
@@ -222,11 +228,18 @@ class Worker:
                 continue
             storage = values.untyped_storage()
             lies_alike = values.stride() == ref.stride and values.storage_offset() == ref.offset
-            if lies_alike and values.dtype == ref.dtype and storage.nbytes() == node.nbytes and storage._cdata not in shared:
+            if (
+                lies_alike
+                and values.dtype == ref.dtype
+                and storage.nbytes() == node.nbytes
+                and storage._cdata not in shared
+            ):
                 node.data = storage
             else:
                 is_covered = values.numel() * ref.dtype.itemsize == node.nbytes
-                node.data = self.torch.UntypedStorage(node.nbytes, device="cpu") if is_covered else self.blank(node.nbytes)
+                node.data = (
+                    self.torch.UntypedStorage(node.nbytes, device="cpu") if is_covered else self.blank(node.nbytes)
+                )
                 self.view(ref, node.data).copy_(values)
             if node.nbytes >= _SMALL_BYTES:
                 self._results.append(weakref.ref(node))
