@@ -188,9 +188,14 @@ def test_the_run_is_what_the_plan_promised(oomph, script, tmp_path):
     promise = ran.account["promise"]
     assert promise["fits"] and promise["allocated_more_bytes"] == 0
     assert ran.account["peak_reserved_bytes"] <= 1200 << 20
-    # The second time nothing is planned again.
+    assert ran.account["step"]["plain_ms"] is None and "of which no run is known" in " ".join(ran.err.split())
+    # The second time nothing is planned again, and the time is compared with that of a run as it is.
+    plain = recorded(oomph, tmp_path, script(LANGUAGE_MODEL))
+    assert plain.account["step"]["median_ms"] > 0 and plain.account["step"]["promised_slowdown"] is None
     again = recorded(oomph, tmp_path, script(LANGUAGE_MODEL), options=["--fit", "--limit", "1200MiB"])
     assert again.code == 0 and "planning" not in again.err
+    assert again.account["step"]["plain_ms"] == plain.account["step"]["median_ms"]
+    assert "times was promised" in " ".join(again.err.split())
 
 
 def test_what_is_no_plan_is_refused_before_anything_is_started(oomph, script, tmp_path):

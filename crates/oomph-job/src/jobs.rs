@@ -53,6 +53,10 @@ pub struct JobRecord {
     pub limit_bytes: Option<u64>,
     /// Settings of PyTorch's allocator that `oomph` chose.
     pub allocator: Option<String>,
+    /// The names of what was put into the job to make it take less.
+    pub remedies: Vec<String>,
+    /// What a step took, the median, in microseconds; told when the job has ended.
+    pub step_us: Option<u64>,
     /// What other processes held on each card when the job last ran out of memory, by UUID.
     pub other_process_bytes: std::collections::BTreeMap<String, u64>,
 }

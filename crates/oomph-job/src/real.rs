@@ -99,6 +99,7 @@ impl RealRun {
             started_us: crate::jobs::now_us(),
             limit_bytes: wishes.limit_bytes,
             allocator: wishes.allocator.clone(),
+            remedies: wishes.remedies.iter().filter_map(|choice| Some(choice["name"].as_str()?.to_owned())).collect(),
             ..JobRecord::default()
         }
     }

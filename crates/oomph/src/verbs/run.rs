@@ -11,6 +11,7 @@ mod outcome;
 mod row;
 mod server;
 mod status;
+mod step_times;
 mod terminal;
 mod watched;
 
@@ -25,6 +26,8 @@ use oomph_plan::remedies::RemedyChoice;
 use self::account::End;
 use self::earlier::Earlier;
 use self::follow::Following;
+use self::outcome::Known;
+use self::watched::Watched;
 use crate::args::GLOSSARY;
 use crate::bytes::ByteCount;
 use crate::command_line::{self, JobWords, Verb};
@@ -152,8 +155,14 @@ pub(crate) fn run(args: &Args) -> Result<Verdict, Error> {
     let mut following = Following::new(args, &command.name(), real.pid(), real.folder().map(JobFolder::path));
     let end = real.follow(&mut following)?;
     let seen = following.finish(ended(&end), started.elapsed());
+    let known = Known {
+        promise: earlier.promise.as_ref(),
+        plain_step_us: if record.remedies.is_empty() { None } else { earlier.plain_step_us() },
+        allocator: chosen.reason.as_deref(),
+    };
+    record.step_us = seen.processes.iter().find_map(Watched::step_us);
     tell_the_folder(real.folder(), record, &end);
-    outcome::tell(args, &command.name(), &seen, earlier.promise.as_ref(), chosen.reason.as_deref());
+    outcome::tell(args, &command.name(), &seen, &known);
     Ok(verdict(&end))
 }
 

@@ -29,6 +29,8 @@ pub(super) struct Account<'a> {
     pub(super) host_verdict: Option<HostVerdict>,
     /// What a plan of the same job had promised of the share that is explained.
     pub(super) promise: Option<Promised>,
+    /// What a step took, where that is known.
+    pub(super) step: Option<StepTime>,
     /// Which allocator settings oomph chose, and why.
     pub(super) allocator: Option<&'a str>,
     /// What else the reader should know.
@@ -106,6 +108,23 @@ pub(super) struct Promised {
     /// Whether the job was to fit it.
     pub(super) fits: bool,
     pub(super) peaks: PromisedPeaks,
+}
+
+/// What a step took, the median, and what is known about what it would take without the remedies in the job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct StepTime {
+    pub(super) median_us: u64,
+    /// By what the plan said it would be multiplied, in hundredths; none where nothing was put into the job.
+    pub(super) promised_percent: Option<u32>,
+    /// What it took in an earlier run without remedies.
+    pub(super) plain_us: Option<u64>,
+}
+
+impl StepTime {
+    /// By what the time of a plain step was really multiplied.
+    pub(super) fn slowdown(&self) -> Option<f64> {
+        self.plain_us.filter(|&plain_us| plain_us > 0).map(|plain_us| self.median_us as f64 / plain_us as f64)
+    }
 }
 
 impl Account<'_> {

@@ -77,12 +77,20 @@ impl Earlier {
         })
     }
 
+    /// Whether a run was one of this job, and came to its end.
+    fn is_of(&self, record: &jobs::JobRecord) -> bool {
+        let words: Vec<OsString> = record.command.iter().map(OsString::from).collect();
+        record.exit_code == Some(0) && Identity::new(&[], &words, record.cwd.as_ref()) == self.job
+    }
+
+    /// What a step took in the last run of this job that nothing was put into.
+    pub(super) fn plain_step_us(&self) -> Option<u64> {
+        let is_plain = |record: &jobs::JobRecord| record.remedies.is_empty() && self.is_of(record);
+        jobs::all().into_iter().filter(|(_, record)| is_plain(record)).find_map(|(_, record)| record.step_us)
+    }
+
     fn last_real_run(&self) -> Option<Run> {
-        let is_same = |record: &jobs::JobRecord| {
-            let words: Vec<OsString> = record.command.iter().map(OsString::from).collect();
-            record.exit_code == Some(0) && Identity::new(&[], &words, record.cwd.as_ref()) == self.job
-        };
-        let (folder, _) = jobs::all().into_iter().find(|(_, record)| is_same(record))?;
+        let (folder, _) = jobs::all().into_iter().find(|(_, record)| self.is_of(record))?;
         let boxes = folder.boxes();
         let recorded = boxes.iter().filter_map(|path| Recorded::of(&BlackBox::open(path).ok()?).ok());
         let largest = recorded.max_by_key(|recorded| recorded.trace.event_count())?;

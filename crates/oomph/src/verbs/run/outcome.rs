@@ -9,7 +9,7 @@ use oomph_job::{Recorded, phase_at};
 use oomph_plan::promise::Promise;
 use oomph_trace::{Trace, write_oomph_trace};
 
-use super::account::{Account, Explained, Promised, Share, json, text};
+use super::account::{Account, Explained, Promised, Share, StepTime, json, text};
 use super::follow::Seen;
 use super::watched::Watched;
 use super::{Args, beside};
@@ -23,8 +23,18 @@ const TOP: usize = 20;
 /// A share, and which of the processes it is of.
 type Place = (usize, Share);
 
+/// What was known of the job before it ran.
+pub(super) struct Known<'a> {
+    /// What a plan promised.
+    pub(super) promise: Option<&'a Promise>,
+    /// What a step took in an earlier run without remedies.
+    pub(super) plain_step_us: Option<u64>,
+    /// Which allocator settings were chosen, and why.
+    pub(super) allocator: Option<&'a str>,
+}
+
 /// Prints the account and writes the files that were asked for. Nothing here can fail the job, which has ended.
-pub(super) fn tell(args: &Args, job: &str, seen: &Seen, promise: Option<&Promise>, allocator: Option<&str>) {
+pub(super) fn tell(args: &Args, job: &str, seen: &Seen, known: &Known) {
     let mut recorded: Vec<Option<Recorded>> = seen.processes.iter().map(record_of).collect();
     let places = shares(seen, &recorded);
     add_others(&mut recorded, &places);
@@ -37,12 +47,13 @@ pub(super) fn tell(args: &Args, job: &str, seen: &Seen, promise: Option<&Promise
         end: seen.end,
         seconds: seen.seconds,
         explained: report.as_ref().zip(decisive).map(|(report, share)| of_report(report, share, &places, &recorded)),
-        promise: decisive.and_then(|at| promised(promise?, &places[at].1)),
+        promise: decisive.and_then(|at| promised(known.promise?, &places[at].1)),
+        step: decisive.and_then(|at| step_time(&seen.processes[places[at].0], known)),
         shares: places.iter().map(|(_, share)| share.clone()).collect(),
         host: Some(HostAccount::of(&seen.host)).filter(|host| host.peak_bytes > 0),
         host_kept: kept_on_host(seen, &recorded, &host_facts),
         host_verdict: host_verdict(&seen.host, &host_facts),
-        allocator,
+        allocator: known.allocator,
         notes: &notes,
     };
     let written = write_files(args, job, &account, report.as_ref(), &places, &recorded);
@@ -149,6 +160,12 @@ fn promised(promise: &Promise, share: &Share) -> Option<Promised> {
     let rank = share.rank.unwrap_or(0);
     let peaks = trial.peaks_of(rank, share.device).or_else(|| trial.peaks_of(0, 0)).or(trial.peaks.first())?;
     Some(Promised { card: trial.card.clone(), fits: trial.fits, peaks: *peaks })
+}
+
+fn step_time(process: &Watched, known: &Known) -> Option<StepTime> {
+    let is_changed = |promise: &&Promise| !promise.remedies.is_empty();
+    let promised_percent = known.promise.filter(is_changed).map(|promise| promise.slowdown_percent);
+    Some(StepTime { median_us: process.step_us()?, promised_percent, plain_us: known.plain_step_us })
 }
 
 /// What else the reader should know.

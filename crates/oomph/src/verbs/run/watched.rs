@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use oomph_box::{BlackBox, Events};
 use oomph_explain::forecast::Forecast;
 
+use super::step_times::StepTimes;
 use crate::levels::Levels;
 
 /// Events that are kept of a process at most: about a gigabyte.
@@ -18,6 +19,7 @@ pub(super) struct Watched {
     pub(super) kept: Option<Events>,
     next_event: u64,
     levels: Levels,
+    steps: StepTimes,
 }
 
 impl Watched {
@@ -26,7 +28,7 @@ impl Watched {
         let the_box = BlackBox::open(path).ok()?;
         let kept = keeps_events.then(Events::default);
         let path = path.to_owned();
-        Some(Self { path, the_box, kept, next_event: 0, levels: Levels::default() })
+        Some(Self { path, the_box, kept, next_event: 0, levels: Levels::default(), steps: StepTimes::default() })
     }
 
     /// Reads what has happened since the last time.
@@ -35,9 +37,12 @@ impl Watched {
         self.next_event = news.next;
         if news.lost > 0 {
             self.levels.anchor(&self.the_box.devices(), &news);
+            self.steps.lose_track();
         }
         for (_, event) in &news.events {
-            self.levels.take(event);
+            if self.levels.take(event).is_some() {
+                self.steps.begin(event.time_us);
+            }
         }
         if let Some(kept) = &mut self.kept {
             keep(kept, news);
@@ -48,6 +53,11 @@ impl Watched {
     pub(super) fn progress(&self) -> (u64, u64) {
         let state = self.the_box.state();
         (state.step.saturating_sub(1), state.batches)
+    }
+
+    /// What a step takes, the median.
+    pub(super) fn step_us(&self) -> Option<u64> {
+        self.steps.median_us()
     }
 
     /// When a card runs out, where tensors can take `room_bytes` of it.

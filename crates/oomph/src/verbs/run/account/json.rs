@@ -4,7 +4,7 @@ use oomph_explain::host::HostKept;
 use oomph_explain::render::{host, json::render as render_report};
 use serde_json::{Value, json};
 
-use super::{Account, End, Promised, Share, words};
+use super::{Account, End, Promised, Share, StepTime, words};
 
 /// The account as one JSON object, with the `top` largest lines.
 pub(in super::super) fn render(account: &Account, top: usize) -> Value {
@@ -44,6 +44,7 @@ pub(in super::super) fn render(account: &Account, top: usize) -> Value {
         "host_leaks": account.host_kept.iter().map(kept_on_host).collect::<Vec<_>>(),
         "host": account.host.as_ref().map(host::account_json),
         "promise": account.promise.as_ref().zip(share).map(|(promised, share)| promise(promised, share)),
+        "step": account.step.as_ref().map(step),
         "allocator": account.allocator,
         "notes": account.notes,
     })
@@ -83,6 +84,16 @@ fn process(share: &Share) -> Value {
         "retries": share.retries,
         "ooms": share.ooms,
         "outcome": if share.ran_out { "oom" } else { "ok" },
+    })
+}
+
+fn step(step: &StepTime) -> Value {
+    let ms = |us: u64| us as f64 / 1000.0;
+    json!({
+        "median_ms": ms(step.median_us),
+        "plain_ms": step.plain_us.map(ms),
+        "slowdown": step.slowdown(),
+        "promised_slowdown": step.promised_percent.map(|percent| f64::from(percent) / 100.0),
     })
 }
 

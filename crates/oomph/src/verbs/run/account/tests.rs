@@ -43,6 +43,7 @@ fn account<'a>(report: &'a Report<'a>, shares: Vec<Share>, end: End) -> Account<
         host_kept: Vec::new(),
         host_verdict: None,
         promise: None,
+        step: None,
         allocator: None,
         notes: &[],
     }
@@ -60,6 +61,7 @@ fn the_answer_comes_first_and_the_card_adds_up() {
         PromisedPeaks { rank: 0, device: 0, allocated_bytes: 3 * GIB, reserved_bytes: 5 * GIB, device_bytes: 0 };
     let mut account = account(&report, vec![Share { retries: 4, ..share(1) }], End::Code(0));
     account.promise = Some(Promised { card: "h200".into(), fits: true, peaks });
+    account.step = Some(StepTime { median_us: 210_000, promised_percent: Some(116), plain_us: Some(179_000) });
     let text = plain(&text::render(&account, 80));
     let first = "\noomph: train.py ran to its end after 2 min 5 s; at most 3.00GiB allocated in the\nbackward pass of step 37, 4.00GiB reserved of 24.00GiB.\n";
     assert!(text.starts_with(first), "{text}");
@@ -68,6 +70,7 @@ fn the_answer_comes_first_and_the_card_adds_up() {
         "4 times to serve a request",
         "promised 3.00GiB allocated (exactly so)",
         "(really 20.0% less)",
+        "1.17 times the 179 ms",
         "train.py:12",
         "outside       1.00GiB",
     ] {
@@ -78,6 +81,7 @@ fn the_answer_comes_first_and_the_card_adds_up() {
     let parts = ["reserved_bytes", "outside_pytorch_bytes", "other_processes_bytes"];
     let sum: u64 = parts.iter().filter_map(|part| card[part].as_u64()).sum();
     assert_eq!(Some(sum), card["used_bytes"].as_u64());
+    assert_eq!(json["step"]["promised_slowdown"], 1.16);
     assert_eq!(json["promise"]["reserved_more_bytes"], -(GIB.cast_signed()));
     assert_eq!((&json["outcome"], &json["exit_code"]), (&"ok".into(), &0.into()));
 }
@@ -127,6 +131,7 @@ fn a_job_that_used_no_card_is_not_told_of() {
         host_kept: Vec::new(),
         host_verdict: None,
         promise: None,
+        step: None,
         allocator: None,
         notes: &[],
     };

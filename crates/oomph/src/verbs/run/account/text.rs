@@ -75,6 +75,7 @@ fn summary(out: &mut String, account: &Account, width: usize) {
     let said = [
         words::trouble(share),
         account.promise.as_ref().map(|promise| words::compared(promise, share)),
+        account.step.as_ref().and_then(words::step_time),
         account.host.as_ref().filter(|_| account.host_verdict.is_none()).map(host::account_line),
     ];
     let kept = account.host_kept.iter().map(HostKept::sentence);

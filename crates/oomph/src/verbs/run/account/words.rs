@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use oomph_explain::bytes::show;
 
-use super::{Account, End, Promised, Share};
+use super::{Account, End, Promised, Share, StepTime};
 use crate::numbers::grouped;
 
 /// How the job ended and what it took, in one sentence.
@@ -95,6 +95,26 @@ pub(super) fn compared(promised: &Promised, share: &Share) -> String {
         show(peaks.reserved_bytes),
         off(peaks.reserved_bytes, share.reserved_bytes)
     )
+}
+
+/// How the time of a step compares with what was promised; none where nothing was.
+pub(super) fn step_time(step: &StepTime) -> Option<String> {
+    let took = milliseconds(step.median_us);
+    let promised = f64::from(step.promised_percent?) / 100.0;
+    Some(match step.plain_us.zip(step.slowdown()) {
+        Some((plain_us, slowdown)) => format!(
+            "a step took {took}, {slowdown:.2} times the {} of the last run as it is ({promised:.2} times was promised)",
+            milliseconds(plain_us)
+        ),
+        None => format!(
+            "a step took {took}; {promised:.2} times that of the job as it is was promised, of which no run is known"
+        ),
+    })
+}
+
+fn milliseconds(us: u64) -> String {
+    let digits = usize::from(us < 100_000);
+    format!("{:.digits$} ms", us as f64 / 1000.0)
 }
 
 /// How much more or less something is than what was promised.
