@@ -23,8 +23,7 @@ for name, result, arguments in (
     ("device", None, [ctypes.c_int32, ctypes.c_char_p, u64, u64]),
     ("name", ctypes.c_uint32, [ctypes.c_char_p]),
     ("mark", None, [ctypes.c_uint32, ctypes.c_uint32]),
-    ("state", None, [u64, u64, ctypes.c_uint32]),
-    ("backward", None, [ctypes.c_int32]),
+    ("function", ctypes.py_object, [ctypes.c_uint32]),
     ("tags", None, [ctypes.c_uint8, u64, ctypes.POINTER(u64), ctypes.POINTER(ctypes.c_uint32)]),
     ("stats", None, [ctypes.c_int32, ctypes.POINTER(u64), u64]),
     ("fact", None, [ctypes.c_char_p, u64]),
@@ -38,6 +37,7 @@ for name, result, arguments in (
     function = getattr(recorder, "oomph_recorder_" + name)
     function.restype, function.argtypes = result, arguments
     setattr(recorder, name, function)
+recorder.state, recorder.backward = recorder.function(0), recorder.function(1)
 
 def failing(function, *arguments):
     """Calls a function that says what its problem is; returns that, or None."""
