@@ -88,11 +88,14 @@ def test_what_the_card_wrote_is_no_longer_known(planned):
     _, plan, _ = planned("""
         import torch
         x = torch.randn(3, device="cuda")
-        for statement in ("m.mul_(x.long())", "m[0] = x.argmax()", "m.copy_(x)", "m.bitwise_xor_(x.long())", "torch._foreach_add_([m], 1)"):
+        for statement in ("m.mul_(x.long())", "m[0] = x.argmax()", "m.copy_(x)", "m.bitwise_xor_(x.long())", "torch._foreach_mul_([m], [x.long()])"):
             m = torch.tensor([1, 0, 1]).cuda()
             assert m.tolist() == [1, 0, 1]
             exec(statement)
             m.tolist()
+        m = torch.tensor([1, 0, 1]).cuda()
+        torch._foreach_add_([m], 1)
+        assert m.tolist() == [2, 1, 2]
     """)
     assert reads(plan) == [(8, 5, "zeros")]
 

@@ -78,8 +78,9 @@ impl Remedy for LazyLogits {
         1.03
     }
 
-    fn by_hand(&self, _choice: &RemedyChoice, _survey: &Survey) -> Option<ByHand> {
-        Some(ByHand::Model("lazy_logits", String::new()))
+    fn by_hand(&self, choice: &RemedyChoice, _survey: &Survey) -> Option<ByHand> {
+        let bytes = choice.number("row_bytes").map(|bytes| format!(", row_bytes={bytes}"));
+        Some(ByHand::Model("lazy_logits", bytes.unwrap_or_default()))
     }
 
     fn changes(&self, _choice: &RemedyChoice) -> String {

@@ -57,8 +57,9 @@ impl Remedy for OptimizerOnHost {
         job.work.with_visits_to_card(job.card, state.map(|span| span.bytes).sum(), part_bytes)
     }
 
-    fn by_hand(&self, _choice: &RemedyChoice, _survey: &Survey) -> Option<ByHand> {
-        Some(ByHand::Optimizer("optimizer_on_host", String::new()))
+    fn by_hand(&self, choice: &RemedyChoice, _survey: &Survey) -> Option<ByHand> {
+        let bytes = choice.number("device_bytes").map(|bytes| format!(", device_bytes={bytes}"));
+        Some(ByHand::Optimizer("optimizer_on_host", bytes.unwrap_or_default()))
     }
 
     fn changes(&self, _choice: &RemedyChoice) -> String {
