@@ -38,6 +38,43 @@ def test_sarif_is_sarif(oomph, odd):
     assert any(uri.endswith("/a%20b%26%3C%C3%A9%3E.py") for uri in uris), uris
 
 
+def test_sarif_points_at_the_lines_of_a_notebook(oomph, tmp_path):
+    notebook = tmp_path / "a.ipynb"
+    code = ["import torch\n", "\n", "torch.empty_cache()"]
+    cells = [
+        {"cell_type": "markdown", "metadata": {}, "source": ["# Title"]},
+        {"cell_type": "code", "execution_count": None, "metadata": {}, "outputs": [], "source": code},
+    ]
+    notebook.write_text(json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}, indent=1))
+    _, out, _ = oomph("check", notebook, "--isolated", "--output-format", "sarif")
+    [result] = json.loads(out)["runs"][0]["results"]
+    [place] = result["locations"]
+    region = place["physicalLocation"]["region"]
+    assert "torch.empty_cache()" in notebook.read_text().splitlines()[region["startLine"] - 1]
+    assert region["startLine"] == region["endLine"]
+    assert place["logicalLocations"][0]["name"] == "cell 2, line 3"
+
+
+def test_fix_with_diff_writes_nothing(oomph, tmp_path):
+    path = tmp_path / "a.py"
+    path.write_text("import torch\ntorch.empty_cache()\n")
+    code, out, _ = oomph("check", path, "--isolated", "--fix", "--diff")
+    assert code == 1 and "+torch.cuda.empty_cache()" in out
+    assert path.read_text() == "import torch\ntorch.empty_cache()\n"
+
+
+def test_fixes_respect_the_torch_that_is_declared(oomph, tmp_path):
+    path = tmp_path / "src" / "a.py"
+    path.parent.mkdir()
+    text = "import torch\n\nscaler = torch.cuda.amp.GradScaler()\n"
+    path.write_text(text)
+    (tmp_path / "requirements.txt").write_text("torch>=1.12\n")
+    code, out, _ = oomph("check", path, "--fix")
+    assert code == 1 and "deprecated-amp-api" in out and path.read_text() == text
+    (tmp_path / "requirements.txt").write_text("torch>=2.4\n")
+    assert oomph("check", path, "--fix")[0] == 0 and "torch.amp.GradScaler" in path.read_text()
+
+
 def test_junit_is_xml(oomph, odd):
     _, out, _ = oomph("check", SAMPLES, odd, "--output-format", "junit")
     root = xml.etree.ElementTree.fromstring(out)

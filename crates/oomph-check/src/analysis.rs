@@ -23,6 +23,7 @@ pub mod freezing;
 mod given;
 pub(crate) mod guesses;
 pub(crate) mod known;
+mod libraries;
 mod links;
 mod loaders;
 mod lookup;

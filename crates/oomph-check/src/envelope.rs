@@ -74,6 +74,32 @@ struct Cell<'a> {
     source: &'a RawValue,
 }
 
+/// For each cell of a notebook, the line of the JSON that each line of its source is on, from 1.
+pub(crate) fn lines_of_cells(json: &str) -> Vec<Vec<usize>> {
+    let Ok(notebook) = serde_json::from_str::<Notebook>(json) else { return Vec::new() };
+    let (mut line, mut done) = (1, 0);
+    let mut line_at = |offset: usize| {
+        line += json[done..offset].matches('\n').count();
+        done = offset;
+        line
+    };
+    let offset = |raw: &RawValue| raw.get().as_ptr() as usize - json.as_ptr() as usize;
+    let mut lines_of = |cell: &Cell<'_>| {
+        // Code is one string, or a list of lines.
+        let list = serde_json::from_str::<Vec<&RawValue>>(cell.source.get());
+        let pieces = list.unwrap_or_else(|_| vec![cell.source]);
+        let mut lines = Vec::new();
+        for piece in pieces {
+            let line = line_at(offset(piece));
+            let text: String = serde_json::from_str(piece.get()).unwrap_or_default();
+            let count = text.split_inclusive('\n').count();
+            lines.extend(std::iter::repeat_n(line, count));
+        }
+        lines
+    };
+    notebook.cells.iter().map(&mut lines_of).collect()
+}
+
 /// Puts new code into the JSON text of a notebook and leaves every other byte alone.
 fn replace_cells(json: &str, cells: &[(usize, String)]) -> Option<String> {
     let notebook: Notebook = serde_json::from_str(json).ok()?;

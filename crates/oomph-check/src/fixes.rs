@@ -1,5 +1,19 @@
-//! Applies fixes: as many as do not get in each other's way, none that would break the file.
+//! Applies fixes: as many as do not get in each other's way, none that would hurt.
+//!
+//! What may hurt is decided in [`gate`], by what a fix leaves behind, whichever rule it is from.
 
+mod arguments;
+pub mod gate;
+mod mentions;
+mod names;
+mod offer;
+mod scopes;
+mod suspension;
+mod versions;
+
+pub(crate) use offer::offer;
+
+use self::gate::{Gate, Surroundings};
 use crate::envelope::Envelope;
 use crate::finding::{Edit, Finding, Fix, Safety};
 use crate::python::{TextRange, TextSize};
@@ -16,51 +30,38 @@ pub struct Fixed {
     pub rules: Vec<&'static str>,
 }
 
-/// What a round of fixes came to.
-#[derive(Debug, Default)]
-pub struct Round {
-    /// The file after it, if anything changed.
-    pub fixed: Option<Fixed>,
-    /// Rules whose fixes would have left no Python behind: a defect of the rule.
-    pub refused: Vec<&'static str>,
-}
-
 /// Applies the fixes of `findings` that may be applied together; `risky` lets in those that may change behaviour.
-/// A file that does not parse is left alone: what its parts mean is a guess.
+/// `None` if nothing changes. A file that does not parse is left alone: what its parts mean is a guess.
 #[must_use]
 pub fn round<'a>(
     source: &Source,
     envelope: &Envelope,
     findings: impl Iterator<Item = &'a Finding>,
     risky: bool,
-) -> Round {
-    if !source.syntax_errors().is_empty() {
-        return Round::default();
-    }
+    surroundings: Surroundings<'_>,
+) -> Option<Fixed> {
     let wanted: Vec<(&'static str, &Fix)> = findings
         .filter_map(|finding| finding.fix.as_ref().map(|fix| (finding.rule, fix)))
         .filter(|(_, fix)| risky || fix.safety == Safety::Safe)
         .collect();
     let chosen = compatible(source, &wanted);
-    let Some(fixed) = apply(source, envelope, &chosen) else { return Round::default() };
-    if fixed.source.syntax_errors().is_empty() {
-        return Round { fixed: Some(fixed), refused: Vec::new() };
+    if chosen.is_empty() {
+        return None;
     }
-    one_by_one(source, envelope, &chosen)
-}
-
-/// Together they break the file: keeps those that do not break it alone, and then only if they do not together.
-fn one_by_one(source: &Source, envelope: &Envelope, chosen: &[(&'static str, &Fix)]) -> Round {
-    let is_sound = |fix: &[(&'static str, &Fix)]| {
-        apply(source, envelope, fix).is_some_and(|fixed| fixed.source.syntax_errors().is_empty())
-    };
-    let (sound, broken): (Vec<_>, Vec<_>) = chosen.iter().copied().partition(|fix| is_sound(&[*fix]));
-    let mut refused: Vec<&'static str> = broken.iter().map(|(rule, _)| *rule).collect();
-    // Sound fixes that break the file together take turns: the rest waits for the next round.
-    let kept = if is_sound(&sound) { &sound[..] } else { &sound[..sound.len().min(1)] };
-    refused.dedup();
-    let fixed = if kept.is_empty() { None } else { apply(source, envelope, kept) };
-    Round { fixed, refused }
+    let gate = Gate::new(source, surroundings);
+    let passes = |fixes: &[(&'static str, &Fix)]| gate.judge(&result_of(source, &edits_of(fixes))).is_ok();
+    if passes(&chosen) {
+        return apply(source, envelope, &chosen);
+    }
+    // Each may be sound, and all together not: the rest waits for the next round.
+    let mut kept: Vec<(&'static str, &Fix)> = Vec::new();
+    for fix in chosen {
+        kept.push(fix);
+        if !passes(&kept) {
+            kept.pop();
+        }
+    }
+    apply(source, envelope, &kept)
 }
 
 /// Fixes in the order of the text, less those that touch what an earlier one touches.
@@ -97,37 +98,51 @@ fn cell_of(source: &Source, range: TextRange) -> Option<TextRange> {
 }
 
 fn apply(source: &Source, envelope: &Envelope, chosen: &[(&'static str, &Fix)]) -> Option<Fixed> {
-    let mut edits: Vec<&Edit> = Vec::new();
-    for edit in chosen.iter().flat_map(|(_, fix)| &fix.edits) {
-        // Two fixes may need the same import.
-        if !edits.contains(&edit) {
-            edits.push(edit);
-        }
-    }
+    let edits = edits_of(chosen);
     if edits.is_empty() {
         return None;
     }
-    let newline = if source.text.contains("\r\n") { "\r\n" } else { "\n" };
-    let edits: Vec<Edit> = edits.into_iter().map(|edit| with_newlines(edit, newline)).collect();
     let rules = chosen.iter().map(|(rule, _)| *rule).collect();
     if source.cells.is_empty() {
-        let text = edited(&source.text, TextSize::from(0), edits.iter());
-        let fixed = Source::parse(&source.name, text);
-        return Some(Fixed { source: fixed, envelope: envelope.clone(), rules });
+        return Some(Fixed { source: result_of(source, &edits), envelope: envelope.clone(), rules });
     }
-    let mut cells = Vec::new();
-    for cell in &source.cells {
-        let inside: Vec<Edit> = edits
-            .iter()
-            .filter(|edit| cell_of(source, edit.range) == Some(cell.range))
-            .map(|edit| within(edit, cell.range))
-            .collect();
-        if !inside.is_empty() {
-            cells.push((cell.number, edited(source.slice(cell.range), cell.range.start(), inside.iter())));
+    let edits = in_newlines(source, &edits);
+    let cells = source.cells.iter().filter_map(|cell| Some((cell.number, edited_cell(source, cell.range, &edits)?)));
+    let (envelope, source) = envelope.with_cells(&source.name, &cells.collect::<Vec<_>>())?;
+    Some(Fixed { source, envelope, rules })
+}
+
+/// The edits of several fixes, each once: two may need the same import.
+fn edits_of(chosen: &[(&'static str, &Fix)]) -> Vec<Edit> {
+    let mut edits: Vec<Edit> = Vec::new();
+    for edit in chosen.iter().flat_map(|(_, fix)| &fix.edits) {
+        if !edits.contains(edit) {
+            edits.push(edit.clone());
         }
     }
-    let (envelope, source) = envelope.with_cells(&source.name, &cells)?;
-    Some(Fixed { source, envelope, rules })
+    edits
+}
+
+/// A source after edits.
+fn result_of(source: &Source, edits: &[Edit]) -> Source {
+    let edits = in_newlines(source, edits);
+    if source.cells.is_empty() {
+        return Source::parse(&source.name, edited(&source.text, TextSize::from(0), edits.iter()));
+    }
+    source.with_cells(|cell| edited_cell(source, cell, &edits))
+}
+
+/// A cell after those of the edits that are in it; `None` if none is.
+fn edited_cell(source: &Source, cell: TextRange, edits: &[Edit]) -> Option<String> {
+    let inside = edits.iter().filter(|edit| cell_of(source, edit.range) == Some(cell)).map(|edit| within(edit, cell));
+    let inside: Vec<Edit> = inside.collect();
+    (!inside.is_empty()).then(|| edited(source.slice(cell), cell.start(), inside.iter()))
+}
+
+/// Edits whose lines end as those of the source do.
+fn in_newlines(source: &Source, edits: &[Edit]) -> Vec<Edit> {
+    let newline = if source.text.contains("\r\n") { "\r\n" } else { "\n" };
+    edits.iter().map(|edit| with_newlines(edit, newline)).collect()
 }
 
 fn with_newlines(edit: &Edit, newline: &str) -> Edit {

@@ -8,9 +8,12 @@ use rustc_hash::FxHashMap;
 
 use crate::file_rules::{self, FILE_RULES, FileChoices};
 use crate::finding::Finding;
+use crate::fixes::offer;
 use crate::project::{Project, check};
+use crate::requirements::TorchVersions;
 use crate::selection::{RuleSet, Selection};
 use crate::settings::Settings;
+use crate::source::Source;
 use crate::suppress;
 
 /// What is to run on each file of a project.
@@ -32,6 +35,13 @@ impl Choices {
         });
         self.of_file.push(set);
     }
+
+    /// The choices of one file, as if it were the only one.
+    fn alone(&self, file: usize) -> Self {
+        let set = self.of_file.get(file).and_then(|set| self.sets.get(*set));
+        let of_file = vec![0; usize::from(set.is_some())];
+        Self { sets: set.cloned().into_iter().collect(), of_file, ..Self::default() }
+    }
 }
 
 /// What there is to say about one file.
@@ -43,9 +53,26 @@ pub struct Checked {
     pub silenced: usize,
 }
 
-/// Checks every file of a project as `choices`, one a file, say.
+/// Checks every file of a project as `choices`, one a file, say. Fixes that could hurt are not offered; `torch_of` has
+/// the versions of torch that the fixes of a file have to work with, and is asked only where there are fixes.
 #[must_use]
-pub fn lint(project: &Project, choices: &Choices) -> Vec<Checked> {
+pub fn lint(project: &Project, choices: &Choices, torch_of: impl Fn(usize) -> TorchVersions + Sync) -> Vec<Checked> {
+    let mut checked = look(project, choices);
+    let with_fixes = |checked: &Checked| checked.findings.iter().any(|finding| finding.fix.is_some());
+    let offering = checked.par_iter_mut().enumerate().filter(|(_, checked)| with_fixes(checked));
+    offering.for_each(|(file, checked)| {
+        let again = |source: Source| {
+            let alone = look(&Project::new(vec![source]), &choices.alone(file));
+            alone.into_iter().next().map(|checked| checked.findings).unwrap_or_default()
+        };
+        let surroundings = project.surroundings(torch_of(file));
+        offer(&project.sources()[file], &mut checked.findings, surroundings, again);
+    });
+    checked
+}
+
+/// What there is to say, with every fix a rule could think of.
+fn look(project: &Project, choices: &Choices) -> Vec<Checked> {
     let selection =
         Selection::per_file(choices.sets.iter().map(|(set, _)| set.clone()).collect(), choices.of_file.clone());
     let found = check(project, &selection);

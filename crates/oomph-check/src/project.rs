@@ -7,8 +7,10 @@ use rayon::prelude::*;
 use crate::analysis::analyse;
 use crate::facts::{Facts, Often, Unreached};
 use crate::finding::{Evidence, Finding, Level};
+use crate::fixes::gate::Surroundings;
 use crate::python::Imported;
 use crate::report::Report;
+use crate::requirements::TorchVersions;
 use crate::rule::{Group, Rule};
 use crate::selection::Selection;
 use crate::source::Source;
@@ -17,6 +19,7 @@ use crate::source::Source;
 #[derive(Debug)]
 pub struct Project {
     sources: Vec<Source>,
+    imported: Imported,
 }
 
 impl Project {
@@ -28,7 +31,13 @@ impl Project {
         sources.par_iter_mut().filter(|source| source.concerns_torch()).for_each(|source| {
             source.read_in_place(&imported);
         });
-        Self { sources }
+        Self { sources, imported }
+    }
+
+    /// What the gate for fixes asks of a project that declares these versions of torch.
+    #[must_use]
+    pub fn surroundings(&self, torch: TorchVersions) -> Surroundings<'_> {
+        Surroundings { torch, imported: &self.imported }
     }
 
     /// The files, in the order they were given.

@@ -6,6 +6,7 @@ pub(crate) use imported::Imported;
 pub use ruff_python_ast as ast;
 pub use ruff_python_ast::{Expr, ExprCall, Stmt};
 pub use ruff_text_size::{Ranged, TextLen, TextRange, TextSize};
+pub(crate) use written::Written;
 
 use ruff_notebook::Notebook;
 use ruff_python_ast::token::TokenKind;
@@ -20,6 +21,7 @@ mod mentions;
 mod plain;
 mod state;
 mod turns;
+mod written;
 
 /// Trees nested deeper than this are not analysed: walking them could exhaust the stack.
 pub(crate) const MAX_NESTING: usize = 400;

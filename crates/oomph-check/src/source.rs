@@ -1,5 +1,6 @@
 //! A Python file, a notebook or text from an editor, parsed.
 
+use crate::envelope::lines_of_cells;
 use crate::error::Error;
 use crate::python::{Imported, Lines, Output, Stmt, SyntaxError, TextRange, TextSize, Tree, read_notebook};
 
@@ -45,6 +46,8 @@ pub struct Source {
     pub kind: Kind,
     /// The code cells, for a notebook.
     pub cells: Vec<Cell>,
+    /// For each cell of a notebook, the line of the file that each line of its code is on.
+    lines_in_file: Vec<Vec<usize>>,
     lines: Lines,
     tree: Tree,
 }
@@ -54,7 +57,15 @@ impl Source {
     #[must_use]
     pub fn parse(name: &str, text: String) -> Self {
         let (tree, lines) = (Tree::of_script(&text), Lines::of(&text));
-        Self { name: name.to_owned(), text, kind: Kind::Script, cells: Vec::new(), lines, tree }
+        Self {
+            name: name.to_owned(),
+            text,
+            kind: Kind::Script,
+            cells: Vec::new(),
+            lines_in_file: Vec::new(),
+            lines,
+            tree,
+        }
     }
 
     /// Parses the code cells of a notebook; one in another language has none.
@@ -71,9 +82,32 @@ impl Source {
             text: cells.text,
             kind: Kind::Notebook,
             cells: numbered.map(|((number, range), output)| Cell { number, range, output }).collect(),
+            lines_in_file: lines_of_cells(json),
             lines,
             tree,
         })
+    }
+
+    /// The same notebook with other code in some cells: `code_of` has what is new in a cell, if anything is.
+    pub(crate) fn with_cells(&self, code_of: impl Fn(TextRange) -> Option<String>) -> Self {
+        let (mut text, mut cells, mut done) = (String::with_capacity(self.text.len()), Vec::new(), TextSize::from(0));
+        for cell in &self.cells {
+            text.push_str(self.slice(TextRange::new(done, cell.range.start())));
+            let start = TextSize::of(&text);
+            text.push_str(&code_of(cell.range).unwrap_or_else(|| self.slice(cell.range).to_owned()));
+            cells.push(Cell { range: TextRange::new(start, TextSize::of(&text)), ..*cell });
+            done = cell.range.end();
+        }
+        text.push_str(self.slice(TextRange::new(done, TextSize::of(&self.text))));
+        let ranges: Vec<TextRange> = cells.iter().map(|cell| cell.range).collect();
+        let (tree, lines) = (Tree::of_cells(&text, &ranges), Lines::of(&text));
+        Self { name: self.name.clone(), text, kind: self.kind, cells, lines_in_file: Vec::new(), lines, tree }
+    }
+
+    /// The same file, as if it were the only one: nothing is read where it is called.
+    #[must_use]
+    pub fn alone(&self) -> Self {
+        if self.cells.is_empty() { Self::parse(&self.name, self.text.clone()) } else { self.with_cells(|_| None) }
     }
 
     /// What the parser complained about; the rest of the file is checked all the same.
@@ -106,6 +140,14 @@ impl Source {
         };
         let (first, _) = self.lines.line_column(cell.range.start(), &self.text);
         Position { cell: Some(cell.number), line: line + 1 - first, column }
+    }
+
+    /// The line of the file that a place is on, from 1: that of a notebook's JSON, where services show it.
+    #[must_use]
+    pub fn line_in_file(&self, position: Position) -> usize {
+        let cell = position.cell.and_then(|number| self.lines_in_file.get(number.checked_sub(1)?));
+        let own = cell.and_then(|lines| lines.get(position.line.wrapping_sub(1)).or(lines.last()));
+        own.copied().unwrap_or(position.line)
     }
 
     /// The text of a range.

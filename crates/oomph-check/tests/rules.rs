@@ -91,3 +91,46 @@ fn every_file_is_listed_once() {
     let groups: Vec<_> = rules::ALL.iter().map(|rule| (rule.group, rule.name)).collect();
     assert!(groups.is_sorted(), "rules::ALL is in the order of groups, then names");
 }
+
+#[test]
+fn a_retained_graph_is_not_said_to_be_freed() {
+    let program = |flag: &str| {
+        format!(
+            "import torch\n\ndef train(model, loader, optimizer, criterion):\n    total, losses = 0, []\n    for x, y in \
+             loader:\n        optimizer.zero_grad()\n        loss = criterion(model(x.cuda()), y.cuda())\n        \
+             loss.backward({flag})\n        optimizer.step()\n        total += loss\n        losses.append(loss)\n    \
+             print(total)\n    return [float(loss) for loss in losses]\n"
+        )
+    };
+    let told = |flag: &str| {
+        let findings = run(RuleSet::all(), &program(flag));
+        let says = |finding: &Finding| finding.evidence.iter().any(|fact| fact.text.contains("frees activations"));
+        let of_sums = findings.iter().filter(|finding| finding.rule == "loss-accumulated-with-graph").count();
+        (of_sums, findings.iter().filter(|finding| says(finding)).count())
+    };
+    assert_eq!(told(""), (1, 2));
+    assert_eq!(told("retain_graph=True"), (1, 0));
+    assert_eq!(told("None, True"), (1, 0));
+}
+
+#[test]
+fn without_torch_there_is_nothing_to_say() {
+    let program = |import: &str| {
+        format!(
+            "{import}\n\ndef train(model, loader, optimizer, criterion):\n    total = 0\n    for x, y in loader:\n        \
+             loss = criterion(model(x), y)\n        loss.backward()\n        optimizer.step(8)\n        total += loss\n    \
+             print(total)\n"
+        )
+    };
+    assert!(!run(RuleSet::all(), &program("import torch")).is_empty());
+    for import in ["from mxnet import autograd, gluon", "import paddle", "import numpy as np", "import jax", ""] {
+        assert_eq!(run(RuleSet::all(), &program(import)), [], "{import}");
+    }
+    // What a file with torch calls is torch's too.
+    let helper = program("import numpy as np");
+    let sources =
+        [("main.py", "import torch\nimport helper\n\nhelper.train(torch.nn.Linear(1, 1))\n"), ("helper.py", &helper)];
+    let sources = sources.map(|(name, text)| Source::parse(name, text.to_owned()));
+    let found = check(&Project::new(sources.into()), &Selection::same(RuleSet::all()));
+    assert!(!found[1].is_empty());
+}

@@ -129,13 +129,7 @@ impl<'a> SourceOrderVisitor<'a> for Binder<'a> {
     }
 
     fn visit_pattern(&mut self, pattern: &'a Pattern) {
-        let name = match pattern {
-            Pattern::MatchAs(node) => node.name.as_ref(),
-            Pattern::MatchStar(node) => node.name.as_ref(),
-            Pattern::MatchMapping(node) => node.rest.as_ref(),
-            _ => None,
-        };
-        self.names.extend(name.map(Identifier::as_str));
+        self.names.extend(captured_name(pattern).map(Identifier::as_str));
         walk_pattern(self, pattern);
     }
 }
@@ -201,5 +195,15 @@ fn binds_unseen(call: &ExprCall) -> bool {
         "globals" | "exec" | "execfile" | "get_ipython" => true,
         "locals" | "vars" => call.arguments.is_empty(),
         _ => false,
+    }
+}
+
+/// The name that a pattern itself binds, not one within it.
+pub(crate) fn captured_name(pattern: &Pattern) -> Option<&Identifier> {
+    match pattern {
+        Pattern::MatchAs(node) => node.name.as_ref(),
+        Pattern::MatchStar(node) => node.name.as_ref(),
+        Pattern::MatchMapping(node) => node.rest.as_ref(),
+        _ => None,
     }
 }

@@ -41,6 +41,26 @@ impl Tables<'_> {
         found
     }
 
+    /// Which files have to do with torch: they import it or a library that stands on it, or are imported by such a
+    /// file or import one, themselves or through others. Those written for another library have not.
+    pub(crate) fn files_with_torch(&self) -> Vec<bool> {
+        let foreign = |file: usize| self.outlines[file].is_for_another_library();
+        let has = |own: &super::outline::Outline<'_>| own.imports_torch || own.names_torch;
+        let own: Vec<bool> = self.outlines.iter().enumerate().map(|(file, own)| has(own) && !foreign(file)).collect();
+        if own.iter().all(|own| *own) {
+            return own;
+        }
+        let imported = self.imported.get_or_init(|| self.import_graph());
+        let mut importers: Vec<Vec<u32>> = vec![Vec::new(); imported.len()];
+        for (file, imports) in imported.iter().enumerate() {
+            for of in imports {
+                importers[*of as usize].push(file as u32);
+            }
+        }
+        let (below, above) = (spread(&own, imported), spread(&own, &importers));
+        (0..own.len()).map(|file| (below[file] || above[file]) && !foreign(file)).collect()
+    }
+
     /// Whether another file of the project imports this one.
     #[must_use]
     pub fn is_imported(&self, file: u32) -> bool {
@@ -94,6 +114,20 @@ impl Tables<'_> {
         };
         self.outlines.iter().enumerate().map(of_file).collect()
     }
+}
+
+/// Marks everything that can be reached from what is marked.
+fn spread(marked: &[bool], next: &[Vec<u32>]) -> Vec<bool> {
+    let mut found = marked.to_vec();
+    let mut open: Vec<usize> = (0..found.len()).filter(|file| found[*file]).collect();
+    while let Some(file) = open.pop() {
+        for &other in &next[file] {
+            if !std::mem::replace(&mut found[other as usize], true) {
+                open.push(other as usize);
+            }
+        }
+    }
+    found
 }
 
 /// Everything that can be reached, in the order it is found.

@@ -6,6 +6,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::bindings::Bindings;
 use super::freezing::{self, Freezing};
+use super::libraries::is_friend_of_torch;
 use super::recording;
 use super::saving::Saving;
 use super::settings::{is_settings, is_settings_name, option_of, settings_of};
@@ -165,6 +166,9 @@ pub struct Outline<'a> {
     pub module: String,
     /// Whether it imports torch, or a library that stands on it: a mention in a comment is not enough to guess by.
     pub imports_torch: bool,
+    /// Whether it names torch without importing it, as an excerpt does, or does what only torch understands:
+    /// `batch.cuda()`, `os.environ["PYTORCH_ALLOC_CONF"]`.
+    pub names_torch: bool,
     /// Names of what it takes out of training, or lets a helper do so: `freeze(teacher)`.
     pub frozen: FxHashSet<&'a str>,
     /// Whether it reads attributes of some object by names that are computed: `getattr(model, name)`.
@@ -203,13 +207,8 @@ pub struct Outline<'a> {
 
 impl<'a> Outline<'a> {
     fn stands_on_torch(&self) -> bool {
-        const ROOTS: &[&str] =
-            &["torch", "lightning", "pytorch_lightning", "transformers", "accelerate", "timm", "dgl"];
         let stars = self.stars.iter().map(String::as_str);
-        self.imports.values().map(String::as_str).chain(stars).any(|full| {
-            let root = full.split('.').next().unwrap_or_default();
-            ROOTS.contains(&root) || root.starts_with("torch")
-        })
+        self.imports.values().map(String::as_str).chain(stars).any(is_friend_of_torch)
     }
 
     /// Looks a file over.
@@ -236,15 +235,6 @@ impl<'a> Outline<'a> {
                 bases.unwrap_or_default().iter().map(|base| outline.full_name(base)).collect();
         }
         outline
-    }
-
-    /// Whether the file is written for TensorFlow, JAX or the like and not for torch: its models are no modules.
-    pub(crate) fn is_for_another_library(&self) -> bool {
-        const OTHERS: &[&str] = &["tensorflow", "mxnet", "jax", "flax", "keras", "paddle", "mindspore", "tinygrad"];
-        let top = |full: &str| full.split('.').next().unwrap_or_default().to_owned();
-        let tops: Vec<String> = self.imports.values().chain(&self.stars).map(|full| top(full)).collect();
-        let imports = |name: &str| tops.iter().any(|found| found == name);
-        OTHERS.iter().any(|name| imports(name)) && !imports("torch")
     }
 
     /// What a dotted name stands for, by the imports.
@@ -529,7 +519,14 @@ impl<'a> SourceOrderVisitor<'a> for Look<'a> {
                 self.note_computed_write(call);
                 self.call(call);
             }
+            Expr::StringLiteral(text) => {
+                let variable = text.value.to_str().starts_with("PYTORCH_");
+                self.outline.names_torch |= variable && text.value.to_str().ends_with("_CONF");
+            }
             Expr::Attribute(attribute) => {
+                let root = attribute.value.as_name_expr();
+                let moves = attribute.attr.as_str() == "cuda";
+                self.outline.names_torch |= moves || root.is_some_and(|name| name.id.as_str() == "torch");
                 if attribute.attr.as_str() == "param_groups" {
                     self.used(&attribute.value, Usage::PARAM_GROUPS);
                 }

@@ -14,8 +14,9 @@ use crate::source::Source;
 pub(crate) fn analyse<T: Send>(sources: &[Source], visit: impl Fn(usize, &Facts<'_>) -> T + Sync) -> Vec<Option<T>> {
     let mut relevant: Vec<bool> = sources.par_iter().map(Source::concerns_torch).collect();
     let mut tables = Tables::link(outlines(sources, &relevant));
-    for (relevant, outline) in relevant.iter_mut().zip(&tables.outlines) {
-        *relevant &= !outline.is_for_another_library();
+    let with_torch = tables.files_with_torch();
+    for (relevant, with_torch) in relevant.iter_mut().zip(&with_torch) {
+        *relevant &= with_torch;
     }
     let files = || (0..sources.len()).into_par_iter();
     let outlined = |file: usize| !tables.outlines[file].module.is_empty();
@@ -25,7 +26,7 @@ pub(crate) fn analyse<T: Send>(sources: &[Source], visit: impl Fn(usize, &Facts<
     tables.absorb(learnt);
     // A meter that never says `torch` is given tensors all the same.
     for file in tables.files_given_graphs() {
-        relevant[file as usize] = true;
+        relevant[file as usize] = with_torch[file as usize];
     }
     files()
         .map(|file| {

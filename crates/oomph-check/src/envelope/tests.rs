@@ -52,3 +52,10 @@ fn other_encodings_are_refused_with_the_line() {
     let error = Envelope::open("a.ipynb", b"x = 1".to_vec(), Kind::Notebook).expect_err("no JSON");
     assert!(error.to_string().starts_with("a.ipynb is not a notebook"), "{error}");
 }
+
+#[test]
+fn lines_of_code_are_found_in_the_json() {
+    let json = "{\"cells\": [\n {\"cell_type\": \"markdown\", \"source\": \"a\\nb\"},\n {\"cell_type\": \"code\",\n  \
+                \"source\": [\n   \"x = 1\\n\",\n   \"y = 2\"\n  ]}],\n \"metadata\": {}}";
+    assert_eq!(lines_of_cells(json), [vec![2, 2], vec![5, 6]]);
+}

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashSet;
 
-use super::turns::has_few_turns;
+use super::turns::{has_few_turns, has_many_turns};
 use super::{Effect, Facts, Loop};
 use crate::analysis::events::{At, BlockKind, Call, Callee, GradMode, LoopKind};
 use crate::analysis::guesses::is_half_of_pass;
@@ -76,6 +76,21 @@ impl<'a> Facts<'a> {
                 && !self.needs_gradients(call, &turns))
             .then_some(turns)
         })
+    }
+
+    /// A loop of many turns, by its count, around a forward pass a value comes from, in a program that never goes back:
+    /// `for i in range(1000): features.append(model(x))`.
+    #[must_use]
+    pub fn counted_loop_of(&self, value: &Value, at: &At) -> Option<Loop<'a>> {
+        let goes_back = self.effects(Effect::Backward).next().is_some() || self.class_kind(at).is_module();
+        let passes: FxHashSet<TextRange> = self.forward_passes(value, at).collect();
+        let turns = self.loops(at).next().filter(|turns| {
+            let BlockKind::Loop(_, Stmt::For(node)) = turns.node else { return false };
+            has_many_turns(&node.iter) && !self.is_on_few_turns(at, turns)
+        })?;
+        let inside = |call: &Call<'a>| self.is_inside(call.at.block, turns.block) && self.is_forward_with_graph(call);
+        let runs_here = self.calls().iter().any(|call| passes.contains(&call.node.range()) && inside(call));
+        (runs_here && !goes_back && !self.feeds_itself(value, at)).then_some(turns)
     }
 
     /// A forward pass that leaves a graph: of a module, or in a function of the project.

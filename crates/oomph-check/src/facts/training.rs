@@ -5,7 +5,7 @@ use rustc_hash::FxHashSet;
 use super::{Effect, Facts};
 use crate::analysis::events::{At, Bind, Call, Callee};
 use crate::analysis::value::{BlockId, Kind, Sources, Value};
-use crate::python::{Ranged, TextRange, count_reads_in};
+use crate::python::{Expr, Ranged, TextRange, count_reads_in};
 
 impl<'a> Facts<'a> {
     /// Calls that do something, directly or through a function of the project, in the order of the walk.
@@ -17,6 +17,22 @@ impl<'a> Facts<'a> {
     /// The same within a block.
     pub fn effects_in(&self, effect: Effect, block: BlockId) -> impl Iterator<Item = &Call<'a>> {
         self.effects(effect).filter(move |call| self.is_inside(call.at.block, block))
+    }
+
+    /// Whether a backward pass may leave what the graph saved alive: `backward(retain_graph=True)`. Of a helper that goes
+    /// back, this is said where any backward pass of the file does.
+    #[must_use]
+    pub fn may_retain_graph(&self, back: &Call<'a>) -> bool {
+        let retains = |call: &Call<'a>| {
+            let by_place = [1, 2].into_iter().filter_map(|place| call.arg(place));
+            let by_name = ["retain_graph", "create_graph"].into_iter().filter_map(|name| call.keyword(name));
+            let is_off = |given: &Expr| match given {
+                Expr::BooleanLiteral(literal) => !literal.value,
+                other => other.is_none_literal_expr(),
+            };
+            call.has_star() || by_place.chain(by_name).any(|given| !is_off(given))
+        };
+        if back.name == "backward" { retains(back) } else { self.calls_named("backward").any(retains) }
     }
 
     /// The same within a function and those nested in it; `None` is the module's body.

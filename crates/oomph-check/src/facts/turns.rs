@@ -195,6 +195,15 @@ pub(crate) fn has_few_turns(iter: &Expr) -> bool {
     turns_written(iter).is_some_and(|turns| turns <= FEW)
 }
 
+/// Whether a loop has many turns, and says so: `for i in range(1000)`.
+#[must_use]
+pub(crate) fn has_many_turns(iter: &Expr) -> bool {
+    turns_written(iter).is_some_and(|turns| turns >= MANY)
+}
+
+/// Turns of which no graphs can all be kept.
+const MANY: u64 = 100;
+
 /// How many turns a loop over an expression has at most, where that is written out: `range(0, 64, 8)`, `files[:5]`.
 fn turns_written(iter: &Expr) -> Option<u64> {
     let listed = |parts: &[Expr]| (!parts.iter().any(Expr::is_starred_expr)).then_some(parts.len() as u64);

@@ -13,9 +13,12 @@ pub fn render(results: &Results) -> String {
         let (finding, span) = (entry.finding, entry.span());
         let command = if finding.level == Level::Info { "notice" } else { level_name(finding.level) };
         let file = property(&entry.source.name);
-        // GitHub shows the notebook's JSON: a line within a cell would point at the wrong place.
         let at = match span.start.cell {
-            Some(_) => String::new(),
+            // GitHub shows the notebook's JSON.
+            Some(_) => {
+                let line = |position| entry.source.line_in_file(position);
+                format!(",line={},endLine={}", line(span.start), line(span.end))
+            }
             None if span.start.line == span.end.line => format!(
                 ",line={},endLine={},col={},endColumn={}",
                 span.start.line, span.end.line, span.start.column, span.end.column

@@ -74,7 +74,7 @@ fn result(entry: Entry, rules: &[&'static Rule]) -> Value {
         });
         result.insert("relatedLocations".into(), related.collect());
     }
-    // Regions of a notebook are those of its cells; a replacement there would hit the JSON around them.
+    // A replacement of code within a notebook would have to speak JSON.
     if let Some(fix) = &finding.fix
         && source.cells.is_empty()
     {
@@ -105,12 +105,22 @@ fn replacement(source: &Source, fix: &Fix) -> Value {
 
 fn location(source: &Source, span: Span) -> Value {
     let mut place = json!({
-        "physicalLocation": { "artifactLocation": { "uri": uri(&source.name) }, "region": region(span) },
+        "physicalLocation": { "artifactLocation": { "uri": uri(&source.name) }, "region": shown(source, span) },
     });
     if let Some(cell) = span.start.cell {
-        place["logicalLocations"] = json!([{ "name": format!("cell {cell}"), "kind": "cell" }]);
+        let name = format!("cell {cell}, line {}", span.start.line);
+        place["logicalLocations"] = json!([{ "name": name, "kind": "cell" }]);
     }
     place
+}
+
+/// Where services show it. Of a notebook they show the JSON: there a region is whole lines of that file, as columns
+/// would count quotes and escapes.
+fn shown(source: &Source, span: Span) -> Value {
+    if span.start.cell.is_none() {
+        return region(span);
+    }
+    json!({ "startLine": source.line_in_file(span.start), "endLine": source.line_in_file(span.end) })
 }
 
 fn region(span: Span) -> Value {

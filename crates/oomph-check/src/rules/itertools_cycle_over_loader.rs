@@ -127,7 +127,9 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         let finding =
             report.add(call, format!("`cycle` keeps every batch of `{text}` as long as it lives, to replay them"));
         finding.because(argument, "a data loader: each of its batches goes into a list of the cycle's own");
-        if let Expr::Attribute(callee) = &*call.node.func {
+        if let Expr::Attribute(callee) = &*call.node.func
+            && starts_again(facts, call, argument)
+        {
             let module = facts.written(&*callee.value).to_owned();
             let edits = vec![
                 Edit::replace(callee.attr.range(), format!("chain.from_iterable({module}.repeat")),
@@ -135,6 +137,19 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             ];
             finding.unsafe_fix("Start the loader again instead", edits);
         }
+    }
+}
+
+/// Whether what is cycled is seen to be a loader, which begins anew each time it is gone over. An iterator
+/// (`cycle(iter(loader))`) is used up after one pass: repeating it would wait for ever.
+fn starts_again(facts: &Facts<'_>, call: &Call<'_>, argument: &Expr) -> bool {
+    let is_made = |made: &Expr| facts.call_at(made).is_some_and(|maker| maker.name.ends_with("DataLoader"));
+    match argument {
+        Expr::Name(_) => {
+            let binds = facts.binds_seen(argument, &call.at);
+            !binds.is_empty() && binds.iter().all(|bind| bind.value_expr.is_some_and(is_made))
+        }
+        _ => is_made(argument),
     }
 }
 

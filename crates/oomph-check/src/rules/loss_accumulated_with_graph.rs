@@ -1,8 +1,7 @@
 //! `loss-accumulated-with-graph`: a running sum of losses keeps every graph.
 
 use crate::analysis::events::{GradMode, LoopKind, Root, Store, StoreKind};
-use crate::analysis::value::Flags;
-use crate::analysis::value::Kind;
+use crate::analysis::value::{BlockId, Flags, Kind};
 use crate::facts::{Effect, Facts, FunctionKind, Loop, Turn};
 use crate::finding::{Level, Safety};
 use crate::python::{Expr, Ranged, TextRange};
@@ -368,16 +367,17 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         if !facts.is_carried(store, &turn) || is_back_propagated(facts, store) {
             continue;
         }
-        let frees = backward_in(facts, store, &turn);
-        if frees.is_some() && (facts.is_dropped_with_step(store, &turn) || is_set_back(facts, store, &turn)) {
+        let back = backward_in(facts, store, &turn);
+        if back.is_some() && (facts.is_dropped_with_step(store, &turn) || is_set_back(facts, store, &turn)) {
             continue;
         }
-        if frees.is_none() && (is_used(facts, store) || facts.may_have_no_graph(&store.value, &store.at)) {
+        if back.is_none() && (is_used(facts, store) || facts.may_have_no_graph(&store.value, &store.at)) {
             continue;
         }
         let target = facts.source.slice(facts.keeper(store).range());
         let added = if is_loss(facts, store) { "loss" } else { "tensor" };
-        let is_freed = frees.is_some() || store.value.is_freed_elsewhere();
+        let frees = back.filter(|back| !back.retains).map(|back| back.range);
+        let is_freed = frees.is_some() || back.is_none() && store.value.is_freed_elsewhere();
         let kept = if is_freed {
             "a small block and the nodes of each batch"
         } else {
@@ -386,7 +386,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         let message = format!("`{target}` keeps the graph of every {added} added to it: {kept}");
         let finding = report.add(store, message);
         finding
-            .level(level(facts, store, frees.is_some()))
+            .level(level(facts, store, back.is_some()))
             .because_if(facts.forward_pass(&store.value, &store.at), "this forward pass makes the graph")
             .because(&turn.head, "once a batch, and the sum outlives it")
             .because_if(frees, "the backward pass frees activations, but not the nodes of the graph");
@@ -511,21 +511,33 @@ fn only_plays(facts: &Facts<'_>, store: &Store<'_>) -> bool {
     plays && !trains
 }
 
-/// A backward pass on every turn: in the loop, in the callers' loops, or run by the framework.
-fn backward_in<'a>(facts: &Facts<'a>, store: &Store<'a>, turn: &Turn) -> Option<TextRange> {
+/// A backward pass on every turn.
+#[derive(Clone, Copy)]
+struct Back {
+    range: TextRange,
+    /// Whether it leaves the activations alive: `retain_graph=True`.
+    retains: bool,
+}
+
+/// The backward pass of every turn: in the loop, in the callers' loops, or run by the framework.
+fn backward_in<'a>(facts: &Facts<'a>, store: &Store<'a>, turn: &Turn) -> Option<Back> {
     if facts.kind_at(&store.at) == FunctionKind::TrainingStep {
-        return Some(turn.head);
+        return Some(Back { range: turn.head, retains: false });
     }
-    if let Some(backward) = facts.effects_in(Effect::Backward, turn.block).next() {
-        return Some(backward.range());
+    let of_block = |block: BlockId| {
+        let mut passes = facts.effects_in(Effect::Backward, block).peekable();
+        let first = passes.peek()?.range();
+        // One that frees is enough.
+        let frees = passes.find(|back| !facts.may_retain_graph(back)).map(Ranged::range);
+        Some(Back { range: frees.unwrap_or(first), retains: frees.is_none() })
+    };
+    if let Some(back) = of_block(turn.block) {
+        return Some(back);
     }
     if facts.loops(&store.at).any(|turns| turns.block == turn.block) {
         return None;
     }
-    facts.callers_of(&store.at).find_map(|call| {
-        let around = facts.turn(&call.at)?;
-        facts.effects_in(Effect::Backward, around.block).next().map(Ranged::range)
-    })
+    facts.callers_of(&store.at).find_map(|call| of_block(facts.turn(&call.at)?.block))
 }
 
 /// Whether what was added may be wanted with its graph, by this function or by whoever gets the sum from it.

@@ -273,8 +273,13 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             StoreKind::Collect => "This comprehension".to_owned(),
             _ => format!("`{}`", facts.source.slice(facts.keeper(store).range())),
         };
-        let freed = backward.is_some() || store.value.is_freed_elsewhere();
-        let each = if facts.batch_loop(&store.at).is_none() && (late.is_some() || facts.is_called_per_step(&store.at)) {
+        let goes_back = backward.is_some() || store.value.is_freed_elsewhere();
+        let freeing = facts.effects_in(Effect::Backward, turn.block).find(|back| !facts.may_retain_graph(back));
+        let freed = freeing.is_some() || backward.is_none() && goes_back;
+        let counted = facts.counted_loop_of(&store.value, &store.at).is_some();
+        let each = if counted {
+            "turn"
+        } else if facts.batch_loop(&store.at).is_none() && (late.is_some() || facts.is_called_per_step(&store.at)) {
             "step"
         } else {
             "batch"
@@ -286,12 +291,12 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         };
         report
             .add(store, message)
-            .level(level(facts, store, freed))
+            .level(level(facts, store, goes_back))
             .because_if(facts.forward_pass(&store.value, &store.at), "this forward pass makes the graph")
             .because(&turn.head, format!("once a {each}, and the holder outlives it"))
             .because_if(late, late_words(facts, late))
             .because_if(
-                backward.map(Ranged::range),
+                freeing.map(Ranged::range),
                 "the backward pass frees activations, but not the nodes of the graph",
             )
             .unsafe_fix("Detach what is stored", detached(facts, store));
@@ -346,6 +351,9 @@ fn turn<'a>(facts: &Facts<'a>, store: &Store<'a>) -> Option<(Turn, Option<TextRa
         return Some((turns.turn(), Some(late)));
     }
     if let Some(turns) = facts.evaluating_loop_of(&store.value, &store.at) {
+        return Some((turns.turn(), None));
+    }
+    if let Some(turns) = facts.counted_loop_of(&store.value, &store.at) {
         return Some((turns.turn(), None));
     }
     let played = store.via.is_none() && facts.is_called_per_step(&store.at) && !facts.class_kind(&store.at).is_module();

@@ -2,10 +2,12 @@
 
 mod batch;
 mod cost;
+mod declared;
 mod discover;
 mod watch;
 
 pub(crate) use self::batch::Batch;
+pub(crate) use self::declared::Declared;
 pub(crate) use self::discover::File;
 
 use std::io::Read as _;
@@ -62,8 +64,8 @@ pub(crate) struct Args {
     #[arg(long)]
     unsafe_fixes: bool,
 
-    /// Show what --fix would change, and change nothing
-    #[arg(long, conflicts_with_all = ["fix", "watch"])]
+    /// Show what --fix would change, and change nothing, with --fix too
+    #[arg(long, conflicts_with = "watch")]
     diff: bool,
 
     /// How to print the findings
@@ -216,13 +218,7 @@ fn report(args: &Args, batch: &mut Batch) -> Result<Verdict, Error> {
     for failure in &batch.failures {
         output::failure(&failure.message);
     }
-    for (file, rule) in &mended.refused {
-        let advice = "this is a defect of oomph: please report it with the file";
-        output::failure(&format!(
-            "{file}: the fix of {rule} would have left no Python behind, so it was not made; {advice}"
-        ));
-    }
-    let failed = !batch.failures.is_empty() || !mended.refused.is_empty();
+    let failed = !batch.failures.is_empty();
     let found = if args.diff {
         show_diffs(batch, &mended)?;
         !mended.before.is_empty()

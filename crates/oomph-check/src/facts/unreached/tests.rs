@@ -71,7 +71,9 @@ fn a_line_behind_one_that_always_raises_is_not_told() {
 fn the_rest_of_a_turn_that_raises_never_comes_again() {
     let text = |after: &str| {
         let body = LOOP.replace("        total += loss\n", &format!("        total += loss\n        print({after})\n"));
-        format!("import helpers\n\n\ndef train(model, loader, optimizer, criterion):\n    total = 0\n{body}")
+        format!(
+            "import torch\nimport helpers\n\n\ndef train(model, loader, optimizer, criterion):\n    total = 0\n{body}"
+        )
     };
     assert_eq!(told_in(&text("helpers")), 1);
     assert_eq!(told_in(&text("undefined")), 0);
@@ -79,8 +81,9 @@ fn the_rest_of_a_turn_that_raises_never_comes_again() {
 
 #[test]
 fn a_module_whose_body_raises_runs_nothing() {
-    let file =
-        |import: &str| format!("{import}\n\n\ndef train(model, loader, optimizer, criterion):\n    total = 0\n{LOOP}");
+    let file = |import: &str| {
+        format!("import torch\n{import}\n\n\ndef train(model, loader, optimizer, criterion):\n    total = 0\n{LOOP}")
+    };
     assert_eq!(told_in(&file("from helpers import pair")), 1);
     assert_eq!(told_in(&file("from helpers import triple")), 1);
     assert_eq!(told_in(&file("import helpers\nprint(triple)")), 0);

@@ -9,7 +9,7 @@ use lsp_types::{
 };
 use oomph_check::python::{TextRange, TextSize};
 use oomph_check::settings::Settings;
-use oomph_check::{Edit, Envelope, Finding, Kind, Safety, fixes, ignore_edit};
+use oomph_check::{Edit, Finding, Kind, Safety, ignore_edit};
 
 use super::document::Document;
 use crate::verbs::check::{Batch, File};
@@ -96,8 +96,8 @@ fn fix_all(document: &Document, settings: &Arc<Settings>, style: EditStyle) -> O
 fn mended(document: &Document, settings: &Arc<Settings>) -> Option<String> {
     if document.notebook.is_some() {
         // What other cells say about a cell is known only to the notebook: one round has to do.
-        let round = fixes::round(document.source(), &Envelope::default(), document.findings.iter(), false);
-        return round.fixed.map(|fixed| fixed.source.text);
+        let round = document.round();
+        return round.map(|fixed| fixed.source.text);
     }
     let file = File {
         name: document.source().name.clone(),

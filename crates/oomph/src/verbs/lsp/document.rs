@@ -7,10 +7,12 @@ use lsp_types::{
     Diagnostic, DiagnosticRelatedInformation, DiagnosticSeverity, DiagnosticTag, Location, NumberOrString,
     TextDocumentContentChangeEvent, Uri,
 };
+use oomph_check::fixes::{self, Fixed};
 use oomph_check::settings::Settings;
-use oomph_check::{Choices, Finding, Level, Project, Source, lint};
+use oomph_check::{Choices, Envelope, Finding, Level, Project, Source, TorchVersions, lint};
 
 use super::position::{Encoding, Lines};
+use crate::verbs::check::Declared;
 
 /// A document an editor has opened.
 pub(super) struct Document {
@@ -69,7 +71,19 @@ impl Document {
     pub(super) fn check(&mut self, settings: &Arc<Settings>) {
         let mut choices = Choices::default();
         choices.push(settings, &self.path().unwrap_or_default());
-        self.findings = lint(&self.project, &choices).pop().map(|checked| checked.findings).unwrap_or_default();
+        self.findings =
+            lint(&self.project, &choices, |_| self.torch()).pop().map(|checked| checked.findings).unwrap_or_default();
+    }
+
+    /// The text after one round of safe fixes, if that changes anything.
+    pub(super) fn round(&self) -> Option<Fixed> {
+        let surroundings = self.project.surroundings(self.torch());
+        fixes::round(self.source(), &Envelope::default(), self.findings.iter(), false, surroundings)
+    }
+
+    /// The versions of torch that its project declares.
+    fn torch(&self) -> TorchVersions {
+        self.path().and_then(|path| Some(Declared::default().of(path.parent()?))).unwrap_or_default()
     }
 
     /// The findings as an editor shows them.

@@ -10,6 +10,7 @@ use oomph_check::{Choices, Edit, Evidence, Finding, Fix, Project, Source, lint};
 use serde_json::json;
 
 use super::document::path_of;
+use crate::verbs::check::Declared;
 
 /// The order of a notebook's cells.
 pub(super) struct Notebook {
@@ -40,7 +41,11 @@ impl Notebook {
         let mut choices = Choices::default();
         choices.push(settings, path.as_deref().unwrap_or(Path::new("")));
         let project = Project::new(vec![source]);
-        let findings = lint(&project, &choices).pop().map(|checked| checked.findings).unwrap_or_default();
+        let torch = || path.as_deref().and_then(|path| Some(Declared::default().of(path.parent()?)));
+        let findings = lint(&project, &choices, |_| torch().unwrap_or_default())
+            .pop()
+            .map(|checked| checked.findings)
+            .unwrap_or_default();
         let places = project.sources()[0].cells.iter().map(|cell| (cell.number - 1, cell.range));
         places
             .filter_map(|(index, range)| {
