@@ -30,6 +30,8 @@ CASES = [
 #: Plain runs that would fill the card stop earlier.
 PLAIN_STEPS = {"kept_outputs": 200}
 BY_HAND = ("gpt2", "bert", "vit", "t5", "denoiser")
+#: Jobs whose losses are also compared with those of a run that differs by rounding alone.
+PERMUTED = ("gpt2", "t5")
 WARM_UP = 5
 STARTING_AT_ONCE = 3
 
@@ -73,7 +75,12 @@ def median_ms(run):
     return statistics.median(run["times_ms"][WARM_UP:])
 
 
-def compared(plain, run, hand):
+def loss_off(one, other):
+    """How far two curves of losses are apart at most, as a part of them."""
+    return max(abs(a - b) / max(abs(a), 1e-9) for a, b in zip(one["losses"], other["losses"]))
+
+
+def compared(plain, run, hand, permuted):
     """The figures that were asked for."""
     promise = run["plan"]
     found = {"remedies": [choice["name"] for choice in promise.get("remedies", [])], "allocator": promise.get("allocator")}
@@ -86,9 +93,10 @@ def compared(plain, run, hand):
         found[f"{kind}_off"] = run["peaks"][kind] / promised[f"{kind}_bytes"] - 1
     found |= {"plain_ms": median_ms(plain), "fitted_ms": median_ms(run)}
     found["slowdown"] = found["fitted_ms"] / found["plain_ms"]
-    pairs = list(zip(plain["losses"], run["losses"]))
-    found["loss_off_max"] = max(abs(one - other) / max(abs(one), 1e-9) for one, other in pairs)
-    found["last_losses"] = pairs[-1]
+    found["loss_off_max"] = loss_off(plain, run)
+    found["last_losses"] = plain["losses"][-1], run["losses"][-1]
+    if permuted is not None and permuted["code"] == 0:
+        found["loss_off_max_permuted"] = loss_off(plain, permuted)
     if hand is not None and hand["code"] == 0:
         found |= {"hand_ms": median_ms(hand), "hand_peaks": hand["peaks"], "against_hand": median_ms(hand) / found["fitted_ms"]}
     return found
@@ -102,11 +110,12 @@ def run_all(folder, out, only):
         plain = {job: pool.submit(train, job, PLAIN_STEPS.get(job, steps), lock=lock.name) for job, _, steps in cases}
         runs = {case: pool.submit(fitted, folder, *case, lock.name) for case in cases}
         hands = {job: pool.submit(train, job, 20, "--hand", lock=lock.name) for job in BY_HAND if job in plain}
+        others = {job: pool.submit(train, job, steps, "--permuted", lock=lock.name) for job, _, steps in cases if job in PERMUTED}
         for (job, limit, steps), run in runs.items():
-            hand = hands.get(job)
+            hand, permuted = hands.get(job), others.get(job)
             # The list is kept as it grows: device time may end.
             try:
-                case = compared(plain[job].result(), run.result(), hand and hand.result())
+                case = compared(plain[job].result(), run.result(), hand and hand.result(), permuted and permuted.result())
             except Exception as problem:  # one case that fails must not cost the others
                 case = {"failed": repr(problem)}
             found[f"{job} {limit:g} GiB"] = case

@@ -1,8 +1,9 @@
-"""Jobs that need far more memory than they are given: fit_jobs.py JOB [--steps N] [--hand]. Prints one JSON object.
+"""Jobs that need far more memory than they are given: fit_jobs.py JOB [--steps N] [--hand] [--permuted]. Prints one JSON object.
 
 Ordinary training scripts that know nothing of oomph. Batches are drawn on the host from a seed of their own, so that two
 runs see the same ones whatever is recomputed in between. With --hand a job is tuned as people do it: smaller batches, as
-many of them, their gradients added up. ONCARD_LOCK names a file that is locked while a job trains, so that several can
+many of them, their gradients added up. With --permuted the samples of each batch come in another order, which changes
+nothing but how sums are rounded: how far two runs differ by that alone. ONCARD_LOCK names a file that is locked while a job trains, so that several can
 start at once and only one is timed.
 """
 
@@ -225,8 +226,8 @@ def kept_outputs(steps):
     return losses, times_ms, lock
 
 
-def train(name, steps, parts):
-    """Trains, each batch in so many parts."""
+def train(name, steps, parts, is_permuted):
+    """Trains, each batch in so many parts, its samples the other way round if asked for."""
     torch.manual_seed(0)
     generator = torch.Generator().manual_seed(1)
     model, draw, loss_of = JOBS[name]()
@@ -234,6 +235,7 @@ def train(name, steps, parts):
     losses, times_ms = [], []
     # Drawing large ones takes longer than training on them.
     batches = [draw(generator) for _ in range(DIFFERENT_BATCHES)]
+    batches = [batch.flip(0) if is_permuted else batch for batch in batches]
     lock = locked()
     for step in range(steps):
         batch = batches[step % len(batches)]
@@ -255,11 +257,13 @@ def main():
     parser.add_argument("job", choices=[*JOBS, "kept_outputs"])
     parser.add_argument("--steps", type=int, default=50)
     parser.add_argument("--hand", action="store_true")
+    parser.add_argument("--permuted", action="store_true")
     wanted = parser.parse_args()
     if wanted.job == "kept_outputs":
         losses, times_ms, _lock = kept_outputs(wanted.steps)
     else:
-        losses, times_ms, _lock = train(wanted.job, wanted.steps, BY_HAND.get(wanted.job, 1) if wanted.hand else 1)
+        parts = BY_HAND.get(wanted.job, 1) if wanted.hand else 1
+        losses, times_ms, _lock = train(wanted.job, wanted.steps, parts, wanted.permuted)
     peaks = {"allocated": torch.cuda.max_memory_allocated(), "reserved": torch.cuda.max_memory_reserved()}
     print(json.dumps({"job": wanted.job, "losses": losses, "times_ms": times_ms, "peaks": peaks}))
 

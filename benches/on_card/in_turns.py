@@ -16,20 +16,14 @@ import random
 import re
 import statistics
 import sys
-import time
 
 import torch
 
-from steps import JOBS
+from steps import JOBS, timed_steps
 
-#: What is on: PyTorch's events, hooks in Python.
-PARTS = {
-    "off": (),
-    "again": (),
-    "events": ("events",),
-    "hooks": ("hooks",),
-    "all": ("events", "hooks"),
-}
+#: What is on: PyTorch's events, hooks in Python. Hooks alone would do more than in a job: without a recorder nothing is
+#: counted for them.
+PARTS = {"off": (), "again": (), "events": ("events",), "all": ("events", "hooks")}
 #: Steps after a switch that are not counted: Python looks methods up anew.
 SETTLING = 2
 
@@ -64,22 +58,13 @@ def main():
     model, loss, sizes = JOBS[job]()
     optimizer = torch.optim.AdamW(model.parameters())
 
-    def times_ms(count):
-        for step in range(count):
-            start = time.perf_counter()
-            optimizer.zero_grad()
-            loss(sizes[step % len(sizes)]).backward()
-            optimizer.step()
-            torch.cuda.synchronize()
-            yield (time.perf_counter() - start) * 1000
-
     switches = Switches()
-    list(times_ms(steps + SETTLING))
+    list(timed_steps(optimizer, loss, sizes, steps + SETTLING))
     found = {name: [] for name in PARTS}
     for _ in range(rounds):
         for name in random.sample(list(PARTS), len(PARTS)):
             switches.set(PARTS[name])
-            found[name] += list(times_ms(steps + SETTLING))[SETTLING:]
+            found[name] += list(timed_steps(optimizer, loss, sizes, steps + SETTLING))[SETTLING:]
     switches.set(PARTS["all"])
     parts = {name: summary(taken, found["off"]) for name, taken in found.items()}
     print(json.dumps({"job": job, "steps": steps * rounds, "supervisor_percent": supervisor_percent(), "parts": parts}))

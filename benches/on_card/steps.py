@@ -81,19 +81,23 @@ def counted():
     return {name: counter(number) for number, name in COUNTERS.items()}
 
 
-def main():
-    job, steps = sys.argv[1], int(sys.argv[2])
-    torch.manual_seed(0)
-    model, loss, sizes = JOBS[job]()
-    optimizer = torch.optim.AdamW(model.parameters())
-    times_ms = []
-    for step in range(steps):
+def timed_steps(optimizer, loss, sizes, count):
+    """Takes so many steps; gives the time of each."""
+    for step in range(count):
         start = time.perf_counter()
         optimizer.zero_grad()
         loss(sizes[step % len(sizes)]).backward()
         optimizer.step()
         torch.cuda.synchronize()
-        times_ms.append((time.perf_counter() - start) * 1000)
+        yield (time.perf_counter() - start) * 1000
+
+
+def main():
+    job, steps = sys.argv[1], int(sys.argv[2])
+    torch.manual_seed(0)
+    model, loss, sizes = JOBS[job]()
+    optimizer = torch.optim.AdamW(model.parameters())
+    times_ms = list(timed_steps(optimizer, loss, sizes, steps))
     stats = torch.cuda.memory_stats()
     found = {name: stats[name] for name in COUNTERS.values()}
     print(json.dumps({"job": job, "times_ms": times_ms, "stats": stats, "found": found, "counted": counted()}))

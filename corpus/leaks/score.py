@@ -3,7 +3,7 @@
 Every job runs on a hollow card, for 30 iterations. A leak is found if a line is named that is marked `# leak`: one that
 makes what is kept, calls what makes it, or keeps it. A healthy job must be let off without a word.
 
-    OOMPH=target/release/oomph python corpus/leaks/score.py [--batch a|b] [--jobs N] [--truth] [NAME ...]
+    OOMPH=target/release/oomph python corpus/leaks/score.py [--batch a|b|c] [--jobs N] [--truth] [NAME ...]
 
 With --truth nothing is named: it measures that the leaking jobs grow and the healthy ones do not, without oomph.
 """
@@ -28,7 +28,7 @@ from hollow_card import hollow_environment  # noqa: E402
 STEPS = 30
 #: More iterations show better whether something grows.
 TRUTH_STEPS = 60
-SECONDS_MAX = 300
+SECONDS_MAX = 900
 #: What a leaking job must add in each iteration, and a healthy one may seem to: allocators and ragged batches waver.
 LEAK_BYTES_MIN = 1_000_000
 HEALTHY_BYTES_MAX = 500_000
@@ -58,7 +58,7 @@ class Job:
 
 
 def jobs(batch: str = "*") -> list[Job]:
-    """All scripts of a batch, or of both."""
+    """All scripts of a batch, or of all."""
     return [Job(path) for path in sorted(HERE.glob(f"{batch}/*/*.py"))]
 
 
@@ -118,7 +118,7 @@ def bytes_per_iteration(values: list[int]) -> float:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", help="such as a/leaking/running_loss; all without")
-    parser.add_argument("--batch", default="*", choices=["a", "b", "*"])
+    parser.add_argument("--batch", default="*", choices=["a", "b", "c", "*"])
     parser.add_argument("--jobs", type=int, default=1, help="how many run at once")
     parser.add_argument("--truth", action="store_true", help="measure the scripts and not oomph")
     args = parser.parse_args()

@@ -1,7 +1,9 @@
 //! The table of live blocks, by address.
 //!
-//! A block lies in one of the [`WINDOW`] slots from the one its address is hashed to. Nothing is ever moved, so threads
-//! need no lock; where all slots of the window are taken, the block is counted as lost.
+//! A block lies in one of the few slots from the one its address is hashed to. Nothing is ever moved, so threads need no
+//! lock. The table has three parts, and a block goes to the first that has room: a job has hundreds of blocks, and spread
+//! over the whole table each would lie on a page of its own, which costs a processor that has long forgotten where that
+//! page is more than all the rest of the work. Where all slots are taken, the block is counted as lost.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -10,7 +12,10 @@ use crate::memory::Memory;
 use crate::model::MemoryEvent;
 use crate::slot::{self, Content, Slot};
 
-const WINDOW: usize = 64;
+/// Where the first and the second part end.
+const ENDS: [usize; 2] = [1 << 10, 1 << 13];
+/// Slots that are looked at in each part.
+const WINDOWS: [usize; 3] = [8, 8, 64];
 
 /// The blocks of a box.
 #[derive(Clone, Copy)]
@@ -20,28 +25,37 @@ pub(crate) struct Blocks<'a> {
 }
 
 impl<'a> Blocks<'a> {
+    /// Looks at the slots that a block with this address may lie in, until `look` finds what it wants.
     #[inline]
-    fn window(self, address: u64) -> impl Iterator<Item = &'a Slot> {
+    fn search(self, address: u64, mut look: impl FnMut(&'a Slot) -> bool) -> Option<&'a Slot> {
+        let mixed = (address >> 6).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
         let slots = self.region.records(RECORD_WORDS);
-        let mixed = (address >> 6).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let home = (mixed >> 40) as usize;
-        // The number of slots is a power of two.
-        let mask = slots.wrapping_sub(1);
-        (home..home + WINDOW)
-            .filter_map(move |at| self.memory.record::<RECORD_WORDS>(self.region.start + (at & mask) * RECORD_WORDS))
+        let [first, second] = ENDS.map(|end| end.min(slots));
+        for ((start, end), window) in [(0, first), (first, second), (second, slots)].into_iter().zip(WINDOWS) {
+            let length = end - start;
+            // As much of the length as the hash is of all hashes.
+            let home = ((mixed * length as u64) >> 32) as usize;
+            for at in home..home + window.min(length) {
+                let at = start + if at < length { at } else { at - length };
+                let slot = self.memory.record::<RECORD_WORDS>(self.region.start + at * RECORD_WORDS)?;
+                if look(slot) {
+                    return Some(slot);
+                }
+            }
+        }
+        None
     }
 
     /// Adds a block. One that is there with the same address was given back unseen: it is replaced.
     #[inline]
     pub(crate) fn insert(self, event: &MemoryEvent, birth: u64) {
-        for slot in self.window(event.address) {
-            let held = slot[0].load(Relaxed);
-            if held == event.address || (held == slot::EMPTY && slot::claim(slot)) {
-                slot::fill(slot, Content { event, birth, flag: false });
-                return;
-            }
-        }
-        if let Some(lost) = self.memory.words().get(word::LOST_BLOCKS) {
+        let is_for_it = |slot: &Slot| match slot[0].load(Relaxed) {
+            slot::EMPTY => slot::claim(slot),
+            held => held == event.address,
+        };
+        if let Some(slot) = self.search(event.address, is_for_it) {
+            slot::fill(slot, Content { event, birth, flag: false });
+        } else if let Some(lost) = self.memory.words().get(word::LOST_BLOCKS) {
             lost.fetch_add(1, Relaxed);
         }
     }
@@ -52,7 +66,7 @@ impl<'a> Blocks<'a> {
         if address <= 1 {
             return None;
         }
-        self.window(address).find(|slot| slot[0].load(Relaxed) == address)
+        self.search(address, |slot| slot[0].load(Relaxed) == address)
     }
 
     /// Takes a block out and says how large it was.

@@ -208,6 +208,16 @@ impl Writer {
         self.push(event::of_state(step, batches, phase));
     }
 
+    /// Says which part of the step begins.
+    pub fn phase(&self, phase: Phase) {
+        self.state(self.memory.load(word::STEP), self.memory.load(word::BATCHES), phase);
+    }
+
+    /// A step has ended, and another begins.
+    pub fn next_step(&self) {
+        self.state(self.memory.load(word::STEP) + 1, self.memory.load(word::BATCHES), Phase::Forward);
+    }
+
     /// Says what the block at an address is for; one that is not there, or that already is known for that, is left
     /// alone.
     pub fn tag(&self, address: u64, category: Category, module: u32) {

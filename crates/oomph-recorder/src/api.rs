@@ -9,7 +9,7 @@ use oomph_box::{Action, Category, EndedHow, NameNumber, Stage, Stats};
 
 use crate::recorder::{self, Recorder};
 use crate::text::{bytes_of, copy_to};
-use crate::{attach, audit, callables, host, interpreter};
+use crate::{attach, audit, callables, host, interpreter, steps};
 
 const DONE: i32 = 0;
 const FAILED: i32 = -1;
@@ -94,11 +94,25 @@ extern "C" fn oomph_recorder_mark(name: u32, stage: u32) {
     }
 }
 
-/// A new reference to a built-in function of Python's: `state(step, batches, phase)` (0), `backward(begins)` (1),
-/// `cpu_tensor_bytes()` (2). Null where this Python offers no such thing.
+/// A new reference to a built-in function of Python's, by its number in `callables.rs`. Null where this Python offers no
+/// such thing.
 #[unsafe(no_mangle)]
 extern "C" fn oomph_recorder_function(which: u32) -> *mut c_void {
     callables::of_number(which)
+}
+
+/// Says what the functions that stand around backward passes and steps call: PyTorch's own function, and those of
+/// Python's that are called where there is more to do than to count.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn oomph_recorder_steps(engine: *mut c_void, before: *mut c_void, after: *mut c_void) -> i32 {
+    // SAFETY: the caller passes objects, and holds the GIL.
+    if unsafe { steps::set_up(engine, before, after) }.is_some() { DONE } else { FAILED }
+}
+
+/// The steps of the optimizer at this address are counted without Python until the times given, by the monotonic clock.
+#[unsafe(no_mangle)]
+extern "C" fn oomph_recorder_lead(optimizer: u64, before_at_ns: u64, after_at_ns: u64) {
+    steps::lead(optimizer as usize, before_at_ns, after_at_ns);
 }
 
 /// Calls a function of Python's, for ever, with the name and the arguments of each file that is opened and each exception

@@ -8,8 +8,8 @@
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::elf::{self, Library};
 use crate::tracker;
+use oomph_elf::{self as elf, Library};
 
 const ALLOCATOR: &CStr = c"_ZN3c104cuda20CUDACachingAllocator9allocatorE";
 const EXAMPLE_TABLE: &CStr = c"_ZTVN5torch4cuda22CUDAPluggableAllocator22CUDAPluggableAllocatorE";

@@ -6,15 +6,11 @@
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-use crate::elf;
+use crate::python::{Clear, Count, Object, TextFrom, function};
 
-type Object = *mut c_void;
 type Hook = unsafe extern "C" fn(*const c_char, Object, *mut c_void) -> c_int;
 type AddHook = unsafe extern "C" fn(Hook, *mut c_void) -> c_int;
 type Call = unsafe extern "C" fn(Object, ...) -> Object;
-type TextFrom = unsafe extern "C" fn(*const c_char) -> Object;
-type Count = unsafe extern "C" fn(Object);
-type Clear = extern "C" fn();
 type IsInitialized = extern "C" fn() -> c_int;
 type Interpreter = extern "C" fn() -> *mut c_void;
 
@@ -34,14 +30,6 @@ struct Listener {
 }
 
 static LISTENER: AtomicPtr<Listener> = AtomicPtr::new(std::ptr::null_mut());
-
-/// Takes a symbol for the function it is.
-macro_rules! function {
-    ($name:literal as $type:ty) => {
-        // SAFETY: a function of Python's C interface, with the type that its documentation gives.
-        unsafe { std::mem::transmute::<usize, $type>(elf::global_symbol($name)?) }
-    };
-}
 
 /// Calls `callback` with the name and the arguments of each wanted event, for ever. The GIL is held.
 ///

@@ -1,7 +1,7 @@
 //! Finds small numbers by hash: fixed in size, without locks, made for far more reading than writing.
 
-use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU32, AtomicU64};
 
 /// Slots looked at before an entry is given up.
 const WINDOW: usize = 8;
@@ -17,10 +17,16 @@ fn tag(hash: u64) -> u64 {
     (hash >> 32) | 1
 }
 
+/// A hash and its number in one word.
+#[inline]
+fn entry_of(hash: u64, number: u32) -> u64 {
+    tag(hash) << 32 | u64::from(number)
+}
+
 impl Cache {
     /// One with so many slots, rounded up to a power of two.
     pub(crate) fn of_slots(slots: usize) -> Self {
-        Self { slots: (0..slots.next_power_of_two()).map(|_| AtomicU64::new(0)).collect() }
+        Self { slots: empty(slots) }
     }
 
     #[inline]
@@ -40,7 +46,7 @@ impl Cache {
 
     /// Keeps a number for a hash.
     pub(crate) fn put(&self, hash: u64, number: u32) {
-        let entry = tag(hash) << 32 | u64::from(number);
+        let entry = entry_of(hash, number);
         let place = self
             .window(hash)
             .find(|slot| matches!(slot.load(Relaxed), held if held == 0 || held >> 32 == tag(hash)))
@@ -49,6 +55,43 @@ impl Cache {
             place.store(entry, Relaxed);
         }
     }
+}
+
+/// What came after each number the last time. A job does the same in every step, and numbers are given in the order in
+/// which they first come up, so this is read from one end to the other: it is in the processor's cache when it is needed,
+/// where a place that depends on a hash seldom is.
+pub(crate) struct Followers {
+    /// By the number before: an entry as in [`Cache`].
+    slots: Box<[AtomicU64]>,
+    before: AtomicU32,
+}
+
+impl Followers {
+    /// One for so many numbers, rounded up to a power of two; larger ones share a place.
+    pub(crate) fn of_slots(slots: usize) -> Self {
+        Self { slots: empty(slots), before: AtomicU32::new(0) }
+    }
+
+    /// The number of a hash: the one that is expected, or else what `find` says.
+    #[inline]
+    pub(crate) fn get_or(&self, hash: u64, find: impl FnOnce() -> u32) -> u32 {
+        let before = self.before.load(Relaxed) as usize;
+        let Some(slot) = self.slots.get(before & (self.slots.len() - 1)) else { return find() };
+        let expected = slot.load(Relaxed);
+        let number = if expected >> 32 == tag(hash) {
+            expected as u32
+        } else {
+            let number = find();
+            slot.store(entry_of(hash, number), Relaxed);
+            number
+        };
+        self.before.store(number, Relaxed);
+        number
+    }
+}
+
+fn empty(slots: usize) -> Box<[AtomicU64]> {
+    (0..slots.next_power_of_two()).map(|_| AtomicU64::new(0)).collect()
 }
 
 /// Spreads a sum over all bits.
@@ -81,5 +124,35 @@ mod tests {
             cache.put(hash, number);
             assert_eq!(cache.get(hash), Some(number));
         }
+    }
+
+    #[test]
+    fn what_follows_is_learned_and_never_mistaken() {
+        let followers = Followers::of_slots(64);
+        let hash = |number: u32| finish(u64::from(number) * 977 + 3);
+        let orders: [&[u32]; 3] = [&[1, 2, 2, 3], &[1, 3, 2, 1], &[1, 2, 2, 3]];
+        let mut asked = Vec::new();
+        for order in orders.into_iter().cycle().take(9) {
+            let mut count = 0;
+            for &number in order {
+                let found = followers.get_or(hash(number), || {
+                    count += 1;
+                    number
+                });
+                assert_eq!(found, number);
+            }
+            asked.push(count);
+        }
+        let mut steady = 0;
+        for _ in 0..10 {
+            for number in [5, 6, 7, 8] {
+                followers.get_or(hash(number), || {
+                    steady += 1;
+                    number
+                });
+            }
+        }
+        assert!(asked.iter().all(|&count| count > 0));
+        assert_eq!(steady, 5, "the first step, and what follows its last");
     }
 }

@@ -7,8 +7,8 @@ use std::ffi::c_void;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 use crate::code::field;
-use crate::elf;
 use crate::layout::TYPE_DEALLOC;
+use oomph_elf as elf;
 
 type Dealloc = unsafe extern "C" fn(*mut c_void);
 type GetSlot = unsafe extern "C" fn(usize, i32) -> *mut c_void;

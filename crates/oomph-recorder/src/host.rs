@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use oomph_box::{Action, HOST, MemoryEvent};
 
-use crate::elf;
 use crate::recorder;
+use oomph_elf as elf;
 
 /// Smaller blocks are not worth a place in the table: numbers and shapes, mostly.
 const MIN_BYTES: usize = 1024;
@@ -43,24 +43,12 @@ fn redirect() -> Result<(), &'static str> {
     // Frees first: a block that was seen must not be missed when it goes.
     for (places, function) in [(gives, give_back as *const () as usize), (takes, take_block as *const () as usize)] {
         for place in places {
-            set_place(place, function)?;
+            // SAFETY: places that the library's own table names, and functions of the same kind as those there.
+            if !unsafe { elf::redirect(place, function) } {
+                return Err("the addresses that PyTorch's library uses cannot be changed");
+            }
         }
     }
-    Ok(())
-}
-
-/// Sets one of a library's addresses; the loader may have made the page read-only.
-fn set_place(place: usize, function: usize) -> Result<(), &'static str> {
-    // SAFETY: a question without side effects.
-    let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) }.max(1) as usize;
-    // SAFETY: pages of the library's own data; making them writable takes nothing away from anybody.
-    let done =
-        unsafe { libc::mprotect((place & !(page - 1)) as *mut c_void, page, libc::PROT_READ | libc::PROT_WRITE) == 0 };
-    if !done {
-        return Err("the addresses that PyTorch's library uses cannot be changed");
-    }
-    // SAFETY: an aligned word that holds the address of a function; other threads read it whole.
-    unsafe { (*(place as *const AtomicUsize)).store(function, Ordering::Release) };
     Ok(())
 }
 

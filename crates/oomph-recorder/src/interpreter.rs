@@ -1,25 +1,22 @@
 //! The Python interpreter of this process: which one it is, and the proof that its frames are as expected.
 
-use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ffi::{CStr, c_char, c_int};
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use crate::code;
 use crate::deaths;
-use crate::elf;
 use crate::layout::{self, Frames, Layout, TEXT_ASCII_STATE, TEXT_KIND_SHIFTS, TEXT_STATE};
+use crate::python::{Clear, Count, Object, TextFrom, function};
+use oomph_elf as elf;
 
 /// Frames that are compared with what the interpreter says.
 const PROVED_FRAMES: usize = 64;
 
-type Object = *mut c_void;
 type Get = extern "C" fn() -> Object;
 type GetOf = unsafe extern "C" fn(Object) -> Object;
 type LineOf = unsafe extern "C" fn(Object) -> c_int;
-type Attribute = unsafe extern "C" fn(Object, *const c_char) -> Object;
 type TextOf = unsafe extern "C" fn(Object) -> *const c_char;
-type NewText = unsafe extern "C" fn(*const c_char) -> Object;
-type Count = unsafe extern "C" fn(Object);
-type Clear = extern "C" fn();
+type Attribute = unsafe extern "C" fn(Object, *const c_char) -> Object;
 
 /// What is needed to walk frames.
 pub(crate) struct Interpreter {
@@ -111,19 +108,11 @@ struct Functions {
     frame_back: GetOf,
     attribute: Attribute,
     utf8: TextOf,
-    new_text: NewText,
+    new_text: TextFrom,
     increase: Count,
     decrease: Count,
     clear_error: Clear,
     cell_type: usize,
-}
-
-/// Takes a symbol for the function it is.
-macro_rules! function {
-    ($name:literal as $type:ty) => {
-        // SAFETY: a function of Python's C interface, with the type that its documentation gives.
-        unsafe { std::mem::transmute::<usize, $type>(elf::global_symbol($name)?) }
-    };
 }
 
 impl Functions {
@@ -136,7 +125,7 @@ impl Functions {
             frame_back: function!(c"PyFrame_GetBack" as GetOf),
             attribute: function!(c"PyObject_GetAttrString" as Attribute),
             utf8: function!(c"PyUnicode_AsUTF8" as TextOf),
-            new_text: function!(c"PyUnicode_FromString" as NewText),
+            new_text: function!(c"PyUnicode_FromString" as TextFrom),
             increase: function!(c"Py_IncRef" as Count),
             decrease: function!(c"Py_DecRef" as Count),
             clear_error: function!(c"PyErr_Clear" as Clear),

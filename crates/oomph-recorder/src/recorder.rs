@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use oomph_box::{BoxError, Writer};
 
-use crate::cache::Cache;
+use crate::cache::{Cache, Followers};
 
 /// Sizes that are tried where the one asked for has no room.
 const SMALLER_BYTES: [u64; 4] = [16 << 20, 8 << 20, 4 << 20, oomph_box::MIN_BYTES];
@@ -25,6 +25,7 @@ static CURRENT: AtomicPtr<Recorder> = AtomicPtr::new(std::ptr::null_mut());
 pub(crate) struct Recorder {
     writer: Writer,
     pub(crate) stacks: Cache,
+    pub(crate) followers: Followers,
     pub(crate) frames: Cache,
     /// The stack of whoever called `backward()`, while that runs; 0 otherwise.
     pub(crate) backward_caller: AtomicU32,
@@ -50,6 +51,7 @@ pub(crate) fn open(path: &Path, bytes: u64) -> Result<(), BoxError> {
     let recorder = Box::leak(Box::new(Recorder {
         writer: made?,
         stacks: Cache::of_slots(STACK_SLOTS),
+        followers: Followers::of_slots(STACK_SLOTS),
         frames: Cache::of_slots(FRAME_SLOTS),
         backward_caller: AtomicU32::new(0),
         backward_depth: AtomicU32::new(0),
@@ -105,7 +107,8 @@ pub(crate) fn is_now(time: u64) -> bool {
     clocks.into_iter().any(|now| now.abs_diff(time) < NOW_TOLERANCE.min(now / 2))
 }
 
-fn clock_ns(clock: libc::clockid_t) -> u64 {
+/// What a clock says, in nanoseconds.
+pub(crate) fn clock_ns(clock: libc::clockid_t) -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: there is room for the answer.
     unsafe { libc::clock_gettime(clock, &raw mut time) };

@@ -48,10 +48,8 @@ impl Recorder {
             return StackNumber(caller);
         }
         let hash = finish(hash.wrapping_add(u64::from(caller).wrapping_mul(CALLER_FACTOR)));
-        match self.stacks.get(hash) {
-            Some(stack) => StackNumber(stack),
-            None => self.new_stack(interpreter, hash, StackNumber(caller)),
-        }
+        let find = || self.stacks.get(hash).unwrap_or_else(|| self.new_stack(interpreter, hash, StackNumber(caller)).0);
+        StackNumber(self.followers.get_or(hash, find))
     }
 
     #[cold]

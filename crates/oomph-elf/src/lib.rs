@@ -2,6 +2,7 @@
 
 use std::ffi::{CStr, CString, c_int, c_void};
 use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// `PT_LOAD` and `PT_DYNAMIC` of a program header.
 const LOAD: u32 = libc::PT_LOAD;
@@ -23,7 +24,7 @@ const FUNCTION_RELOCATIONS: [u32; 2] = [1025, 1026];
 
 /// A loaded library.
 #[derive(Clone, Debug)]
-pub(crate) struct Library {
+pub struct Library {
     path: CString,
     base: usize,
     /// Where its parts lie, and whether each may be executed.
@@ -32,7 +33,8 @@ pub(crate) struct Library {
 }
 
 /// The loaded library with this file name.
-pub(crate) fn loaded(file_name: &str) -> Option<Library> {
+#[must_use]
+pub fn loaded(file_name: &str) -> Option<Library> {
     struct Search<'a> {
         file_name: &'a str,
         found: Option<Library>,
@@ -74,18 +76,21 @@ impl Library {
     }
 
     /// Whether `bytes` bytes from an address lie in it.
-    pub(crate) fn holds(&self, address: usize, bytes: usize) -> bool {
+    #[must_use]
+    pub fn holds(&self, address: usize, bytes: usize) -> bool {
         let end = address.saturating_add(bytes);
         self.parts.iter().any(|(part, _)| part.contains(&address) && end <= part.end)
     }
 
     /// Whether an address is one of its instructions.
-    pub(crate) fn executes(&self, address: usize) -> bool {
+    #[must_use]
+    pub fn executes(&self, address: usize) -> bool {
         self.parts.iter().any(|(part, executable)| *executable && part.contains(&address))
     }
 
     /// The word at an address in it.
-    pub(crate) fn word(&self, address: usize) -> Option<usize> {
+    #[must_use]
+    pub fn word(&self, address: usize) -> Option<usize> {
         if !self.holds(address, 8) || !address.is_multiple_of(8) {
             return None;
         }
@@ -94,7 +99,8 @@ impl Library {
     }
 
     /// The text at an address in it, up to a zero.
-    pub(crate) fn text(&self, address: usize, max_bytes: usize) -> Option<Vec<u8>> {
+    #[must_use]
+    pub fn text(&self, address: usize, max_bytes: usize) -> Option<Vec<u8>> {
         let byte = |at: usize| {
             // SAFETY: as above.
             self.holds(at, 1).then(|| unsafe { (at as *const u8).read() })
@@ -105,7 +111,8 @@ impl Library {
     }
 
     /// Where an exported symbol lies.
-    pub(crate) fn symbol(&self, name: &CStr) -> Option<usize> {
+    #[must_use]
+    pub fn symbol(&self, name: &CStr) -> Option<usize> {
         // SAFETY: the path is the loader's own, and nothing is loaded anew.
         let handle = unsafe { libc::dlopen(self.path.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD) };
         if handle.is_null() {
@@ -121,7 +128,8 @@ impl Library {
     }
 
     /// The places where it keeps the address of a function of another library.
-    pub(crate) fn imports(&self, function: &CStr) -> Vec<usize> {
+    #[must_use]
+    pub fn imports(&self, function: &CStr) -> Vec<usize> {
         let entries = self.dynamic_entries();
         let entry = |tag: u64| entries.iter().find(|(found, _)| *found == tag).map(|&(_, value)| value as usize);
         let (Some(strings), Some(symbols)) = (entry(DT_STRTAB), entry(DT_SYMTAB)) else { return Vec::new() };
@@ -149,7 +157,8 @@ impl Library {
 }
 
 /// The name of the exported symbol that begins at an address, and its size.
-pub(crate) fn symbol_at(address: usize) -> Option<(Vec<u8>, usize)> {
+#[must_use]
+pub fn symbol_at(address: usize) -> Option<(Vec<u8>, usize)> {
     // SAFETY: an all-zero record is a valid one to be filled.
     let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };
     let mut symbol: *const libc::Elf64_Sym = std::ptr::null();
@@ -169,10 +178,31 @@ unsafe extern "C" {
 }
 
 /// The address of a symbol of any library that the program sees.
-pub(crate) fn global_symbol(name: &CStr) -> Option<usize> {
+#[must_use]
+pub fn global_symbol(name: &CStr) -> Option<usize> {
     // SAFETY: a search by name among what is loaded.
     let address = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
     Some(address as usize).filter(|&address| address != 0)
+}
+
+/// Sets one of the places of [`Library::imports`] to another function; the loader may have made its page read-only.
+/// Returns whether that could be done.
+///
+/// # Safety
+/// The place is one where a loaded library keeps the address of a function, and the new function takes and gives what
+/// the one there did.
+#[must_use]
+pub unsafe fn redirect(place: usize, function: usize) -> bool {
+    // SAFETY: a question without side effects.
+    let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) }.max(1) as usize;
+    let (start, access) = ((place & !(page - 1)) as *mut c_void, libc::PROT_READ | libc::PROT_WRITE);
+    // SAFETY: pages of the library's own data; making them writable takes nothing away from anybody.
+    if unsafe { libc::mprotect(start, page, access) } != 0 {
+        return false;
+    }
+    // SAFETY: an aligned word that holds the address of a function; other threads read it whole.
+    unsafe { (*(place as *const AtomicUsize)).store(function, Ordering::Release) };
+    true
 }
 
 #[cfg(test)]

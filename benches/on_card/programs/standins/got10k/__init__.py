@@ -1,0 +1,1 @@
+"""Stands in for the toolkit of GOT-10k."""

@@ -1,0 +1,1 @@
+"""Stands in for scikit-image as far as pictures are read and scaled with it."""

@@ -1,0 +1,161 @@
+"""Runs jobs for real without oomph, plans them, and compares the host's memory.
+
+    python corpus/host/score.py [--half developed|held] [--device cpu] [--only NAME ...] [--json FILE] [--table]
+
+Each job runs for real once, watched from outside: that gives the resident memory of its first process (the kernel's own
+peak) and the memory of all its processes with shared pages counted once. `counted.c`, loaded into it, counts the memory
+of tensors. `OOMPH` names the command, else the one on the path.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import tomllib
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+LOOK_SECONDS = 0.01
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--half", choices=["developed", "held"])
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--only", nargs="*", default=[])
+    parser.add_argument("--json", type=Path, help="real figures are read from here where they are there, and written")
+    options = parser.parse_args()
+    known = json.loads(options.json.read_text()) if options.json and options.json.exists() else {}
+    print(f"{'job':24}{'real':>8}{'plan':>8}{'':>8}{'process':>9}{'plan':>8}{'':>8}{'tensors':>9}{'plan':>8}")
+    for job in tomllib.loads((HERE / "jobs.toml").read_text())["job"]:
+        if options.half not in (None, job["half"]) or options.only and job["name"] not in options.only:
+            continue
+        words = [str(HERE / "jobs" / f"{job.get('script', job['name'])}.py"), "--device", options.device]
+        words += job.get("arguments", [])
+        row = known.setdefault(job["name"], {"half": job["half"]})
+        if "real" not in row:
+            row["real"] = real(words)
+        row["plan"] = plan(words)
+        show(job["name"], row)
+        if options.json:
+            options.json.write_text(json.dumps(known, indent=1))
+
+
+def show(name: str, row: dict[str, Any]) -> None:
+    measured, planned = row["real"], row["plan"]
+    if "peak_bytes" not in planned:
+        print(f"{name:24} {planned}")
+        return
+    line = f"{name:24}"
+    for key in ("peak_bytes", "process_bytes", "tensor_bytes"):
+        both = measured[key], planned[key]
+        difference = 100 * (both[1] / both[0] - 1) if both[0] else 0.0
+        line += f"{both[0] / 1e6:8.0f}{both[1] / 1e6:8.0f}{difference:+7.1f}%"
+    print(line, flush=True)
+
+
+def plan(words: list[str]) -> dict[str, Any]:
+    """The plan's figures."""
+    command = [os.environ.get("OOMPH", "oomph"), "plan", "--json", "--python", sys.executable, *words]
+    began = time.monotonic()
+    ended = subprocess.run(command, capture_output=True, text=True)
+    if ended.returncode not in (0, 1):
+        return {"error": ended.stderr[-2000:]}
+    return {**json.loads(ended.stdout)["host"], "seconds": round(time.monotonic() - began, 1)}
+
+
+def real(words: list[str]) -> dict[str, Any]:
+    """The job's own figures."""
+    with tempfile.TemporaryDirectory() as folder:
+        library, told = f"{folder}/counted.so", f"{folder}/counted"
+        subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-o", library, HERE / "counted.c", "-ldl", "-lpthread"], check=True)
+        environment = {**os.environ, "LD_PRELOAD": library, "COUNTED": told}
+        began = time.monotonic()
+        command = [sys.executable, *words]
+        job = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        watch = Watch(job.pid)
+        message = job.communicate()[1]
+        seconds = time.monotonic() - began
+        watch.end()
+        if job.returncode:
+            raise SystemExit(f"{words}: {message.decode()[-2000:]}")
+        tensor_bytes = int(Path(told).read_text())
+    return {**watch.figures(), "tensor_bytes": tensor_bytes, "seconds": round(seconds, 1)}
+
+
+class Watch:
+    """Looks at a process and all below it."""
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        self.process_bytes = 0
+        self.peak_bytes = 0
+        self.proportional_bytes = 0
+        self._is_over = False
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+
+    def end(self) -> None:
+        self._is_over = True
+        self._thread.join()
+
+    def figures(self) -> dict[str, int]:
+        # Between two looks the first process may have had more than was seen.
+        peak_bytes = max(self.peak_bytes, self.process_bytes)
+        return {"peak_bytes": peak_bytes, "process_bytes": self.process_bytes, "pss_bytes": self.proportional_bytes}
+
+    def _run(self) -> None:
+        before = shared_memory_bytes()
+        while not self._is_over:
+            self._look(before)
+            time.sleep(LOOK_SECONDS)
+
+    def _look(self, shared_before: int) -> None:
+        main = fields(f"/proc/{self.pid}/status")
+        self.process_bytes = max(self.process_bytes, main.get("VmHWM", 0))
+        family = descendants(self.pid)
+        if len(family) == 1:
+            self.peak_bytes = max(self.peak_bytes, main.get("VmRSS", 0))
+            return
+        parts = [fields(f"/proc/{pid}/smaps_rollup") for pid in family]
+        own = sum(part.get("Pss_Anon", 0) for part in parts)
+        # Batches on their way from a worker are shared memory that no process has mapped.
+        shared = max(sum(part.get("Pss_Shmem", 0) for part in parts), shared_memory_bytes() - shared_before)
+        self.peak_bytes = max(self.peak_bytes, own + shared + main.get("RssFile", 0))
+        self.proportional_bytes = max(self.proportional_bytes, sum(part.get("Pss", 0) for part in parts))
+
+
+def fields(path: str) -> dict[str, int]:
+    try:
+        with open(path, encoding="ascii", errors="replace") as file:
+            pairs = [line.split(":", 1) for line in file if line.endswith("kB\n")]
+    except OSError:
+        return {}
+    return {name: int(value.split()[0]) * 1024 for name, value in pairs}
+
+
+def shared_memory_bytes() -> int:
+    return fields("/proc/meminfo").get("Shmem", 0)
+
+
+def descendants(root: int) -> list[int]:
+    found = [root]
+    for pid in found:
+        try:
+            for thread in os.listdir(f"/proc/{pid}/task"):
+                with open(f"/proc/{pid}/task/{thread}/children", encoding="ascii") as file:
+                    found += [int(word) for word in file.read().split()]
+        except OSError:
+            continue
+    return found
+
+
+if __name__ == "__main__":
+    main()

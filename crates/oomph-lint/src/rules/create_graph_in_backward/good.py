@@ -1,0 +1,6 @@
+import torch
+
+
+def step(model, x):
+    loss = model(x).sum()
+    loss.backward()
