@@ -115,6 +115,8 @@ export interface CardRow {
 
 /** The answer of a plan. Same fields as `PlanPage` in plan.rs, which says what they mean. */
 export interface Plan {
+  /** What a search came to; everything else is about the job as it is. */
+  fitted: Fitted | null;
   sentence: string;
   fits: boolean;
   card_title: string;
@@ -131,6 +133,20 @@ export interface Plan {
   advice: string[];
   command_line: string;
   environment: string;
+}
+
+/** What was found that makes a job fit. Same fields as `FittedPage` in plan.rs. */
+export interface Fitted {
+  sentence: string;
+  fits: boolean;
+  tried: TriedRow[];
+}
+
+export interface TriedRow {
+  remedies: string;
+  peak_bytes: number | null;
+  slowdown: number;
+  fits: boolean;
 }
 
 export interface BytesOf {

@@ -1,6 +1,6 @@
 /** What the page of a plan shows first: whether the job fits, what it takes, which cards would do, what is not known. */
 
-import { CardRow, CATEGORIES, Facts, Plan } from "./data";
+import { CardRow, CATEGORIES, Facts, Fitted, Plan } from "./data";
 import { element } from "./dom";
 import { formatBytes, formatShare } from "./format";
 import { Sources } from "./snippet";
@@ -10,14 +10,13 @@ import { className, renderAdvice, renderBlame, renderClassLine, renderFigureList
 
 /** The answer and the figures behind it. */
 export function renderPlanHead({ source_name, verdict }: Facts, plan: Plan, sources: Sources): HTMLElement {
-  const tone = !plan.fits ? "alarm" : plan.growth === null ? "calm" : "caution";
-  const answer = !plan.fits ? "does not fit" : plan.growth === null ? "fits" : "fits, but grows";
+  const { answer, tone } = plan.fitted === null ? answerOf(plan) : answerOfSearch(plan.fitted);
   const why = plan.fits || verdict.class === "none" ? [] : renderReason(verdict.summary, className(verdict));
   return element(
     "header",
     { class: `verdict plan ${tone}` },
     renderClassLine(answer, source_name),
-    element("h1", {}, plan.sentence),
+    ...(plan.fitted === null ? [element("h1", {}, plan.sentence)] : renderSearch(plan.fitted, plan.sentence)),
     plan.growth === null ? null : element("p", { class: "growth" }, plan.growth),
     renderPlanFigures(plan),
     ...why,
@@ -31,6 +30,31 @@ export function renderPlanHead({ source_name, verdict }: Facts, plan: Plan, sour
       plan.environment === "" ? null : element("span", {}, plan.environment),
     ),
   );
+}
+
+function answerOf(plan: Plan): { answer: string; tone: string } {
+  if (!plan.fits) return { answer: "does not fit", tone: "alarm" };
+  return plan.growth === null ? { answer: "fits", tone: "calm" } : { answer: "fits, but grows", tone: "caution" };
+}
+
+function answerOfSearch({ fits }: Fitted): { answer: string; tone: string } {
+  return fits ? { answer: "fits with remedies", tone: "calm" } : { answer: "does not fit", tone: "alarm" };
+}
+
+/** What was found and tried, then a heading for what follows: without it the two would seem to contradict. */
+function renderSearch({ sentence, tried }: Fitted, asItIs: string): HTMLElement[] {
+  const rows = tried.map(({ remedies, peak_bytes, slowdown, fits }) => [
+    remedies,
+    peak_bytes === null ? "" : formatBytes(peak_bytes),
+    `${slowdown.toFixed(2)}x`,
+    element("span", { class: fits ? "fit fits" : "fit" }, fits ? "fits" : ""),
+  ]);
+  return [
+    element("h1", {}, sentence),
+    table(["remedies", "peak", "time", ""], rows),
+    element("h2", {}, "The job as it is, without remedies"),
+    element("p", {}, asItIs),
+  ];
 }
 
 function renderReason(summary: string, kind: string): HTMLElement[] {

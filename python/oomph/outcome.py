@@ -6,6 +6,7 @@ import os
 import re
 import sys
 import traceback
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
@@ -28,7 +29,7 @@ class Unusable(BaseException):
 class Outcome:
     """How the script ended."""
 
-    #: `end`, `stopped`, `interrupted`, `oom`, `error`, `exit`, `endless` or `unusable`.
+    #: `end`, `stopped`, `interrupted`, `oom`, `error`, `exit`, `endless`, `unusable`, `no_card` or `card`.
     kind: str
     #: A word for programs where it was `unusable`.
     reason: str | None = None
@@ -44,13 +45,22 @@ def of_exception(problem: BaseException, last_read: tuple[str, int, str] | None)
         return Outcome("unusable", reason=problem.reason, message=str(problem))
     if isinstance(problem, ModuleNotFoundError) and problem.name == "torch":
         return Outcome("unusable", reason="no_torch", message=f"{sys.executable} has no torch")
-    kind = "oom" if is_out_of_memory(problem) else "error"
+    kind = "oom" if any(map(is_out_of_memory, _with_causes(problem))) else "error"
     shown = without_own_frames(traceback.TracebackException(type(problem), problem, problem.__traceback__))
     if last_read is not None and last_read[0] and kind == "error":
         file, line, assumed = last_read
         shown += f"Before that, {file}:{line} read values from the card, which a plan cannot know and took to be: {assumed}\n"
     first_line = (str(problem).splitlines() or [""])[0]
     return Outcome(kind, message=f"{type(problem).__name__}: {first_line}".rstrip(": "), traceback=shown)
+
+
+def _with_causes(problem: BaseException | None) -> Iterator[BaseException]:
+    """An exception and those it was raised from: libraries say in words of their own what they were doing."""
+    seen: set[int] = set()
+    while problem is not None and id(problem) not in seen:
+        seen.add(id(problem))
+        yield problem
+        problem = problem.__cause__
 
 
 def is_out_of_memory(problem: BaseException) -> bool:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import atexit
+import builtins
 import os
 import signal
 import sys
 import threading
 from dataclasses import asdict
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any
 
-from . import launch, outcome, remedies
-from .hollow import checkpoints, distributed, drawing, endless, following, hostcost, installed, reads, smi
+from . import launch, outcome, remedies, standing
+from .hollow import checkpoints, distributed, drawing, endless, following, generations, hostcost, hostloaders, hostmemory
+from .hollow import installed, reads, smi
 from .outcome import Outcome, Unusable
 from .remedies import models
 from .remedies.desk import Desk
@@ -22,13 +24,18 @@ from .values.recording import Recorder
 from .values.working import Budget
 from .watching import imports, recorder, scaling, stepping
 from .watching.activity import Activity
-from .watching.loops import Loops
+from .watching.loops import Loops, memory
 from .watching.modules import Modules
 from .watching.survey import Survey
 
 #: The versions whose allocator writes what the reader of snapshots knows.
 OLDEST_TORCH = (2, 6)
 NEWEST_TORCH = (2, 15)
+#: Optimizer steps and batches after which a job that has not used a card will not.
+_STEPS_WITHOUT_CARD = 2
+_BATCHES_WITHOUT_CARD = 512
+#: What the script calls after its imports, through a name that no script has.
+_IMPORTED = "__oomph_imported__"
 
 
 def begin(fields: dict[str, Any]) -> None:
@@ -37,7 +44,13 @@ def begin(fields: dict[str, Any]) -> None:
     if is_stand_in(settings, os.environ):
         # Another process of the job stands for this one, which its launcher believes to have done its work.
         os._exit(0)
-    Session(settings).install()
+    if settings.host_only:
+        # Only jobs without a card need it.
+        from .hosting import HostSession
+
+        HostSession(settings).install()
+    else:
+        Session(settings).install()
 
 
 def is_stand_in(settings: Settings, environment: Any) -> bool:
@@ -56,8 +69,11 @@ class Session:
         self.owner = os.getpid()
         self.stream = Stream(settings.folder)
         self.activity = Activity()
-        self.recorder = recorder.Recorder(self.stream)
-        self.modules = Modules(self.activity, self.recorder, self.stream)
+        self.host = hostmemory.HostMemory()
+        self.host_loaders = hostloaders.HostLoaders()
+        self.recorder = self._make_recorder()
+        # What is written down lies in memory first, where a job without a card is measured.
+        self.modules = Modules(self.activity, self.recorder, self.stream, notes_calls=not settings.host_only)
         self.watch = endless.Watch(self._progress, self._leave_endless)
         self.reads = reads.Reads(self.watch.on_read)
         self.draws = drawing.Draws(self.note)
@@ -65,11 +81,13 @@ class Session:
         self.following = following.Following(self.reads, self.watch.check, self.draws.catch_up, self.values)
         limits = stepping.Limits(settings.steps, settings.batches, self.stop)
         self.steps = stepping.Steps(self.activity, self.recorder, self.modules, self.stream, limits)
+        self.steps.on_step = self._on_step
         self.scaling = scaling.Scaling(self.recorder)
-        self.loops = Loops(self.activity, self.recorder, self._on_loop, settings.walk)
+        self.loops = Loops(self.activity, self.recorder, self._on_loop, settings.walk, self._numbers)
         self.checkpoints = checkpoints.Checkpoints(self.recorder, self.note)
         self.desk = Desk(lambda name, kind, told: self.stream.write("remedy", name, kind, told))
         self.survey = Survey(self.stream, self.desk.calls) if settings.survey else None
+        self.standing = standing.Standing(self) if settings.stands else None
         self.notes: list[str] = []
         self.outcome = Outcome("end")
         self.saved = False
@@ -88,7 +106,41 @@ class Session:
         imports.after_import("torch", self._on_torch)
         imports.after_import("safetensors.torch", self.checkpoints.install_safetensors)
         self.loops.install()
-        launch.install(self.loops.compile_main, self._on_system_exit, self._on_end)
+        launch.install(self._compile_main, self._on_system_exit, self._on_end)
+
+    def _make_recorder(self) -> recorder.Recorder:
+        return recorder.Recorder(self.stream, self.host)
+
+    def _numbers(self) -> memory.Numbers:
+        """Of the heap tensors alone: the history of what happens on the card lies there, too."""
+        return memory.numbers(self.host.numbers()[0])
+
+    def resume(self, settings: Settings, told: str) -> None:
+        """This process was forked where the script's own work begins: it is the job's first process from now on."""
+        self.settings = settings
+        self.is_first = True
+        self.stream.move(settings.folder, told)
+        smi.Desk(settings.folder).install()
+        self.watch.install()
+
+    def _compile_main(self, source: bytes, path: str) -> CodeType:
+        if self.standing is not None:
+            source = self.standing.prepare(source)
+        else:
+            setattr(builtins, _IMPORTED, self._on_imported)
+            source = standing.with_call(source, _IMPORTED) or source
+        return self.loops.compile_main(source, path)
+
+    def _on_imported(self) -> None:
+        """The script has imported what it imports at its top level."""
+        delattr(builtins, _IMPORTED)
+        self.host.imports_bytes = hostmemory.resident()[0]
+
+    def _on_step(self, _step: int) -> None:
+        """A job that trains on the CPU is not run to its end before it is run again as it is."""
+        is_busy = self.activity.steps >= _STEPS_WITHOUT_CARD or self.activity.calls >= _BATCHES_WITHOUT_CARD
+        if is_busy and self.settings.needs_card and not self.recorder.recording:
+            self.leave(Outcome("no_card"))
 
     def note(self, text: str) -> None:
         """Keeps something the reader of the plan should know, once."""
@@ -106,20 +158,24 @@ class Session:
 
     def _on_torch(self, torch: ModuleType) -> None:
         check(torch)
+        self.host.install(is_filled=False)
+        self.host_loaders.install(torch)
         torch.cuda._lazy_call(self.settle)
+        generations.install(torch, self.note)
         self.recorder.install(torch)
         self.recorder.on_start = lambda: self.stream.stage("building the model")
         self.recorder.on_shortage = lambda: self.steps.tag_everything(torch)
         self.modules.install(torch)
         self.steps.install(torch)
         self.scaling.install(torch)
-        self.watch.install()
+        if self.standing is None:
+            self.watch.install()
         self.reads.install(torch)
         self.following.install(torch)
         self.draws.install(torch)
-        short = hostcost.install(torch, self.draws, is_complete=self.values is not None)
+        short = hostcost.install(torch, self.draws, self.host, is_complete=self.values is not None)
         self.checkpoints.install(torch, self.following.values, short)
-        distributed.install(self.note, self.following.forget_arguments)
+        distributed.install(self.note, self.following, self.settings)
         self._install_remedies(torch)
 
     def _install_remedies(self, torch: ModuleType) -> None:
@@ -128,7 +184,10 @@ class Session:
         if self.survey is not None:
             self.survey.install(torch)
             self.modules.on_note = self.recorder.on_mark = self.survey.work.measure
-        remedies.install(torch, self.settings.remedies, self.desk, lambda function: function)
+        if self.standing is None:
+            remedies.install(torch, self.settings.remedies, self.desk, lambda function: function)
+        else:
+            self.standing.on_torch()
 
     # The ways a process ends
 
@@ -203,24 +262,7 @@ class Session:
     def save(self, how: Outcome) -> None:
         """Writes the snapshot, then what is known about it; the last fact says that all is there."""
         torch = sys.modules.get("torch")
-        facts: dict[str, Any] = {
-            "outcome": asdict(how),
-            "is_first": self.is_first,
-            "pid": os.getpid(),
-            "command": sys.orig_argv,
-            "rank": _number(os.environ.get("RANK")),
-            "python": sys.version.split()[0],
-            "torch": getattr(torch, "__version__", None),
-            "cuda": getattr(getattr(torch, "version", None), "cuda", None),
-            "steps": self.steps.done,
-            "optimizers": self.steps.optimizers,
-            "batches": self.activity.calls,
-            "reads": self.reads.listing(),
-            "values": self.values.account() if self.values is not None else None,
-            "scaled": self.scaling.first,
-            "loops": self.loops.listing(),
-            "used_cuda": self.recorder.recording,
-        }
+        facts = self._facts(how, used_cuda=self.recorder.recording)
         if torch is not None and self.recorder.recording:
             self.stream.stage("reading the result")
             self.steps.tag_everything(torch)
@@ -233,9 +275,32 @@ class Session:
                 self.note(f"the script caught {caught} out-of-memory errors and went on")
             self.stream.write("stacks", list(self.recorder.stacks))
             self.recorder.dump(torch, os.path.join(self.stream.folder, "snapshot.pickle"))
-        facts["notes"] = self.notes
         self.stream.write("end", facts)
         self.stream.flush()
+
+    def _facts(self, how: Outcome, *, used_cuda: bool) -> dict[str, Any]:
+        torch = sys.modules.get("torch")
+        return {
+            "outcome": asdict(how),
+            "is_first": self.is_first,
+            "pid": os.getpid(),
+            "command": sys.orig_argv,
+            "rank": distributed.rank(),
+            "python": sys.version.split()[0],
+            "torch": getattr(torch, "__version__", None),
+            "cuda": getattr(getattr(torch, "version", None), "cuda", None),
+            "steps": self.steps.done,
+            "optimizers": self.steps.optimizers,
+            "batches": self.activity.calls,
+            "reads": self.reads.listing(),
+            "values": self.values.account() if self.values is not None else None,
+            "scaled": self.scaling.first,
+            "loops": self.loops.listing(),
+            "used_cuda": used_cuda,
+            "host": self.host.facts(),
+            "loaders": self.host_loaders.facts(),
+            "notes": self.notes,
+        }
 
 
 def _recorder(wanted: dict[str, Any] | None) -> Recorder | None:
@@ -249,16 +314,18 @@ def _recorder(wanted: dict[str, Any] | None) -> Recorder | None:
     return Recorder(budget, has_updates=wanted["updates"])
 
 
-def _number(text: str | None) -> int | None:
-    return int(text) if text is not None and text.isdigit() else None
-
-
 def check(torch: ModuleType) -> None:
     """Raises if this torch cannot be planned with."""
     version = str(getattr(torch, "__version__", ""))
     if torch.version.cuda is None:
         built = "for ROCm" if getattr(torch.version, "hip", None) else "for the CPU only"
         raise Unusable("cpu_torch", f"torch {version} in {sys.executable} is built {built}")
+    check_version(torch)
+
+
+def check_version(torch: ModuleType) -> None:
+    """Raises if this torch is none that oomph knows."""
+    version = str(getattr(torch, "__version__", ""))
     numbers = tuple(int(part) for part in version.split("+")[0].split(".")[:2] if part.isdigit())
     if not OLDEST_TORCH <= numbers <= NEWEST_TORCH:
         fault = "old" if numbers < OLDEST_TORCH else "new"

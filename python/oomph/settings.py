@@ -31,6 +31,12 @@ class Settings:
     #: Values that are worked out on demand: `seconds` and `host_bytes` at most, with or without `updates` of weights;
     #: None to take what is not known for something.
     values: dict[str, Any] | None = None
+    #: Whether the process stops where the script's own work begins, and forks one run after another from there.
+    stands: bool = False
+    #: Whether the script uses no card: it runs as it is, and only the host's memory is looked at.
+    host_only: bool = False
+    #: Whether a run is given up once the job trains without a card: it is then run for the host's memory alone.
+    needs_card: bool = False
 
     @classmethod
     def of(cls, fields: dict[str, Any]) -> Settings:

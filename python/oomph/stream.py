@@ -28,6 +28,21 @@ class Stream:
         """This is another process now: its facts are its own."""
         self._file, self.folder = None, ""
 
+    def move(self, folder: str, told: str) -> None:
+        """The results of this process go elsewhere from now on, after what was told before."""
+        self._job_folder = folder
+        self.restart()
+        if told:
+            self._open().write(told)
+
+    def told(self) -> str:
+        """Everything that this process has told so far."""
+        if not self.folder:
+            return ""
+        self.flush()
+        with open(os.path.join(self.folder, "facts.jsonl"), encoding="utf-8") as file:
+            return file.read()
+
     def write(self, kind: str, *values: Any) -> None:
         """Writes one fact."""
         file = self._file or self._open()

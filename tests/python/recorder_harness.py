@@ -24,6 +24,8 @@ for name, result, arguments in (
     ("name", ctypes.c_uint32, [ctypes.c_char_p]),
     ("mark", None, [ctypes.c_uint32, ctypes.c_uint32]),
     ("function", ctypes.py_object, [ctypes.c_uint32]),
+    ("steps", ctypes.c_int32, [ctypes.py_object] * 3),
+    ("lead", None, [u64] * 3),
     ("tags", None, [ctypes.c_uint8, u64, ctypes.POINTER(u64), ctypes.POINTER(ctypes.c_uint32)]),
     ("stats", None, [ctypes.c_int32, ctypes.POINTER(u64), u64]),
     ("fact", None, [ctypes.c_char_p, u64]),
@@ -37,7 +39,7 @@ for name, result, arguments in (
     function = getattr(recorder, "oomph_recorder_" + name)
     function.restype, function.argtypes = result, arguments
     setattr(recorder, name, function)
-recorder.state, recorder.backward = recorder.function(0), recorder.function(1)
+recorder.state, _, recorder.phase, recorder.led_steps, before_step, after_step, run_backward = map(recorder.function, range(7))
 
 def failing(function, *arguments):
     """Calls a function that says what its problem is; returns that, or None."""
@@ -55,12 +57,14 @@ def leave(value):
     print(json.dumps(value), flush=True)
     os._exit(0)
 
-def start_on_card(**options):
+def start_on_card(before=print, after=print, **options):
     import torch
     torch.cuda.init()
     start(module_call_code=id(torch.nn.Module.__call__.__code__), **options)
     problem = failing(recorder.attach)
     assert problem is None, problem
+    assert recorder.steps(torch.autograd._engine_run_backward, before, after) == 0
+    torch.autograd._engine_run_backward = run_backward
     return torch
 '''
 

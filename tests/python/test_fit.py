@@ -156,6 +156,15 @@ def test_growth_is_stopped(fitted, script):
     assert "recompute_unused_graphs" in answer["fit"]["remedies"]
 
 
+def test_what_a_loop_keeps_by_design_is_part_of_the_promise(oomph, script):
+    remedied = ["--with", "recompute_unused_graphs", "--memory", "4GiB"]
+    code, out, err = oomph("plan", "--python", sys.executable, "--json", *remedied, script(KEEPS_OUTPUTS))
+    assert code == 0, err
+    kept = json.loads(out)["kept_until_end"]
+    assert (kept["bytes_per_iteration"], kept["total_iterations"]) == (512, 10_000), "an output of 64 numbers, in its block"
+    assert 3 << 20 < kept["bytes"] <= 512 * 10_000
+
+
 def test_the_diff_is_the_same_in_the_users_own_script(oomph, script, tmp_path, monkeypatch):
     path = script(LANGUAGE_MODEL)
     monkeypatch.chdir(tmp_path)

@@ -21,9 +21,7 @@ TRAIN = '''
             held = torch.empty(3_000_000 * (step % 3) + 8, device="cuda")
             held.record_stream(side)
             loss = model(batch).square().sum()
-            recorder.backward(1)
             loss.backward()
-            recorder.backward(0)
             optimizer.step()
             optimizer.zero_grad()
             del held
@@ -150,9 +148,7 @@ def test_lines_modules_and_callers_of_backward(tmp_path):
         model = Block().cuda()
         x = torch.randn(64, 400, device="cuda", requires_grad=True)  # input
         y = model(x)
-        recorder.backward(1)
         y.sum().backward()  # backward
-        recorder.backward(0)
         addresses = [it.untyped_storage().data_ptr() for it in (x, y, model.inner.weight.grad)]
         leave([addresses, id(model), id(model.inner)])
     '''
@@ -167,8 +163,7 @@ def test_lines_modules_and_callers_of_backward(tmp_path):
     calls = [[frame[3] for frame in block["stack"] if frame[3]] for block in blocks.values()]
     assert all(modules in ([], [model], [inner, model]) for modules in calls)
     lines = [frame[2] for frame in of_gradient if frame[0] == str(recorded.script)]
-    # Not the backward call's line but where its caller said so: the walk is made there.
-    assert lines[0] == recorded.line("recorder.backward(1)")
+    assert lines[0] == recorded.line("# backward")
 
 
 def test_checkpoints_run_on_autograds_threads_with_frames_of_their_own(tmp_path):
@@ -185,9 +180,7 @@ def test_checkpoints_run_on_autograds_threads_with_frames_of_their_own(tmp_path)
         seen = []
         x = torch.randn(1000, device="cuda", requires_grad=True)
         y = checkpoint(run, x, use_reentrant=False).sum()
-        recorder.backward(1)  # caller
-        y.backward()
-        recorder.backward(0)
+        y.backward()  # caller
         leave(seen)
     '''
     recorded = Recorded(tmp_path, program)

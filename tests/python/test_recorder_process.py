@@ -134,7 +134,7 @@ def test_where_there_is_no_room_at_all_it_says_so_and_does_nothing(tmp_path):
         recorder.state(1, 1, 1)
         recorder.mark(recorder.name(b"epoch"), 0)
         recorder.fact(b"{}", 2)
-        recorder.backward(1)
+        recorder.phase(2)
         recorder.end(1, 0)
         leave([problem, recorder.stack(), recorder.question(b"?", 1), os.path.exists(os.environ["BOX"])])
     '''
@@ -195,3 +195,86 @@ def test_what_python_says_is_in_the_box(tmp_path):
     times = [event["time_us"] for event in box["events"]]
     assert abs(times[-1] / 1e6 - time.time()) < 600
     assert times == sorted(times)
+
+
+def test_steps_of_the_optimizer_that_leads_are_counted_without_python(tmp_path):
+    program = '''
+        import time
+        calls = []
+        def before(optimizer, args, kwargs):
+            calls.append(("before", args, kwargs))
+        def after(optimizer, args, kwargs):
+            calls.append(("after", optimizer is other))
+        torch = start_on_card(before=before, after=after)
+        one, other = (torch.optim.SGD([torch.ones(3, device="cuda", requires_grad=True)]) for _ in range(2))
+        import importlib
+        importlib.import_module("torch.optim.optimizer").register_optimizer_step_pre_hook(before_step)
+        importlib.import_module("torch.optim.optimizer").register_optimizer_step_post_hook(after_step)
+        recorder.state(1, 1, 1)
+        counted = []
+        def step(optimizer):
+            optimizer.step()
+            counted.append((recorder.led_steps(), len(calls)))
+            calls.clear()
+        never = (1 << 64) - 1
+        step(one)                                       # nobody leads
+        recorder.lead(id(one), never, never)
+        step(one)                                       # the one that leads
+        step(other)                                     # another one
+        recorder.lead(id(one), 0, never)
+        step(one)                                       # Python wants to see what comes before, so after it, too
+        recorder.lead(id(one), never, 0)
+        step(one)                                       # only what comes after
+        recorder.lead(id(one), never, time.monotonic_ns() + 10**12)
+        step(one)
+        recorder.lead(0, never, never)
+        step(one)                                       # it is gone
+        leave(counted)
+    '''
+    recorded = Recorded(tmp_path, program)
+    assert recorded.printed() == [[0, 2], [1, 0], [0, 2], [0, 2], [0, 1], [1, 0], [0, 2]]
+    assert recorded.box()["state"]["step"] == 3
+
+
+def test_what_hooks_in_python_raise_is_raised(tmp_path):
+    program = '''
+        def before(optimizer, args, kwargs):
+            raise KeyboardInterrupt
+        torch = start_on_card(before=before)
+        optimizer = torch.optim.SGD([torch.ones(3, device="cuda", requires_grad=True)])
+        import importlib
+        importlib.import_module("torch.optim.optimizer").register_optimizer_step_pre_hook(before_step)
+        try:
+            optimizer.step()
+        except KeyboardInterrupt:
+            leave("interrupted")
+    '''
+    assert Recorded(tmp_path, program).printed() == "interrupted"
+
+
+def test_backward_passes_raise_and_nest_as_before(tmp_path):
+    program = '''
+        torch = start_on_card()
+        recorder.state(1, 1, 1)
+        class Inner(torch.autograd.Function):
+            @staticmethod
+            def forward(context, x):
+                return x * 1
+            @staticmethod
+            def backward(context, gradient):
+                with torch.enable_grad():
+                    inside = torch.ones(2, device="cuda", requires_grad=True)
+                    (inside * 2).sum().backward()
+                return gradient
+        x = torch.ones(2, device="cuda", requires_grad=True)
+        Inner.apply(x).sum().backward()
+        y = (x * 2).sum()
+        y.backward()
+        try:
+            y.backward()
+        except RuntimeError as problem:
+            leave("retain_graph" in str(problem))
+    '''
+    recorded = Recorded(tmp_path, program)
+    assert recorded.printed() is True
+    assert recorded.box()["state"]["phase"] == "Forward"

@@ -207,20 +207,76 @@ def test_backward_twice_autograd_grad_and_second_derivatives():
     assert difference(plain.result, remedied.result) < 1e-12
 
 
-def test_evaluation_no_grad_and_func_are_plain():
+def test_evaluation_with_a_graph_and_func_are_plain():
     _, remedied = both("""
     net(x)
     RESULT["kinds"] = [type(net.eval()(x)).__name__]
     net.train()
-    with torch.no_grad():
-        RESULT["kinds"].append(type(net(x)).__name__)
     weights = {name: p.detach() for name, p in net.named_parameters()}
     loss = lambda w: F.cross_entropy(torch.func.functional_call(net, w, (x,)).mT, y)
     RESULT["func"] = list(torch.func.grad(loss)(weights))
     RESULT["scripted"] = torch.jit.script(nn.Linear(16, 4))(torch.ones(1, 16)).tolist()
     RESULT["kinds"].append(type(net(x)).__name__)
     """)
-    assert remedied.result["kinds"] == ["Tensor", "Tensor", "LazyLogits"]
+    assert remedied.result["kinds"] == ["Tensor", "LazyLogits"]
+
+
+@pytest.mark.parametrize("without", ["torch.no_grad", "torch.inference_mode"])
+def test_losses_without_a_graph_are_those_of_the_plain_run(without: str):
+    losses = "".join(f"  {name!r}: lambda logits: {loss},\n" for name, loss in LOSSES.items())
+    plain, remedied = both(
+        f"losses = {{\n{losses}}}\nWITHOUT = {without}\n"
+        + textwrap.dedent("""
+        for mode in (net.train, net.eval):
+            mode()
+            for name, loss_of in losses.items():
+                with WITHOUT():
+                    loss = loss_of(net(x))
+                assert not loss.requires_grad and type(loss) is torch.Tensor
+                RESULT[mode.__name__, name] = loss.clone() + 0
+        # Afterwards the model trains as ever.
+        net.train()
+        F.cross_entropy(net(x).mT, y).backward()
+        RESULT["gradients"] = gradients()
+        """)
+    )
+    assert remedied.of("applied") and not remedied.of("note"), "no loss asked for the logits"
+    assert difference(plain.result, remedied.result) < 1e-12
+
+
+def test_logits_without_a_graph_have_none_wherever_they_are_used():
+    plain, remedied = both("""
+    with torch.no_grad():
+        logits = net(x)
+    loss = F.cross_entropy(logits.mT, y)
+    RESULT["has graph"] = [loss.requires_grad, logits.requires_grad, logits.is_leaf]
+    RESULT["values"] = [loss, logits.argmax(-1), logits.softmax(-1).sum()]
+    RESULT["has graph"].append((logits * 2).requires_grad)
+    """)
+    assert remedied.result == {**remedied.result, "has graph": [False, False, True, False]}
+    assert difference(plain.result, remedied.result) < 1e-12
+
+
+def test_evaluations_whose_logits_are_asked_for_are_plain_from_then_on():
+    _, remedied = both("""
+    RESULT["kinds"] = []
+    with torch.no_grad():
+        for _ in range(3):
+            logits = net(x)
+            RESULT["kinds"].append(type(logits).__name__)
+            logits.argmax(-1)
+        RESULT["kinds"].append(type(net(x[:1, :1])).__name__)
+    RESULT["kinds"].append(type(net(x)).__name__)
+    """)
+    assert remedied.result["kinds"] == ["LazyLogits", "Tensor", "Tensor", "Tensor", "LazyLogits"]
+
+
+def test_few_logits_without_a_graph_are_computed_at_once():
+    _, remedied = both("""
+    with torch.no_grad():
+        RESULT["kinds"] = [type(net(x[:1, :1])).__name__, type(net(x)).__name__]
+    """)
+    assert remedied.result["kinds"] == ["Tensor", "LazyLogits"]
 
 
 def test_a_compiled_model_stays_as_it_is():

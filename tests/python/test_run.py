@@ -114,6 +114,29 @@ def test_a_shortage_is_explained_in_the_exception_and_at_the_end(oomph, script, 
     assert (ran.account["verdict"]["line"], ran.account["verdict"]["proof"]["fits_without"]) == (5, True)
 
 
+@pytest.mark.parametrize("goes_on, verdict", [(False, "leak"), (True, "none")])
+def test_a_script_that_catches_its_shortage_and_gives_up_has_run_out(oomph, script, tmp_path, goes_on, verdict):
+    path = script(f"""
+        import sys, torch
+        model = torch.nn.Linear(8, 8).cuda()
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        kept = []
+        for step in range(100):
+            try:
+                kept.append(torch.empty(1 << 28, device="cuda"))
+            except torch.OutOfMemoryError:
+                kept.clear()
+                if not {goes_on}:
+                    print("out of memory, use a smaller batch")
+                    sys.exit(1)
+            model(torch.zeros(1, 8, device="cuda")).sum().backward()
+            optimizer.step()
+        sys.exit(1)
+    """)
+    ran = recorded(oomph, tmp_path, path, options=["--limit", "8GiB"])
+    assert (ran.code, ran.account["verdict"]["class"]) == (1, verdict)
+
+
 def test_caught_shortages_change_nothing_and_cost_little(oomph, script, tmp_path):
     path = script("""
         import time, torch

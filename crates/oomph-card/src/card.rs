@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::capability::ComputeCapability;
+use crate::source::{Figure, Source};
 
 /// Everything about a card that PyTorch's host code, the allocator or cuDNN asks for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -15,7 +16,7 @@ pub struct Card {
     pub aliases: Vec<String>,
     /// The name the driver reports.
     pub title: String,
-    /// Whether the figures were measured on a card, context included.
+    /// Whether all figures were measured on a card by whoever wrote them down, context included.
     #[serde(default)]
     pub measured: bool,
     /// Total memory as CUDA reports it.
@@ -44,6 +45,9 @@ pub struct Card {
     pub memory_clock_khz: u32,
     /// Width of the memory bus.
     pub memory_bus_bits: u32,
+    /// Where the figures come from. Nobody who runs on a card asks, so it is not written out again.
+    #[serde(default, skip_serializing)]
+    pub sources: Vec<Source>,
 }
 
 impl Card {
@@ -65,13 +69,32 @@ impl Card {
             (self.registers_per_sm >= 1 << 15, "registers_per_sm must be at least 32768"),
             (!self.name.is_empty() && !self.title.is_empty(), "name and title must say something"),
         ];
-        rules.iter().find(|(holds, _)| !holds).map(|(_, problem)| (*problem).to_owned())
+        let problem = rules.iter().find(|(holds, _)| !holds).map(|(_, problem)| *problem);
+        problem.or_else(|| self.sources.iter().find_map(Source::fault)).map(str::to_owned)
+    }
+
+    /// Where a figure comes from, if its file says so.
+    #[must_use]
+    pub fn source_of(&self, figure: Figure) -> Option<&Source> {
+        self.sources.iter().find(|source| source.figures.contains(&figure))
+    }
+
+    /// Whether a figure was measured on such a card, here or by somebody who published it.
+    #[must_use]
+    pub fn is_measured(&self, figure: Figure) -> bool {
+        self.measured || self.source_of(figure).is_some_and(|source| source.measured)
     }
 
     /// What tensors can have of it.
     #[must_use]
     pub fn usable_bytes(&self) -> u64 {
         self.memory_bytes.saturating_sub(self.context_bytes)
+    }
+
+    /// Threads that the card holds at a time. What the driver keeps for each, such as stacks, grows with them.
+    #[must_use]
+    pub fn resident_threads(&self) -> u64 {
+        u64::from(self.sms) * u64::from(self.max_threads_per_sm)
     }
 
     /// The name people use: the driver's, without the maker's.
@@ -112,7 +135,8 @@ mod tests {
     fn json_and_toml_are_one_schema() {
         let text = serde_json::to_string(&h200()).expect("plain data");
         assert!(text.contains(r#""compute_capability":"9.0""#), "{text}");
-        assert_eq!(serde_json::from_str::<Card>(&text).expect("as it was written"), h200());
+        let without_sources = Card { sources: Vec::new(), ..h200() };
+        assert_eq!(serde_json::from_str::<Card>(&text).expect("as it was written"), without_sources);
         let without = text.replace(r#""l2_bytes":62914560,"#, "");
         assert!(serde_json::from_str::<Card>(&without).expect_err("every figure is needed").to_string().contains("l2"));
     }

@@ -103,6 +103,7 @@ fn one_line(text: &str, problem: &toml::de::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::source::{Figure, Kind};
 
     #[test]
     fn every_file_is_a_card() {
@@ -110,7 +111,30 @@ mod tests {
             let card: Card = toml::from_str(text).expect(text);
             assert_eq!(card.fault(), None, "{}", card.name);
             assert!(card.memory_bytes >= 8 << 30 && card.memory_bytes < 1 << 40, "{}", card.name);
-            assert!((128 << 20..2 << 30).contains(&card.context_bytes), "{}", card.name);
+            assert!((64 << 20..2 << 30).contains(&card.context_bytes), "{}", card.name);
+        }
+    }
+
+    #[test]
+    fn every_figure_has_a_source() {
+        for card in CATALOGUE.iter() {
+            for figure in Figure::ALL {
+                let source = card.source_of(figure).unwrap_or_else(|| panic!("{}: {figure}", card.name));
+                assert_eq!(source.kind == Kind::MeasuredHere, card.measured, "{}: {figure}", card.name);
+                if source.kind == Kind::Reported {
+                    let places = ["https://", "a public repository"];
+                    let is_found = places.iter().any(|place| source.from.starts_with(place));
+                    assert!(is_found && !source.says.is_empty(), "{}: {figure}", card.name);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn memory_is_reported_and_never_taken_from_a_data_sheet() {
+        for card in CATALOGUE.iter() {
+            let source = card.source_of(Figure::MemoryBytes).expect("every figure has one");
+            assert_ne!(source.kind, Kind::Derived, "{}", card.name);
         }
     }
 
@@ -166,6 +190,9 @@ mod tests {
             ("sms = 132", "smz = 132", "unknown field"),
             ("\"9.0\"", "\"nine\"", "compute_capability must"),
             ("memory_bytes = 150109880320", "memory_bytes = 5", "context_bytes must be less"),
+            ("kind = \"measured_here\"", "kind = \"guessed\"", "unknown variant"),
+            ("\"sms\",", "\"smz\",", "unknown variant"),
+            ("kind = \"measured_here\"", "kind = \"derived\"", "cannot have measured"),
         ] {
             std::fs::write(&path, text.replace(old, new)).expect("written");
             let problem = Card::named(path.to_str().expect("a path")).expect_err(new).to_string();

@@ -1,5 +1,6 @@
 //! The ranks of one job, side by side: who ran out first, and how they differ.
 
+use crate::host::HOST_OUT_OF_MEMORY;
 use crate::log::{FailureKind, Log};
 use crate::report::Report;
 
@@ -58,6 +59,21 @@ impl Rank {
             peak_reserved_bytes: None,
             steps: None,
             class: log.verdict().class,
+        }
+    }
+
+    /// A rank whose machine ran out of memory.
+    #[must_use]
+    pub fn of_host(name: String) -> Self {
+        Self {
+            name,
+            ran_out: true,
+            ran_out_at_us: None,
+            allocated_bytes: None,
+            peak_allocated_bytes: None,
+            peak_reserved_bytes: None,
+            steps: None,
+            class: HOST_OUT_OF_MEMORY,
         }
     }
 }

@@ -4,7 +4,7 @@ use std::ffi::{c_char, c_int};
 
 use serde::Serialize;
 
-use crate::{answer, count, estimate, memory, process, work};
+use crate::{answer, count, estimate, host_account, memory, process, work};
 
 /// The version of the library, as a C string.
 #[unsafe(no_mangle)]
@@ -87,6 +87,50 @@ unsafe extern "C" fn oomph_hollow_unmodelled(buf: *mut c_char, len: usize) -> us
 unsafe extern "C" fn oomph_hollow_estimates(buf: *mut c_char, len: usize) -> usize {
     // SAFETY: the caller's buffer.
     unsafe { put_json(&estimate::noted(), buf, len) }
+}
+
+/// Begins to count the host's memory, once PyTorch is loaded; `is_filled` is 1 where the script computes every value.
+/// Returns 1, or 0 where this build of PyTorch takes the memory of CPU tensors in another way.
+#[unsafe(no_mangle)]
+extern "C" fn oomph_hollow_watch_host(is_filled: c_int) -> c_int {
+    c_int::from(host_account::watch(is_filled != 0))
+}
+
+/// Notes a tensor on the host that PyTorch's allocator did not make, or with negative bytes that it goes.
+#[unsafe(no_mangle)]
+extern "C" fn oomph_hollow_host_tensor(address: u64, bytes: i64) {
+    host_account::add_unfilled_tensor(address, bytes);
+}
+
+/// Takes a look at the host's memory.
+#[unsafe(no_mangle)]
+extern "C" fn oomph_hollow_host_look() {
+    host_account::look();
+}
+
+/// Writes what CPU tensors hold, what was allocated for them so far and in how many blocks, and what the C library has
+/// given out.
+///
+/// # Safety
+///
+/// `numbers` is null or points to four numbers.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn oomph_hollow_host_numbers(numbers: *mut u64) {
+    if !numbers.is_null() {
+        // SAFETY: not null, so the caller's four numbers.
+        unsafe { numbers.cast::<[u64; 4]>().write_unaligned(host_account::numbers()) };
+    }
+}
+
+/// Writes what was seen of the host's memory as a JSON object, in the same way.
+///
+/// # Safety
+///
+/// `buf` is null or points to `len` bytes that can be written.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn oomph_hollow_host(buf: *mut c_char, len: usize) -> usize {
+    // SAFETY: the caller's buffer.
+    unsafe { put_json(&host_account::account(), buf, len) }
 }
 
 /// # Safety

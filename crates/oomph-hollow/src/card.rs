@@ -101,7 +101,8 @@ mod tests {
     #[test]
     fn cards_are_read_from_json() {
         let text = serde_json::to_string(&[Card::named("h200").unwrap()]).unwrap();
-        assert_eq!(read(&text).unwrap(), [Card::named("h200").unwrap()]);
+        let without_sources = Card { sources: Vec::new(), ..Card::named("h200").unwrap() };
+        assert_eq!(read(&text).unwrap(), [without_sources]);
         assert_eq!(text, WITHOUT_A_LIST);
         assert!(read(&text.replace("\"9.0\"", "\"nine\"")).unwrap_err().contains("compute_capability"));
         assert!(read(&text.replace("\"sms\":132", "\"sms\":0")).unwrap_err().contains("sms must"));

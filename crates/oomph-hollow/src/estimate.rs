@@ -35,6 +35,8 @@ pub(crate) enum Estimate {
     Occupancy,
     Graph,
     Module,
+    /// Kernels that the user's libraries do not have for the card.
+    MissingKernels,
 }
 
 /// One line of what a plan cannot know.
@@ -146,6 +148,12 @@ impl Estimate {
             Self::Module => (
                 "the code of 1 module that was compiled at run time was not counted",
                 "the code of {} modules that were compiled at run time was not counted",
+            ),
+            Self::MissingKernels => (
+                "kernels of 1 module were launched that has no code for this card: \
+                 there the job stops with 'no kernel image is available for execution on the device'",
+                "kernels of {} modules were launched that have no code for this card: \
+                 there the job stops with 'no kernel image is available for execution on the device'",
             ),
         }
     }

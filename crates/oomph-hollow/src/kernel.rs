@@ -6,9 +6,10 @@
 //! no static shared memory.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use crate::card::Card;
+use crate::estimate::{self, Estimate};
 use crate::fat_binary::{self, Image};
 use crate::fault::{Fault, Outcome};
 use crate::lock::Guarded;
@@ -85,31 +86,47 @@ fn fat_binary_of(function: usize) -> Option<usize> {
 
 /// The architecture whose code a card runs for a kernel, such as 90; the card's own if that cannot be told.
 pub(crate) fn architecture(card: &Card, function: usize) -> u32 {
-    let own = card.compute_capability.major * 10 + card.compute_capability.minor;
-    let Some(fat_binary) = fat_binary_of(function) else { return own };
-    // SAFETY: registered as a fat binary, which stays as long as its library.
-    let images = unsafe { fat_binary::images(fat_binary as *const u32) };
-    fat_binary::chosen(&images, own).map_or(own, |image| image.architecture)
+    let code = fat_binary_of(function).map(|fat_binary| Code::of(card, fat_binary));
+    code.and_then(|code| code.image).map_or_else(|| own_architecture(card), |image| image.architecture)
 }
 
-/// Whether the code that a kernel came with can call the system: fail an assertion, or print.
-fn may_call_system(card: &Card, function: usize) -> bool {
-    let own = card.compute_capability.major * 10 + card.compute_capability.minor;
-    let Some(fat_binary) = fat_binary_of(function) else { return false };
-    // SAFETY: registered as a fat binary, which stays as long as its library.
-    let images = unsafe { fat_binary::images(fat_binary as *const u32) };
-    fat_binary::chosen(&images, own).is_some_and(Image::calls_system)
+fn own_architecture(card: &Card) -> u32 {
+    card.compute_capability.major * 10 + card.compute_capability.minor
+}
+
+/// The code that kernels of a fat binary came with, as a card sees it.
+struct Code {
+    /// What the card runs.
+    image: Option<Image>,
+    /// Whether there is code, and none that the card can run.
+    is_for_others: bool,
+}
+
+impl Code {
+    fn of(card: &Card, fat_binary: usize) -> Self {
+        // SAFETY: registered as a fat binary, which stays as long as its library.
+        let images = unsafe { fat_binary::images(fat_binary as *const u32) };
+        let image = fat_binary::chosen(&images, own_architecture(card)).copied();
+        Self { image, is_for_others: image.is_none() && !images.is_empty() }
+    }
 }
 
 /// What a launch brings about besides the kernel: the driver loads the kernel's module, and the first one that can call
-/// the system makes it give kernels larger stacks, for which it moves ([`memory::grow_stacks`]).
+/// the system (fail an assertion, or print) makes it give kernels larger stacks, for which it moves
+/// ([`memory::grow_stacks`]). A card would refuse a module without code for it; the plan goes on and says so.
 pub(crate) fn load(function: usize) -> Outcome {
     let device = device::current();
-    let bit = 1_u64.checked_shl(device).unwrap_or(0);
-    if WITH_LARGE_STACKS.load(Ordering::Relaxed) & bit != 0 || !is_new(device, function) {
+    if LAUNCHED.has(device, function) {
         return Ok(());
     }
-    if may_call_system(device::card(device)?, function) {
+    let Some(fat_binary) = newly_loaded(device, function) else { return Ok(()) };
+    let code = Code::of(device::card(device)?, fat_binary);
+    if code.is_for_others {
+        estimate::note(Estimate::MissingKernels, fat_binary);
+    }
+    let bit = 1_u64.checked_shl(device).unwrap_or(0);
+    let has_large_stacks = WITH_LARGE_STACKS.load(Ordering::Relaxed) & bit != 0;
+    if !has_large_stacks && code.image.is_some_and(|image| image.calls_system()) {
         WITH_LARGE_STACKS.fetch_or(bit, Ordering::Relaxed);
         device::enter_device(device)?;
         memory::grow_stacks(device)?;
@@ -117,15 +134,36 @@ pub(crate) fn load(function: usize) -> Outcome {
     Ok(())
 }
 
-/// Whether a kernel's module was not loaded on a device before.
-fn is_new(device: u32, function: usize) -> bool {
-    let Some(fat_binary) = fat_binary_of(function) else { return false };
-    KERNELS.lock().loaded.insert((device, fat_binary))
+/// The fat binary of a kernel, if no kernel of it was launched on a device before.
+fn newly_loaded(device: u32, function: usize) -> Option<usize> {
+    let fat_binary = fat_binary_of(function)?;
+    KERNELS.lock().loaded.insert((device, fat_binary)).then_some(fat_binary)
+}
+
+/// Kernels that were launched lately, to know most of them again without looking them up: one place for all that share
+/// some bits of their address.
+struct Launched([AtomicUsize; 1024]);
+
+static LAUNCHED: Launched = Launched([const { AtomicUsize::new(0) }; 1024]);
+
+impl Launched {
+    /// Whether a kernel was launched on a device before, as far as is remembered; it is from now on.
+    fn has(&self, device: u32, function: usize) -> bool {
+        // Addresses have no more than 56 bits.
+        let known = function | (device as usize + 1) << 56;
+        let place = self.0.get((function >> 4) % self.0.len());
+        place.is_some_and(|place| place.swap(known, Ordering::Relaxed) == known)
+    }
+
+    fn clear(&self) {
+        self.0.iter().for_each(|place| place.store(0, Ordering::Relaxed));
+    }
 }
 
 /// In a child after a fork: nothing is loaded.
 pub(crate) fn forked() {
     WITH_LARGE_STACKS.store(0, Ordering::Relaxed);
+    LAUNCHED.clear();
     KERNELS.lock().loaded.clear();
 }
 
@@ -201,9 +239,28 @@ mod tests {
         register(4711, wrapper.as_ptr() as usize);
         assert_eq!(architecture(&installed()[0], 4711), 90);
         assert_eq!(architecture(&installed()[0], 4712), 90);
-        assert!(!may_call_system(&installed()[0], 4711));
-        assert!(is_new(0, 4711));
-        assert!(!is_new(0, 4711));
-        assert!(is_new(1, 4711));
+        assert!(!Code::of(&installed()[0], wrapper.as_ptr() as usize).is_for_others);
+        assert!(newly_loaded(0, 4711).is_some());
+        assert!(newly_loaded(0, 4711).is_none());
+        assert!(newly_loaded(1, 4711).is_some());
+    }
+
+    #[test]
+    fn code_for_other_generations_is_no_code() {
+        let (_data, wrapper) = fat_binary::tests::build(&[(2, 100, 0, b""), (1, 120, 0, b"")]);
+        let code = Code::of(&installed()[0], wrapper.as_ptr() as usize);
+        assert!(code.is_for_others && code.image.is_none());
+        register(4713, wrapper.as_ptr() as usize);
+        assert_eq!(architecture(&installed()[0], 4713), 90);
+    }
+
+    #[test]
+    fn launches_are_remembered_by_device() {
+        let launched = Launched([const { AtomicUsize::new(0) }; 1024]);
+        assert!(!launched.has(0, 0x4000));
+        assert!(launched.has(0, 0x4000));
+        assert!(!launched.has(1, 0x4000));
+        launched.clear();
+        assert!(!launched.has(1, 0x4000));
     }
 }

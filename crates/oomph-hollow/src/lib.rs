@@ -62,6 +62,7 @@ mod exchanged;
 mod fat_binary;
 mod fault;
 mod handle;
+mod host_account;
 mod installed;
 mod kernel;
 mod loader;

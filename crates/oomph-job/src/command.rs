@@ -70,6 +70,21 @@ impl Command {
         (self.python.clone(), words)
     }
 
+    /// The same in so many processes of one machine, started by PyTorch's launcher; none where it is neither a script nor
+    /// a module.
+    #[must_use]
+    pub fn in_processes(&self, count: u32) -> Option<Self> {
+        let mut arguments: Vec<OsString> = ["--standalone", "--nproc-per-node"].map(OsString::from).to_vec();
+        arguments.push(count.to_string().into());
+        match &self.target {
+            Target::Program(_) => return None,
+            Target::Script(path) => arguments.push(path.into()),
+            Target::Module(name) => arguments.extend(["--module".into(), name.into()]),
+        }
+        arguments.extend(self.arguments.iter().cloned());
+        Some(Self { target: Target::Module("torch.distributed.run".to_owned()), arguments, ..self.clone() })
+    }
+
     /// What the system itself would say of an interpreter or a script it cannot open, before anything is prepared.
     ///
     /// # Errors

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::error::JobError;
+pub use crate::host_facts::{HostFacts, HostLoader, HostMoment};
 
 /// How the script ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -28,6 +29,10 @@ pub enum OutcomeKind {
     Endless,
     /// It never began: torch is missing or of no use.
     Unusable,
+    /// It trains without a card, and was given up to be run for the host's memory alone.
+    NoCard,
+    /// It was run for the host's memory alone, and uses a card.
+    Card,
 }
 
 /// How the script ended, in words too.
@@ -158,6 +163,12 @@ pub struct LoopFacts {
     /// What every iteration leaves behind, where live memory grows.
     #[serde(default)]
     pub growth_bytes_per_iteration: u64,
+    /// The same of the host's memory.
+    #[serde(default)]
+    pub host_growth_bytes_per_iteration: u64,
+    /// The same of tensors on the CPU.
+    #[serde(default)]
+    pub host_tensor_growth_bytes_per_iteration: u64,
 }
 
 /// What happens in a loop.
@@ -354,6 +365,12 @@ pub struct End {
     /// Whether CUDA was used at all.
     #[serde(default)]
     pub used_cuda: bool,
+    /// The host's memory, where it was counted.
+    #[serde(default)]
+    pub host: Option<HostFacts>,
+    /// Loaders with workers.
+    #[serde(default)]
+    pub loaders: Vec<HostLoader>,
     /// By device.
     #[serde(default)]
     pub devices: Vec<DeviceFacts>,

@@ -7,11 +7,14 @@
 mod cgroup;
 mod family;
 mod machine;
+mod peak;
 mod reading;
 mod watch;
 
+pub use machine::available_bytes;
 pub use oomph_trace::host::{
     HostEnd, HostHistory, HostLimits, HostMachine, HostPeaks, HostPoint, HostProcess, HostRole, HostRollup, HostSample,
     HostTold,
 };
+pub use peak::{Beside, PeakWatch, Seen};
 pub use watch::HostWatch;

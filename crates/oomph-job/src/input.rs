@@ -6,6 +6,7 @@ use std::os::fd::AsFd as _;
 use std::process::Stdio;
 
 /// What a job reads from standard input.
+#[derive(Debug)]
 pub(crate) enum Input {
     /// A terminal, at which nobody sees what the script asks, or nothing.
     None,
@@ -33,10 +34,10 @@ impl Input {
         if matches!(self, Self::None) { Stdio::null() } else { Stdio::inherit() }
     }
 
-    pub(crate) fn rewind(self) {
-        if let Self::File(mut file, position) = self {
+    pub(crate) fn rewind(&self) {
+        if let Self::File(file, position) = self {
             // A device that cannot be set back has nothing to lose.
-            let _ = file.seek(SeekFrom::Start(position));
+            let _ = (&*file).seek(SeekFrom::Start(*position));
         }
     }
 }

@@ -69,6 +69,41 @@ impl Layer {
         std::iter::once(self.folder.as_path()).chain(self.open.iter().map(PathBuf::as_path))
     }
 
+    /// Whether nothing was written to it yet.
+    #[must_use]
+    pub fn is_untouched(&self) -> bool {
+        let is_empty =
+            |part: &str| fs::read_dir(self.folder.join(part)).map_or(true, |mut found| found.next().is_none());
+        ["root", "removed", "work"].into_iter().all(is_empty) && !self.folder.join("shm").exists()
+    }
+
+    /// Forgets everything that was written to it. Only while no process that wrote to it runs.
+    ///
+    /// # Errors
+    /// If something cannot be removed.
+    pub fn clear(&self) -> io::Result<()> {
+        if let Some(workspace) = self.folder.parent() {
+            release_shared_memory(workspace);
+        }
+        for name in ["shm", "stopped"] {
+            match fs::remove_file(self.folder.join(name)) {
+                Err(problem) if problem.kind() != io::ErrorKind::NotFound => return Err(problem),
+                _ => {}
+            }
+        }
+        for part in ["root", "removed", "work"] {
+            let part = self.folder.join(part);
+            if part.exists() {
+                fs::remove_dir_all(&part)?;
+            }
+            fs::create_dir(&part)?;
+        }
+        // In its place: processes that wait have it mapped.
+        let state = fs::OpenOptions::new().write(true).open(self.folder.join("state"))?;
+        let zeros = vec![0; usize::try_from(state.metadata()?.len()).unwrap_or(0)];
+        std::os::unix::fs::FileExt::write_all_at(&state, &zeros, 0)
+    }
+
     /// What it takes on the disk.
     #[must_use]
     pub fn size_bytes(&self) -> u64 {
@@ -129,5 +164,20 @@ mod tests {
             .expect("written");
         let stopped = layer.stopped().expect("told");
         assert_eq!((stopped.path.as_deref(), stopped.bytes), (Some(Path::new("/a")), 5));
+    }
+
+    #[test]
+    fn it_can_be_as_if_nothing_had_been_written() {
+        let workspace = tempfile::tempdir().expect("a folder");
+        let layer = Layer::create(workspace.path(), 1 << 20, Vec::new()).expect("made");
+        assert!(layer.is_untouched());
+        let folder = workspace.path().join("layer");
+        fs::create_dir_all(folder.join("root/home/me")).expect("made");
+        fs::write(folder.join("root/home/me/file"), "text").expect("written");
+        fs::write(folder.join("state"), [1; 64]).expect("written");
+        assert!(!layer.is_untouched());
+        layer.clear().expect("cleared");
+        assert!(layer.is_untouched());
+        assert_eq!(fs::read(folder.join("state")).expect("there"), [0; 64], "as long as before: it is mapped");
     }
 }

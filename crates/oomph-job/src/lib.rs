@@ -5,6 +5,7 @@
 //! - [`Workspace`] is the private folder of one job; it is removed when the job is over.
 //! - [`Layer`] keeps what the job writes away from the user's files.
 //! - [`Program`] is what to start; [`Program::run`] runs it to its end, or to that of whoever waits for it.
+//! - [`Standing`] is a program that waits where its own work begins, and forks one run after another from there.
 //! - [`Facts`] are what a watched process told; [`complete`] puts them into the trace of its memory.
 //! - [`package`] is the Python that runs inside; [`Library`] says where the libraries are that are loaded into it.
 
@@ -15,6 +16,7 @@ pub mod facts;
 mod family;
 mod guard;
 pub mod host;
+mod host_facts;
 mod input;
 pub mod jobs;
 mod layer;
@@ -23,6 +25,7 @@ pub mod package;
 mod process;
 pub mod real;
 mod recorded;
+mod standing;
 mod stat;
 mod variables;
 mod workspace;
@@ -35,5 +38,6 @@ pub use layer::{Layer, Stopped};
 pub use library::Library;
 pub use process::{Ended, Program, Watch, stop_signal};
 pub use recorded::{Recorded, category_of};
+pub use standing::Standing;
 pub use variables::Variables;
 pub use workspace::Workspace;

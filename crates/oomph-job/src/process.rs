@@ -20,7 +20,7 @@ use crate::input::Input;
 use crate::layer::Layer;
 
 /// How often the process is looked at: short beside any job, and no work to speak of.
-const LOOK: Duration = Duration::from_millis(5);
+pub(crate) const LOOK: Duration = Duration::from_millis(5);
 /// How often the watch is asked, and the layer measured.
 const ROUND: Duration = Duration::from_millis(200);
 /// How long processes may take to write down what they know, after they were asked to end.
@@ -75,17 +75,16 @@ impl Program {
         family::adopt_orphans();
         keep_addresses();
         let input = Input::own();
-        let result = self.start(layer, &input).and_then(|child| follow(child, layer, watch, &signals));
+        let result = self.start(layer, &input).and_then(|mut child| {
+            let mut ended = || child.try_wait().map_err(JobError::from);
+            follow(&mut ended, layer, watch, &signals)
+        });
         family::end_all();
         input.rewind();
-        if let Some(stopped) = layer.stopped() {
-            let limit_bytes = layer.limit_bytes();
-            return Err(JobError::LayerFull { limit_bytes, path: stopped.path, bytes: stopped.bytes });
-        }
-        result
+        has_room(layer).and(result)
     }
 
-    fn start(&self, layer: &Layer, input: &Input) -> Result<Child, JobError> {
+    pub(crate) fn start(&self, layer: &Layer, input: &Input) -> Result<Child, JobError> {
         let mut command = Command::new(&self.path);
         command.args(&self.arguments).envs(self.environment.iter().map(|(name, value)| (name, value)));
         match &self.output {
@@ -108,14 +107,26 @@ impl Program {
     }
 }
 
-/// Waits for the end of the first process, and for those after it that still have something to tell.
-fn follow(mut child: Child, layer: &Layer, watch: &mut dyn Watch, signals: &Signals) -> Result<Ended, JobError> {
+/// Whether the layer held everything that was written.
+pub(crate) fn has_room(layer: &Layer) -> Result<(), JobError> {
+    let Some(stopped) = layer.stopped() else { return Ok(()) };
+    Err(JobError::LayerFull { limit_bytes: layer.limit_bytes(), path: stopped.path, bytes: stopped.bytes })
+}
+
+/// Waits for the end of the first process, of which `ended` says how it came, and for those after it that still have
+/// something to tell.
+pub(crate) fn follow(
+    ended: &mut dyn FnMut() -> Result<Option<ExitStatus>, JobError>,
+    layer: &Layer,
+    watch: &mut dyn Watch,
+    signals: &Signals,
+) -> Result<Ended, JobError> {
     let mut status = None;
     let mut asked_at: Option<Instant> = None;
     let mut round = Instant::now();
     loop {
         if status.is_none() {
-            status = child.try_wait()?;
+            status = ended()?;
         }
         if signals.wants_us_gone() || signals.interrupts() > 1 {
             return Err(JobError::Interrupted);
@@ -152,7 +163,7 @@ fn ask_to_end(watch: &dyn Watch) {
 
 /// Gives the commands that are started from now on the same addresses in every run: where PyTorch's allocator chooses
 /// between equal blocks by address, the same plan comes out each time.
-fn keep_addresses() {
+pub(crate) fn keep_addresses() {
     // A container may forbid it. The plan is no worse for it: a card's run differs from the next in this too.
     if let Ok(persona) = personality::get() {
         let _ = personality::set(persona | Persona::ADDR_NO_RANDOMIZE);
@@ -160,14 +171,14 @@ fn keep_addresses() {
 }
 
 /// The signals that would end this process, counted instead for as long as this value lives.
-struct Signals {
+pub(crate) struct Signals {
     interrupts: Arc<AtomicUsize>,
     others: Arc<AtomicUsize>,
     handlers: Vec<signal_hook::SigId>,
 }
 
 impl Signals {
-    fn catch() -> Self {
+    pub(crate) fn catch() -> Self {
         let (interrupts, others) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
         let mut handlers = Vec::new();
         for (signal, counter) in [(SIGINT, &interrupts), (SIGTERM, &others), (SIGHUP, &others)] {
@@ -183,11 +194,11 @@ impl Signals {
         Self { interrupts, others, handlers }
     }
 
-    fn interrupts(&self) -> usize {
+    pub(crate) fn interrupts(&self) -> usize {
         self.interrupts.load(Ordering::Relaxed)
     }
 
-    fn wants_us_gone(&self) -> bool {
+    pub(crate) fn wants_us_gone(&self) -> bool {
         self.others.load(Ordering::Relaxed) > 0
     }
 }

@@ -3,7 +3,7 @@
 //! It is removed when the job is over. Where `oomph` itself was killed, the next one removes it: a folder whose lock
 //! nobody holds belongs to nobody.
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -82,9 +82,13 @@ fn sweep(parent: &Path) {
     }
 }
 
+/// Whether nobody holds the lock. A folder without one was being removed by somebody who was killed at it: it had one
+/// before it got its name.
 fn is_abandoned(folder: &Path) -> bool {
-    let lock = File::open(folder.join(LOCK));
-    lock.is_ok_and(|lock| !matches!(lock.try_lock(), Err(TryLockError::WouldBlock | TryLockError::Error(_))))
+    match File::open(folder.join(LOCK)) {
+        Ok(lock) => lock.try_lock().is_ok(),
+        Err(problem) => problem.kind() == io::ErrorKind::NotFound,
+    }
 }
 
 fn is_old(folder: &Path) -> bool {
@@ -144,6 +148,10 @@ mod tests {
         fs::write(killed.join(LOCK), "").expect("written");
         let other = Workspace::create_in(parent.path()).expect("made");
         assert!(used.folder().is_dir() && other.folder().is_dir() && !killed.exists());
+        fs::create_dir_all(killed.join("layer/root")).expect("made");
+        let third = Workspace::create_in(parent.path()).expect("made");
+        assert!(!killed.exists(), "whoever removed it was killed after the lock had gone");
+        drop(third);
         fs::create_dir(parent.path().join(format!("{DRAFT_PREFIX}young"))).expect("made");
         drop((used, other));
         assert_eq!(jobs(parent.path()), 1, "a folder that is being prepared is somebody's");

@@ -1,5 +1,6 @@
 //! What every process of a hollow run finds: the hollow card, the watching Python, the private layer.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -16,8 +17,13 @@ use crate::values::Bounds;
 /// are written. The Python side counts on it.
 const MMAP_THRESHOLD_BYTES: &str = "1048576";
 
+/// Where the Python side finds its settings, and the hollow libraries the cards.
+const JOB_VARIABLE: &str = "OOMPH_JOB";
+const CARDS_VARIABLE: &str = "OOMPH_HOLLOW_CARDS";
+
 /// What the Python side is told.
 #[derive(Serialize)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one question of the Python side's")]
 struct Settings<'a> {
     kind: &'static str,
     folder: &'a Path,
@@ -30,9 +36,13 @@ struct Settings<'a> {
     remedies: &'a [RemedyChoice],
     survey: bool,
     values: Option<Bounds>,
+    stands: bool,
+    host_only: bool,
+    needs_card: bool,
 }
 
 /// The folders of one run, and the variables that point there.
+#[derive(Debug)]
 pub(crate) struct Environment {
     /// Where the processes leave their results.
     pub(crate) results: PathBuf,
@@ -52,6 +62,21 @@ impl Environment {
         workspace: &Path,
         values: Option<Bounds>,
     ) -> Result<Self, PlanError> {
+        Self::with_settings(job, cards, workspace, values, false)
+    }
+
+    /// Prepares a workspace for a process that stands and forks the runs of a job.
+    pub(crate) fn prepare_standing(job: &Job, cards: &[Card], workspace: &Path) -> Result<Self, PlanError> {
+        Self::with_settings(job, cards, workspace, None, true)
+    }
+
+    fn with_settings(
+        job: &Job,
+        cards: &[Card],
+        workspace: &Path,
+        values: Option<Bounds>,
+        stands: bool,
+    ) -> Result<Self, PlanError> {
         let results = workspace.join("results");
         std::fs::create_dir(&results)?;
         let package = package::write(workspace)?;
@@ -61,15 +86,22 @@ impl Environment {
         open.extend(bytecode_cache());
         let layer = Layer::create(workspace, job.disk_limit_bytes, open)?;
         let mut variables = Variables::default();
-        variables.set("OOMPH_JOB", serde_json::to_string(&settings(job, &results, values)).map_err(JobError::from)?);
-        variables.set("OOMPH_HOLLOW_CARDS", serde_json::to_string(cards).map_err(JobError::from)?);
+        let mut settings = Settings { stands, ..settings(job, &results, values) };
+        if stands {
+            // Each run has its own.
+            settings.remedies = &[];
+        }
+        variables.set(JOB_VARIABLE, serde_json::to_string(&settings).map_err(JobError::from)?);
+        variables.set(CARDS_VARIABLE, serde_json::to_string(cards).map_err(JobError::from)?);
         variables.put_before("LD_LIBRARY_PATH", &links);
         variables.put_before("PYTHONPATH", &package);
         // What an installation has no bytecode of is kept in a cache of ours, and nothing else.
         variables.set("PYTHONDONTWRITEBYTECODE", "1");
         // A process that dies without an exception says where.
         variables.set("PYTHONFAULTHANDLER", "1");
-        variables.set("MALLOC_MMAP_THRESHOLD_", MMAP_THRESHOLD_BYTES);
+        if !job.is_host_only {
+            variables.set("MALLOC_MMAP_THRESHOLD_", MMAP_THRESHOLD_BYTES);
+        }
         variables.set("TRITON_LIBCUDA_PATH", &links);
         // Kernels compiled and timed for real cards are not mixed with those of a hollow one.
         variables.set("TRITON_CACHE_DIR", results.join("triton"));
@@ -93,7 +125,9 @@ impl Environment {
         }
         variables.put_before("LD_PRELOAD", links.join(Library::Layer.file_name()));
         variables.put_before("LD_PRELOAD", links.join(Library::Hollow.file_name()));
-        set_rank(&mut variables, job.launch);
+        for (name, value) in rank_variables(job.launch) {
+            variables.set(name, value);
+        }
         Ok(Self { results, package, layer, variables: variables.into_pairs() })
     }
 }
@@ -111,19 +145,33 @@ fn settings<'a>(job: &'a Job, results: &'a Path, values: Option<Bounds>) -> Sett
         remedies: &job.remedies,
         survey: job.is_surveyed,
         values,
+        stands: false,
+        host_only: job.is_host_only,
+        needs_card: job.needs_card,
     }
 }
 
-fn set_rank(variables: &mut Variables, launch: Launch) {
-    let Some(processes) = launch.processes_per_node else { return };
-    variables.set("RANK", launch.rank.to_string());
-    variables.set("LOCAL_RANK", launch.rank.to_string());
-    variables.set("GROUP_RANK", "0");
-    variables.set("ROLE_RANK", launch.rank.to_string());
-    variables.set("WORLD_SIZE", launch.world_size().to_string());
-    variables.set("LOCAL_WORLD_SIZE", processes.to_string());
-    variables.set("MASTER_ADDR", "127.0.0.1");
-    variables.set("MASTER_PORT", "29500");
+/// The variables that a run of a standing process finds in place of that process's own.
+pub(crate) fn order(job: &Job, cards: &[Card], results: &Path) -> Result<String, JobError> {
+    let mut found = rank_variables(job.launch);
+    found.insert(JOB_VARIABLE, serde_json::to_string(&settings(job, results, None))?);
+    found.insert(CARDS_VARIABLE, serde_json::to_string(cards)?);
+    Ok(serde_json::to_string(&found)?)
+}
+
+/// What a launcher tells the process of a job that has several.
+fn rank_variables(launch: Launch) -> BTreeMap<&'static str, String> {
+    let Some(processes) = launch.processes_per_node else { return BTreeMap::new() };
+    BTreeMap::from([
+        ("RANK", launch.rank.to_string()),
+        ("LOCAL_RANK", (launch.rank % processes).to_string()),
+        ("GROUP_RANK", (launch.rank / processes).to_string()),
+        ("ROLE_RANK", launch.rank.to_string()),
+        ("WORLD_SIZE", launch.world_size().to_string()),
+        ("LOCAL_WORLD_SIZE", processes.to_string()),
+        ("MASTER_ADDR", "127.0.0.1".to_owned()),
+        ("MASTER_PORT", "29500".to_owned()),
+    ])
 }
 
 /// Puts the libraries into a folder under every name by which they are opened at run time: a path without spaces or

@@ -20,6 +20,9 @@ pub enum PlanError {
     /// The script never used CUDA.
     #[error("the script ran to its end without using CUDA, so there is nothing to plan")]
     NoCuda,
+    /// The script was run without a card, and uses one.
+    #[error("the script uses a card, but only after it has trained without one")]
+    UsesCard,
     /// The script failed for a reason of its own.
     #[error("the script failed: {message}")]
     Script {
@@ -86,6 +89,7 @@ impl PlanError {
             Self::NoCuda if std::env::var_os("CUDA_VISIBLE_DEVICES").is_some_and(|devices| devices.is_empty()) => {
                 "CUDA_VISIBLE_DEVICES is set and empty, which hides every card: unset it".into()
             }
+            Self::UsesCard => "plan it without --host-memory, or let it use the card from its first step on".into(),
             Self::NoCuda => {
                 "does it choose its device by an option? everything after the script's name is passed to it".into()
             }
@@ -97,6 +101,11 @@ impl PlanError {
             }
             Self::Script { message, .. } if message.starts_with("EOFError") => {
                 "the script asks for input, and a plan has none: give it options instead, or pipe the answers in".into()
+            }
+            Self::Script { message, .. } if message.starts_with("NobodyThere") => {
+                "a plan runs one process and those it exchanges objects with: let each find out by itself what it waits \
+                 for, or plan the one that others wait for (--ranks N)"
+                    .into()
             }
             Self::Script { message, .. } if needs_launcher(message) => {
                 "the script expects a launcher: oomph plan torchrun --nproc-per-node N SCRIPT, or --nproc-per-node N"

@@ -26,8 +26,8 @@ pub(crate) struct Follow<'a> {
 enum Told {
     /// It ended like any other.
     End,
-    /// It ran out of memory, and nothing caught that.
-    OutOfMemory,
+    /// It ran out of memory, and nothing caught that; or it was given up.
+    Over,
 }
 
 impl<'a> Follow<'a> {
@@ -49,7 +49,7 @@ impl Watch for Follow<'_> {
             }
         }
         // Launchers and parents may wait for ever for one that is gone.
-        !self.told.values().any(|told| *told == Told::OutOfMemory)
+        !self.told.values().any(|told| *told == Told::Over)
     }
 
     fn working(&self) -> Vec<u32> {
@@ -83,6 +83,6 @@ fn end_of(folder: &Path) -> Option<Told> {
     if !last.starts_with("[\"end\"") {
         return None;
     }
-    let is_oom = last.contains("\"outcome\": {\"kind\": \"oom\"");
-    Some(if is_oom { Told::OutOfMemory } else { Told::End })
+    let is_over = |kind: &str| last.contains(&format!("\"outcome\": {{\"kind\": \"{kind}\""));
+    Some(if ["oom", "no_card", "card"].into_iter().any(is_over) { Told::Over } else { Told::End })
 }

@@ -1,9 +1,14 @@
 //! What grows although it fits: a loop that leaves memory behind in every iteration runs out sooner or later.
 
-use oomph_card::Card;
+use std::path::Path;
 
-use crate::run::Process;
+use oomph_card::Card;
 use oomph_job::facts::{LoopFacts, LoopKind};
+use oomph_trace::EventIndex;
+
+use crate::plan::fullest;
+use crate::run::Process;
+use crate::search::{Clock, Spans};
 
 /// A loop whose length nobody knows is told of if it runs out within so many iterations: more than any epoch has.
 const ITERATIONS_MAX: u64 = 1_000_000;
@@ -61,6 +66,67 @@ impl Growth {
             total_iterations: part.total,
         })
     }
+}
+
+/// What a loop will have kept at its end beyond the peak of the iterations that were run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToCome {
+    /// The file of the loop.
+    pub file: String,
+    /// Its line.
+    pub line: u32,
+    /// The device that it is kept on.
+    pub device: u32,
+    /// What each iteration keeps.
+    pub bytes_per_iteration: u64,
+    /// Iterations that the loop has.
+    pub total_iterations: u64,
+    /// By how much the peak rises until the last of them.
+    pub bytes: u64,
+}
+
+impl ToCome {
+    /// Of the loops whose length is known, the one that raises the peak of a process most.
+    #[must_use]
+    pub fn of(process: &Process) -> Option<Self> {
+        let loops = process.facts.end.loops.iter();
+        let is_growing = |part: &&LoopFacts| {
+            part.kind != LoopKind::Epochs && part.is_ended_early() && part.growth_bytes_per_iteration > 0
+        };
+        let mut growing = loops.filter(is_growing).filter(|part| part.total.is_some()).peekable();
+        growing.peek()?;
+        let (device, _) = fullest(process)?;
+        let trace = process.trace.device(device)?;
+        let spans = Spans::of(&process.trace, trace, &Clock::of(&process.facts.watched));
+        let event = |time_us: u64| trace.events.partition_point(|event| event.time_us < time_us) as EventIndex;
+        let peak_bytes = spans.peak().0;
+        let found = growing.filter_map(|part| {
+            let (first_us, last_us) = iterations(part, process)?;
+            let level_bytes = spans.peak_within(event(first_us)..event(last_us)).0;
+            let total_iterations = part.total?;
+            // The last that was run began where the stretch ends.
+            let to_come = total_iterations.saturating_sub(part.longest_visit.max(1) - 1);
+            let end_bytes = level_bytes + to_come.saturating_mul(part.growth_bytes_per_iteration);
+            Some(Self {
+                file: part.file.clone(),
+                line: part.line,
+                device,
+                bytes_per_iteration: part.growth_bytes_per_iteration,
+                total_iterations,
+                bytes: end_bytes.saturating_sub(peak_bytes),
+            })
+        });
+        found.filter(|found| found.bytes > 0).max_by_key(|found| found.bytes)
+    }
+}
+
+/// When the first and the last iteration of a loop began.
+fn iterations(part: &LoopFacts, process: &Process) -> Option<(u64, u64)> {
+    let file = Path::new(&part.file).file_name()?.to_string_lossy();
+    let name = format!("iteration {file}:{} ", part.line);
+    let marks = process.facts.watched.marks.iter().filter(|mark| mark.2.starts_with(&name) && mark.3 == "START");
+    let times = || marks.clone().map(|mark| mark.0);
+    Some((times().min()?, times().max()?))
 }
 
 #[cfg(test)]

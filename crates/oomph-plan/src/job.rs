@@ -2,6 +2,7 @@
 
 use oomph_job::Command;
 
+use crate::forks::Forks;
 use crate::remedies::RemedyChoice;
 use crate::values::Values;
 
@@ -12,7 +13,7 @@ pub struct Launch {
     pub processes_per_node: Option<u32>,
     /// Machines.
     pub nodes: u32,
-    /// Which process of this machine is planned.
+    /// Which process of the whole job is planned.
     pub rank: u32,
 }
 
@@ -26,6 +27,7 @@ impl Launch {
 
 /// A command, and how it is to be planned.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one independent setting")]
 pub struct Job {
     /// What is run.
     pub command: Command,
@@ -49,4 +51,10 @@ pub struct Job {
     pub is_surveyed: bool,
     /// What may be spent on values that nobody knows.
     pub values: Values,
+    /// Whether runs that differ in remedies and cards alone share what comes before the script's own work.
+    pub forks: Forks,
+    /// Whether the script uses no card, and runs as it is for the host's memory alone.
+    pub is_host_only: bool,
+    /// Whether a run is given up once the job trains without a card.
+    pub needs_card: bool,
 }

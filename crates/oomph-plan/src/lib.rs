@@ -6,8 +6,10 @@
 //! - [`fit`] judges by replay whether the same requests fit another card.
 //! - [`allocator`] chooses settings of PyTorch's allocator by replay of an earlier run.
 //! - [`search`] finds the [`remedies`] that make a job fit, by hollow runs with them.
+//! - [`Forks`] lets the runs of a search share the imports of the script.
 //! - [`largest`] finds the largest batch, or value of another option, that fits.
 //! - [`values`] decides whether a run is repeated with values worked out on the host.
+//! - [`host`] says what the job takes of the host's memory, also where it uses no card.
 //! - [`promise`] keeps what a plan said, for the real run to be compared with.
 //! - [`Card`] describes a card; [`cards::CATALOGUE`] lists those that are known by name.
 
@@ -16,7 +18,9 @@ mod environment;
 mod error;
 pub mod fit;
 mod follow;
+mod forks;
 mod growth;
+pub mod host;
 mod job;
 pub mod largest;
 mod numbers;
@@ -31,12 +35,13 @@ pub mod values;
 
 pub use error::PlanError;
 pub use follow::Progress;
-pub use growth::Growth;
+pub use forks::Forks;
+pub use growth::{Growth, ToCome};
 pub use job::{Job, Launch};
 pub use oomph_card as cards;
 pub use oomph_card::{Card, CardError};
 pub use oomph_job::facts::OutcomeKind;
 pub use oomph_job::{Command, Facts, Phase, Target, facts, phase_at};
 pub use plan::{Peaks, Plan, Question, Ranks, Trial, fullest, peaks_by_device};
-pub use run::{Process, Run};
+pub use run::{HostRun, Process, Run};
 pub use seen::{Seen, seen};

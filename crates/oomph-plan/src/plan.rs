@@ -6,13 +6,17 @@ use oomph_card::{CATALOGUE, Card};
 use crate::error::PlanError;
 use crate::fit::{Fit, Judge, Verdict};
 use crate::follow::Progress;
-use crate::growth::Growth;
-use crate::job::Job;
+use crate::growth::{Growth, ToCome};
+use crate::host::HostPlan;
+use crate::job::{Job, Launch};
 use crate::remedies::RemedyChoice;
 use crate::run::{Process, Run};
 
 /// More memory than any job has: what addresses of 47 bits leave room for.
 const ENDLESS_BYTES: u64 = 1 << 45;
+
+/// PyTorch takes memory for small blocks from the driver in segments of this size.
+const SEGMENT_BYTES: u64 = 2 << 20;
 
 /// Which processes of a distributed job are planned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +51,19 @@ pub struct Peaks {
     pub device_bytes: u64,
 }
 
+impl Peaks {
+    /// The same with so much more held by tensors, and taken from the driver for them in whole segments.
+    #[must_use]
+    pub fn raised_by(self, bytes: u64) -> Self {
+        let segments_bytes = bytes.next_multiple_of(SEGMENT_BYTES);
+        Self {
+            allocated_bytes: self.allocated_bytes + bytes,
+            reserved_bytes: self.reserved_bytes + segments_bytes,
+            device_bytes: self.device_bytes + segments_bytes,
+        }
+    }
+}
+
 /// The job on one kind of card.
 #[derive(Debug)]
 pub struct Trial {
@@ -54,6 +71,8 @@ pub struct Trial {
     pub card: Card,
     /// Every process that used a card, with its number in a distributed job.
     pub processes: Vec<(u32, Process)>,
+    /// The host's memory of the process that takes most of it, and of all like it on a machine.
+    pub host: Option<HostPlan>,
 }
 
 /// The answer.
@@ -116,6 +135,19 @@ impl Trial {
         let (_, process) = self.decisive();
         let (device, _) = fullest(process)?;
         peaks_by_device(process, &self.card).into_iter().find(|(index, _)| *index == device).map(|(_, peaks)| peaks)
+    }
+
+    /// What a loop of the decisive process will have kept at its end beyond the peak that was seen.
+    #[must_use]
+    pub fn to_come(&self) -> Option<ToCome> {
+        ToCome::of(self.decisive().1)
+    }
+
+    /// The peaks of the decisive process at the end of all loops whose length is known.
+    #[must_use]
+    pub fn peaks_at_end(&self) -> Option<Peaks> {
+        let peaks = self.peaks()?;
+        Some(self.to_come().map_or(peaks, |to_come| peaks.raised_by(to_come.bytes)))
     }
 
     /// Whether the allocator had to give its cache back to the driver to serve a request.
@@ -211,6 +243,13 @@ impl Plan {
 }
 
 impl Question {
+    /// The same, of a job that uses its card only after it has trained without one.
+    #[must_use]
+    pub fn patient(&self) -> Self {
+        let job = Job { needs_card: false, ..self.job.clone() };
+        Self { job, cards: self.cards.clone(), card_count: self.card_count, ranks: self.ranks }
+    }
+
     /// The same job with more remedies put into it, which also tells what it is made of.
     #[must_use]
     pub fn with_remedies(&self, remedies: &[RemedyChoice], allocator: Option<&str>) -> Self {
@@ -221,28 +260,48 @@ impl Question {
         Self { job, cards: self.cards.clone(), card_count: self.card_count, ranks: self.ranks }
     }
 
+    /// The same job as so many processes with a card each, of which the first is planned.
+    #[must_use]
+    pub fn over_cards(&self, cards: u32) -> Self {
+        let mut question = self.with_remedies(&[], None);
+        question.job.launch = Launch { processes_per_node: Some(cards), nodes: 1, rank: 0 };
+        (question.card_count, question.ranks) = (None, Ranks::One(0));
+        question
+    }
+
     /// Runs the job on cards of one kind.
     ///
     /// # Errors
     /// If it cannot be run, or fails for a reason of its own.
     pub fn run_on(&self, card: &Card, progress: Progress) -> Result<Trial, PlanError> {
-        let mut processes = Vec::new();
+        let mut processes: Vec<(u32, Process)> = Vec::new();
+        let mut host: Option<HostPlan> = None;
         let count = self.job.launch.processes_per_node.unwrap_or(1);
         let ranks = match self.ranks {
             Ranks::All => 0..count,
             Ranks::One(rank) => rank..rank + 1,
         };
         for rank in ranks {
+            // One that another had started, since it waits for what this one sends.
+            if processes.iter().any(|(known, _)| *known == rank) {
+                continue;
+            }
             let mut job = self.job.clone();
             job.launch.rank = rank;
             let run = job.run(&vec![card.clone(); self.card_count.unwrap_or(count) as usize], progress)?;
             let ran_out = run.ran_out();
-            processes.extend(numbered(run, rank));
+            let hosts = run.processes.iter().filter_map(|process| host_plan(process, &run, count)).chain(host.take());
+            host = hosts.max_by_key(|host| host.peak_bytes);
+            let is_new = |(rank, _): &(u32, Process)| {
+                self.ranks != Ranks::All || processes.iter().all(|(known, _)| known != rank)
+            };
+            processes.extend(numbered(run, rank).filter(is_new).collect::<Vec<_>>());
             if ran_out {
                 break;
             }
         }
-        Ok(Trial { card: card.clone(), processes })
+        processes.sort_by_key(|(rank, _)| *rank);
+        Ok(Trial { card: card.clone(), processes, host })
     }
 
     /// Runs the job on cards like the first that never run out.
@@ -257,6 +316,11 @@ impl Question {
     fn run_with_room(&self, progress: Progress) -> Option<Trial> {
         self.run_roomy(progress).ok().filter(|trial| !trial.ran_out())
     }
+}
+
+fn host_plan(process: &Process, run: &Run, processes: u32) -> Option<HostPlan> {
+    let events = process.trace.devices.iter().map(|device| device.events.len() as u64).sum();
+    HostPlan::of(&process.facts, run.seen.beside(process.facts.end.pid), processes, events)
 }
 
 /// The processes of a run, each with its number in the job.

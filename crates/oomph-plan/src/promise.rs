@@ -11,8 +11,9 @@ use serde::{Deserialize, Serialize};
 
 pub use self::identity::Identity;
 pub use self::store::Promises;
+use crate::growth::ToCome;
 use crate::numbers::whole;
-use crate::plan::{Plan, Trial, peaks_by_device};
+use crate::plan::{Peaks, Plan, Trial, peaks_by_device};
 use crate::remedies::RemedyChoice;
 use crate::search::Found;
 
@@ -32,6 +33,9 @@ pub struct Promise {
     /// Settings of PyTorch's allocator for this to hold, where the user's own will not do.
     #[serde(default)]
     pub allocator: Option<String>,
+    /// How many processes are started for this to hold, one a card, where the job itself knows of one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gpus: Option<u32>,
     /// By what the time of a step is multiplied, in hundredths, about.
     #[serde(default = "unchanged_percent")]
     pub slowdown_percent: u32,
@@ -77,7 +81,7 @@ impl Promise {
         let torch = process.facts.end.torch.clone();
         let trials = plan.trials.iter().map(PromisedTrial::of).collect();
         let slowdown_percent = unchanged_percent();
-        Self { made_us, torch, trials, remedies: Vec::new(), allocator: None, slowdown_percent }
+        Self { made_us, torch, trials, remedies: Vec::new(), allocator: None, gpus: None, slowdown_percent }
     }
 
     /// What a search promises of the set it chose; none where nothing fits.
@@ -90,6 +94,7 @@ impl Promise {
             trials: vec![PromisedTrial::of(proof)],
             remedies: chosen.choices.clone(),
             allocator: chosen.allocator.clone(),
+            gpus: (chosen.cards > 1).then_some(chosen.cards),
             slowdown_percent: whole((chosen.slowdown * 100.0).round()) as u32,
         })
     }
@@ -105,13 +110,14 @@ impl PromisedTrial {
     fn of(trial: &Trial) -> Self {
         let of_process = |(rank, process): &(u32, crate::run::Process)| {
             let rank = *rank;
+            // What does not fit runs out on the way.
+            let to_come = if trial.fits() { ToCome::of(process) } else { None };
             let peaks = peaks_by_device(process, &trial.card).into_iter();
-            peaks.map(move |(device, peaks)| PromisedPeaks {
-                rank,
-                device,
-                allocated_bytes: peaks.allocated_bytes,
-                reserved_bytes: peaks.reserved_bytes,
-                device_bytes: peaks.device_bytes,
+            peaks.map(move |(device, peaks)| {
+                let kept = to_come.as_ref().filter(|to_come| to_come.device == device);
+                let peaks = kept.map_or(peaks, |kept| peaks.raised_by(kept.bytes));
+                let Peaks { allocated_bytes, reserved_bytes, device_bytes } = peaks;
+                PromisedPeaks { rank, device, allocated_bytes, reserved_bytes, device_bytes }
             })
         };
         Self {
@@ -154,6 +160,7 @@ mod tests {
             trials: vec![trial("rtx_4090", 24), trial("h200", 140)],
             remedies: Vec::new(),
             allocator: None,
+            gpus: None,
             slowdown_percent: 100,
         };
         let found = |gib: u64| promise.on_card_of(gib << 30).map(|trial| trial.card.as_str());

@@ -8,6 +8,7 @@ mod by_name;
 mod checkpoint_blocks;
 mod chunk_calls;
 mod chunk_evaluation;
+mod fsdp;
 mod lazy_logits;
 mod lean_optimizer;
 mod micro_batches;
@@ -43,7 +44,7 @@ pub const REMEDIES: [&dyn Remedy; 20] = [
     &autocast::Autocast,
     &bf16_weights::Bf16Weights,
     &quantized_optimizer::QuantizedOptimizer,
-    &by_name::FSDP,
+    &fsdp::Fsdp,
     &by_name::LORA,
     &by_name::QUANTIZE,
     &by_name::PRUNE,
@@ -148,6 +149,8 @@ pub struct Situation<'a> {
     pub card: &'a Card,
     /// What each iteration of a loop leaves behind, where that fills the card before the loop's end.
     pub growth_bytes: u64,
+    /// How many cards it is divided over.
+    pub cards: u32,
     /// When most is live: found once, because every remedy asks on every look.
     peak_at: EventIndex,
 }
@@ -156,7 +159,13 @@ impl<'a> Situation<'a> {
     /// A job whose run showed these blocks and this work.
     #[must_use]
     pub fn new(survey: &'a Survey, spans: &'a Spans, work: &'a Work, card: &'a Card, growth_bytes: u64) -> Self {
-        Self { survey, spans, work, card, growth_bytes, peak_at: spans.peak().1 }
+        Self { survey, spans, work, card, growth_bytes, cards: 1, peak_at: spans.peak().1 }
+    }
+
+    /// The same, where what it shows is one of several processes with a card each.
+    #[must_use]
+    pub fn on_cards(self, cards: u32) -> Self {
+        Self { cards, ..self }
     }
 
     /// What is live at the peak.

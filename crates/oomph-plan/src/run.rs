@@ -7,6 +7,7 @@ use std::process::ExitStatus;
 
 use oomph_card::Card;
 use oomph_job::facts::{LoopFacts, OutcomeKind};
+use oomph_job::host::{PeakWatch, Seen};
 use oomph_job::{Ended, Facts, Program, Workspace};
 use oomph_trace::{Origin, Trace};
 
@@ -24,6 +25,27 @@ const PRINTED_BYTES: u64 = 4096;
 pub struct Run {
     /// The processes that used a card, in the order in which they began.
     pub processes: Vec<Process>,
+    /// What was seen of all of the job's processes.
+    pub seen: Seen,
+}
+
+/// What a run without a card left behind.
+#[derive(Debug)]
+pub struct HostRun {
+    /// The account of the process that took most.
+    pub facts: Facts,
+    /// What was seen of all of the job's processes.
+    pub seen: Seen,
+}
+
+/// A job that has ended, and what it left behind for as long as this value lives.
+struct Done {
+    ended: Ended,
+    seen: Seen,
+    /// What it printed, where that was not passed on.
+    printed: File,
+    environment: Environment,
+    _workspace: Workspace,
 }
 
 /// One process that used a card.
@@ -70,29 +92,73 @@ impl Job {
     /// Runs the job once, with values worked out within bounds or without.
     pub(crate) fn run_once(&self, cards: &[Card], values: Option<Bounds>, progress: Progress) -> Result<Run, Failure> {
         self.command.check()?;
+        if values.is_none()
+            && let Some(run) = self.forks.run(self, cards, progress)?
+        {
+            return Ok(run);
+        }
+        let mut done = self.run_to_end(cards, values, progress)?;
+        let (results, package) = (&done.environment.results, &done.environment.package);
+        let run = left_behind(results, package, cards, &done.ended, &mut done.printed)?;
+        Ok(Run { seen: done.seen, ..run })
+    }
+
+    /// Starts the job in a workspace of its own and waits for its end.
+    fn run_to_end(&self, cards: &[Card], values: Option<Bounds>, progress: Progress) -> Result<Done, PlanError> {
         let workspace = Workspace::create()?;
         let environment = Environment::prepare(self, cards, workspace.folder(), values)?;
-        let mut printed = tempfile::tempfile()?;
+        let printed = tempfile::tempfile()?;
         let (path, arguments) = self.command.words();
         let output = if self.show_output { None } else { Some(printed.try_clone()?) };
-        let program = Program { path, arguments, environment: environment.variables, output };
+        let variables = environment.variables.clone();
+        let program = Program { path, arguments, environment: variables, output };
         progress("starting Python");
-        let ended = program.run(&environment.layer, &mut Follow::new(&environment.results, progress))?;
-        let told = collect(&environment.results)?;
-        let has_guessed = told.iter().any(|(_, facts)| values::has_guessed(facts));
-        judge(&told, &ended, &mut printed).map_err(|error| Failure { error, has_guessed })?;
-        let mut processes = Vec::new();
-        for (folder, facts) in told.into_iter().filter(|(_, facts)| facts.end.used_cuda) {
-            let mut trace = Trace::open(folder.join("snapshot.pickle"))?;
-            trace.origin = Origin::HollowRun;
-            for device in &mut trace.devices {
-                device.total_bytes = cards.get(device.ordinal as usize).map(|card| card.memory_bytes);
-            }
-            oomph_job::complete(&mut trace, &facts.watched, &environment.package);
-            processes.push(Process { facts, trace });
-        }
-        Ok(Run { processes })
+        let watch = PeakWatch::start();
+        let ended = program.run(&environment.layer, &mut Follow::new(&environment.results, progress));
+        let seen = watch.end();
+        Ok(Done { ended: ended?, seen, printed, environment, _workspace: workspace })
     }
+
+    /// Runs a job that uses no card, as it is, for the host's memory alone.
+    ///
+    /// # Errors
+    /// If it cannot be started, or fails for a reason of its own.
+    pub fn run_on_host(&self, cards: &[Card], progress: Progress) -> Result<HostRun, PlanError> {
+        let job = Self { is_host_only: true, ..self.clone() };
+        let mut done = job.run_to_end(cards, None, progress)?;
+        let told = collect(&done.environment.results)?;
+        match judge(&told, &done.ended, &mut done.printed) {
+            Ok(()) | Err(PlanError::NoCuda) => {}
+            Err(error) => return Err(error),
+        }
+        let held = |facts: &Facts| facts.end.host.as_ref().map_or(0, |host| host.most_resident_bytes);
+        let fullest = told.into_iter().map(|(_, facts)| facts).max_by_key(held);
+        Ok(HostRun { facts: fullest.ok_or(PlanError::NoCuda)?, seen: done.seen })
+    }
+}
+
+/// Reads what the processes of a run left in its folder of results.
+pub(crate) fn left_behind(
+    results: &Path,
+    package: &Path,
+    cards: &[Card],
+    ended: &Ended,
+    printed: &mut File,
+) -> Result<Run, Failure> {
+    let told = collect(results)?;
+    let has_guessed = told.iter().any(|(_, facts)| values::has_guessed(facts));
+    judge(&told, ended, printed).map_err(|error| Failure { error, has_guessed })?;
+    let mut processes = Vec::new();
+    for (folder, facts) in told.into_iter().filter(|(_, facts)| facts.end.used_cuda) {
+        let mut trace = Trace::open(folder.join("snapshot.pickle"))?;
+        trace.origin = Origin::HollowRun;
+        for device in &mut trace.devices {
+            device.total_bytes = cards.get(device.ordinal as usize).map(|card| card.memory_bytes);
+        }
+        oomph_job::complete(&mut trace, &facts.watched, package);
+        processes.push(Process { facts, trace });
+    }
+    Ok(Run { processes, seen: Seen::default() })
 }
 
 /// What every process told that told its end.
@@ -109,6 +175,13 @@ fn collect(results: &Path) -> Result<Vec<(PathBuf, Facts)>, PlanError> {
 /// Whether there is something to report, and if not, why.
 fn judge(told: &[(PathBuf, Facts)], ended: &Ended, printed: &mut File) -> Result<(), PlanError> {
     let has_result = told.iter().any(|(_, facts)| facts.end.used_cuda);
+    let is_given_up = |kind: OutcomeKind| told.iter().any(|(_, facts)| facts.end.outcome.kind == kind);
+    if is_given_up(OutcomeKind::Card) {
+        return Err(PlanError::UsesCard);
+    }
+    if is_given_up(OutcomeKind::NoCard) && !has_result {
+        return Err(PlanError::NoCuda);
+    }
     let ran_out = told.iter().any(|(_, facts)| facts.end.outcome.kind == OutcomeKind::Oom);
     if has_result && (ran_out || ended.is_interrupted || was_ended_early(told)) {
         return Ok(());
@@ -141,9 +214,12 @@ fn is_failure(kind: OutcomeKind) -> bool {
     matches!(kind, OutcomeKind::Error | OutcomeKind::Exit | OutcomeKind::Unusable | OutcomeKind::Endless)
 }
 
-/// Whether a loop of the script was ended before its time, which may be why it failed later.
+/// Whether a loop of the script was ended before its time, which may be why it failed later: a loop of each process that
+/// used a card and failed. Others fail when one of those does.
 fn was_ended_early(told: &[(PathBuf, Facts)]) -> bool {
-    told.iter().any(|(_, facts)| facts.end.loops.iter().any(LoopFacts::is_ended_early))
+    let is_early = |facts: &Facts| facts.end.loops.iter().any(LoopFacts::is_ended_early);
+    let failed = |facts: &Facts| facts.end.used_cuda && is_failure(facts.end.outcome.kind);
+    told.iter().any(|(_, facts)| is_early(facts)) && told.iter().all(|(_, facts)| !failed(facts) || is_early(facts))
 }
 
 fn failure(status: ExitStatus, has_told: bool, printed: String) -> PlanError {

@@ -3,11 +3,13 @@
 //! Savings are never added up: a remedy pays only at the instant of the peak, and the next peak is elsewhere. So every
 //! set that looks good on paper is run, and what was measured is where the next look begins.
 
+mod cards;
 mod clock;
 mod sketch;
 mod spans;
 mod work;
 
+pub use cards::{Cards, find};
 pub use clock::{Clock, Stretch};
 pub use sketch::{Sketch, recomputed};
 pub use spans::{Span, Spans};
@@ -43,6 +45,8 @@ const WORTHWHILE_PARTS: u64 = 50;
 pub struct Allowed {
     /// The most that may happen to the numbers.
     pub mathematics: Mathematics,
+    /// Over how many cards the job may be divided.
+    pub cards: Cards,
 }
 
 /// A set of remedies that was run.
@@ -50,6 +54,8 @@ pub struct Allowed {
 pub struct Candidate {
     /// The set; empty for the job as it is.
     pub choices: Vec<RemedyChoice>,
+    /// How many cards it runs on, a process on each; its figures are those of one.
+    pub cards: u32,
     /// Settings of PyTorch's allocator, where others than the user's are needed.
     pub allocator: Option<String>,
     /// Its peaks where there is room.
@@ -80,6 +86,10 @@ pub struct Found {
     pub chosen: Option<usize>,
     /// The chosen one run from scratch on the card itself.
     pub proof: Option<Trial>,
+    /// Over how many cards it was looked for.
+    pub cards: u32,
+    /// Where nothing was chosen: the set that fits the smallest number of such cards, by its place among them.
+    pub on_more_cards: Option<usize>,
 }
 
 impl Found {
@@ -87,6 +97,12 @@ impl Found {
     #[must_use]
     pub fn chosen(&self) -> Option<&Candidate> {
         self.chosen.map(|at| &self.candidates[at])
+    }
+
+    /// The set that fits the smallest number of such cards, where nothing fits as many as there are.
+    #[must_use]
+    pub fn on_more_cards(&self) -> Option<&Candidate> {
+        self.on_more_cards.map(|at| &self.candidates[at])
     }
 }
 
@@ -101,11 +117,13 @@ struct Measured {
     growth_bytes: u64,
 }
 
-/// A search for one job and card.
+/// A search for one job, on one kind and number of cards.
 struct Search<'a> {
     question: &'a Question,
     card: &'a Card,
     allowed: Allowed,
+    /// What every set has, and what that alone does to the time of a step.
+    base: Base,
     candidates: Vec<Candidate>,
     runs: usize,
     has_started_again: bool,
@@ -121,6 +139,26 @@ struct Search<'a> {
     costs: Option<Costs>,
 }
 
+/// Where a search begins.
+#[derive(Clone)]
+struct Base {
+    /// How many cards the job runs on.
+    cards: u32,
+    /// What divides it over them; nothing on one card.
+    choices: Vec<RemedyChoice>,
+    /// By what that multiplies the time of a step.
+    slowdown: f64,
+    /// By what it multiplies the time that one process computes in a step, of which other remedies add a part.
+    computing: f64,
+}
+
+impl Base {
+    /// The job as it is.
+    fn one_card() -> Self {
+        Self { cards: 1, choices: Vec::new(), slowdown: 1.0, computing: 1.0 }
+    }
+}
+
 struct Costs {
     spans: Spans,
     work: Work,
@@ -128,59 +166,75 @@ struct Costs {
 }
 
 impl Costs {
-    fn situation<'a>(&'a self, card: &'a Card) -> Situation<'a> {
-        Situation::new(&self.survey, &self.spans, &self.work, card, 0)
+    fn of(measured: &Measured) -> Self {
+        Self { spans: measured.spans.clone(), work: measured.work.clone(), survey: measured.survey.clone() }
+    }
+
+    fn situation<'a>(&'a self, card: &'a Card, cards: u32) -> Situation<'a> {
+        Situation::new(&self.survey, &self.spans, &self.work, card, 0).on_cards(cards)
     }
 }
 
-/// Looks for the cheapest set of remedies with which a job fits its first card. `plain` is the job as it is, run where
-/// there is room and with a survey.
-///
-/// # Errors
-/// If the job cannot be run.
-pub fn find(question: &Question, allowed: Allowed, plain: &Trial, progress: Progress) -> Result<Found, PlanError> {
-    let card = &question.cards[0];
-    let outside = |peaks: Peaks| peaks.device_bytes.saturating_sub(peaks.reserved_bytes);
-    let mut search = Search {
-        question,
-        card,
-        allowed,
-        candidates: Vec::new(),
-        runs: 0,
-        has_started_again: false,
-        useless: Vec::new(),
-        refused: Vec::new(),
-        outside_bytes: plain.peaks().map_or(card.context_bytes, outside),
-        kept_free_bytes: 0,
-        costs: None,
-    };
-    let plain = search.measured(Vec::new(), plain);
-    let mut best = plain.clone();
-    search.candidates.push(best.candidate.clone());
-    search.costs = Some(Costs { spans: best.spans.clone(), work: best.work.clone(), survey: best.survey.clone() });
-    loop {
-        best = search.improved(best, progress)?;
-        if !best.candidate.fits && search.starts_again(&best) {
-            best = plain.clone();
-            continue;
+impl<'a> Search<'a> {
+    /// A search that begins with what a run where there is room showed, and what it begins with.
+    fn from(question: &'a Question, allowed: Allowed, base: Base, first: &Trial) -> (Self, Measured) {
+        let card = &question.cards[0];
+        let mut search = Self {
+            question,
+            card,
+            allowed,
+            base,
+            candidates: Vec::new(),
+            runs: 0,
+            has_started_again: false,
+            useless: Vec::new(),
+            refused: Vec::new(),
+            outside_bytes: first.peaks().map_or(card.context_bytes, outside_bytes),
+            kept_free_bytes: 0,
+            costs: None,
+        };
+        let first = search.measured(search.base.choices.clone(), first);
+        search.candidates.push(first.candidate.clone());
+        search.costs = Some(Costs::of(&first));
+        (search, first)
+    }
+
+    /// Looks for the cheapest set of remedies with which the job fits, from its first run on.
+    fn find(mut self, first: &Measured, progress: Progress) -> Result<Found, PlanError> {
+        let mut best = first.clone();
+        loop {
+            best = self.improved(best, progress)?;
+            if !best.candidate.fits && self.starts_again(&best) {
+                best = first.clone();
+                continue;
+            }
+            if !best.candidate.fits {
+                return Ok(self.found(None, None));
+            }
+            best = self.without_the_superfluous(best, progress)?;
+            let proof = self.prove(&best, progress)?;
+            if proof.fits() {
+                let chosen = self.candidates.iter().position(|known| known.choices == best.candidate.choices);
+                return Ok(self.found(chosen, Some(proof)));
+            }
+            self.disappointed(&mut best);
         }
-        if !best.candidate.fits {
-            return Ok(Found { candidates: search.candidates, chosen: None, proof: None });
-        }
-        best = search.without_the_superfluous(best, progress)?;
-        let proof = search.prove(&best, progress)?;
-        if proof.fits() {
-            let at = search.candidates.iter().position(|candidate| candidate.choices == best.candidate.choices);
-            return Ok(Found { candidates: search.candidates, chosen: at, proof: Some(proof) });
-        }
-        search.disappointed(&mut best);
+    }
+
+    fn found(self, chosen: Option<usize>, proof: Option<Trial>) -> Found {
+        Found { candidates: self.candidates, chosen, proof, cards: self.base.cards, on_more_cards: None }
     }
 }
 
 impl Search<'_> {
     /// What PyTorch's allocator can have of the card, with the margin.
     fn usable_bytes(&self) -> u64 {
-        let room_bytes = self.card.memory_bytes.saturating_sub(self.outside_bytes + self.kept_free_bytes);
+        self.usable_beside(self.outside_bytes)
+    }
+
+    /// The same, beside what the context and libraries take.
+    fn usable_beside(&self, outside_bytes: u64) -> u64 {
+        let room_bytes = self.card.memory_bytes.saturating_sub(outside_bytes + self.kept_free_bytes);
         room_bytes / 100 * (100 - MARGIN_PERCENT)
     }
 
@@ -188,6 +242,7 @@ impl Search<'_> {
     fn next(&self, best: &Measured) -> Option<Sketch> {
         let growth_bytes = best.growth_bytes;
         let job = Situation::new(&best.survey, &best.spans, &best.work, self.card, growth_bytes);
+        let job = job.on_cards(self.base.cards);
         let now = best.spans.peak().0;
         let worth_bytes = now.saturating_sub(self.usable_bytes()) / WORTHWHILE_PARTS;
         let options: Vec<Vec<RemedyChoice>> = REMEDIES
@@ -238,8 +293,11 @@ impl Search<'_> {
 
     /// By what the time of a step is multiplied with a set, about.
     fn slowdown(&self, choices: &[RemedyChoice]) -> f64 {
-        let Some(costs) = &self.costs else { return 1.0 };
-        sketch::slowdown(choices, &costs.situation(self.card))
+        let added = self.costs.as_ref().map(|costs| {
+            let job = costs.situation(self.card, self.base.cards);
+            sketch::slowdown(choices, &job)
+        });
+        self.base.slowdown + self.base.computing * (added.unwrap_or(1.0) - 1.0)
     }
 
     fn run_set(&self, choices: Vec<RemedyChoice>, progress: Progress) -> Result<Measured, PlanError> {
@@ -249,7 +307,15 @@ impl Search<'_> {
             .question
             .with_remedies(&choices, None)
             .run_roomy(&mut |stage| progress(&format!("{tried}: {stage}")))?;
-        Ok(self.measured(choices, &trial))
+        let mut measured = self.measured(choices, &trial);
+        // A run whose requests cannot be served again by replay says nothing about smaller cards.
+        if !measured.candidate.fits && measured.candidate.least_bytes.is_none() {
+            let question = self.question.with_remedies(&measured.candidate.choices, None);
+            let on_card =
+                question.run_on(self.card, &mut |stage| progress(&format!("{tried}, on the card: {stage}")))?;
+            measured.candidate.fits = on_card.fits();
+        }
+        Ok(measured)
     }
 
     /// What a run where there is room says about this card.
@@ -260,7 +326,10 @@ impl Search<'_> {
         let clock = Clock::of(&process.facts.watched);
         let spans = Spans::of(&process.trace, device, &clock);
         let judges: Vec<Judge> = trial.processes.iter().map(|(_, process)| Judge::of(&process.trace)).collect();
-        let usable_bytes = self.usable_bytes();
+        // Remedies have streams of their own, for which libraries take memory besides PyTorch.
+        let outside_bytes = trial.peaks().map_or(self.outside_bytes, outside_bytes).max(self.outside_bytes);
+        let with_libraries = Card { context_bytes: outside_bytes, ..trial.card.clone() };
+        let usable_bytes = self.usable_beside(outside_bytes);
         let (mut fits, mut conf) = (judges.iter().all(|judge| judge.fits(usable_bytes)), None);
         if !fits && trial.peaks().is_some_and(|peaks| peaks.allocated_bytes < usable_bytes) {
             conf = Self::allocator_that_fits(trial, usable_bytes);
@@ -274,9 +343,10 @@ impl Search<'_> {
         let candidate = Candidate {
             slowdown: self.slowdown(&choices),
             choices,
+            cards: self.base.cards,
             allocator: conf,
             peaks: trial.peaks(),
-            least_bytes: judges.iter().filter_map(|judge| judge.least_bytes(&trial.card)).max(),
+            least_bytes: judges.iter().filter_map(|judge| judge.least_bytes(&with_libraries)).max(),
             fits: fits && !trial.grows_beyond(self.card),
             refusals: refusals.map(|told| format!("{}: {}", told.name, told.text())).collect(),
         };
@@ -297,7 +367,7 @@ impl Search<'_> {
         let (_, process) = trial.decisive();
         let torch = process.facts.end.torch.as_deref().and_then(allocator::version).unwrap_or((2, 6));
         let choice = allocator::Choice::make(&process.trace, room, torch, &allocator::conf_of_user())?;
-        (choice.chosen.fits && choice.chosen.retries == 0).then_some(choice.chosen.conf)
+        choice.chosen.fits.then_some(choice.chosen.conf)
     }
 
     /// The better of two, and what is learnt from the one that was tried: what refused need not be tried again, nor
@@ -346,6 +416,7 @@ impl Search<'_> {
         let refusals = vec![format!("with them, {problem}")];
         self.note(&Candidate {
             choices,
+            cards: self.base.cards,
             allocator: None,
             peaks: None,
             least_bytes: None,
@@ -358,7 +429,9 @@ impl Search<'_> {
     /// Tries to do without each remedy of a set that fits, the dearest first, where that may work on paper.
     fn without_the_superfluous(&mut self, fitting: Measured, progress: Progress) -> Result<Measured, PlanError> {
         let mut best = fitting;
-        let mut names: Vec<(u64, String)> = best.candidate.choices.iter().map(|choice| self.cost_of(choice)).collect();
+        let is_of_base = |choice: &&RemedyChoice| self.base.choices.iter().any(|kept| kept.name == choice.name);
+        let added = best.candidate.choices.iter().filter(|choice| !is_of_base(choice));
+        let mut names: Vec<(u64, String)> = added.map(|choice| self.cost_of(choice)).collect();
         names.sort_unstable_by(|left, right| right.cmp(left));
         for (_, name) in names {
             let rest: Vec<RemedyChoice> =
@@ -383,7 +456,7 @@ impl Search<'_> {
     /// Whether a set should fit on paper, or nearly.
     fn may_fit(&self, choices: &[RemedyChoice]) -> bool {
         let Some(costs) = &self.costs else { return false };
-        let job = costs.situation(self.card);
+        let job = costs.situation(self.card, self.base.cards);
         Sketch::of(choices, &job).peak_bytes < self.usable_bytes() / 100 * (100 + PAPER_PERCENT)
     }
 
@@ -403,8 +476,10 @@ impl Search<'_> {
     /// A remedy that was taken may exclude others, which together may do more: without it everything looks different.
     /// Says whether that is worth a second look, which there is one of.
     fn starts_again(&mut self, best: &Measured) -> bool {
-        let excludes =
-            |choice: &&RemedyChoice| remedy(&choice.name).is_some_and(|remedy| !remedy.excludes().is_empty());
+        let excludes = |choice: &&RemedyChoice| {
+            let is_of_base = self.base.choices.iter().any(|kept| kept.name == choice.name);
+            !is_of_base && remedy(&choice.name).is_some_and(|remedy| !remedy.excludes().is_empty())
+        };
         let excluding: Vec<String> =
             best.candidate.choices.iter().filter(excludes).map(|choice| choice.name.clone()).collect();
         if self.has_started_again || excluding.is_empty() {
@@ -418,6 +493,7 @@ impl Search<'_> {
 
     /// Runs what was chosen from scratch, on the card itself.
     fn prove(&self, chosen: &Measured, progress: Progress) -> Result<Trial, PlanError> {
+        self.question.job.forks.stop();
         let question = self.question.with_remedies(&chosen.candidate.choices, chosen.candidate.allocator.as_deref());
         question.run_on(self.card, &mut |stage| progress(&format!("on the card: {stage}")))
     }
@@ -430,6 +506,11 @@ impl Search<'_> {
             candidate.fits = false;
         }
     }
+}
+
+/// What the context and libraries take of the card beside PyTorch's allocator.
+fn outside_bytes(peaks: Peaks) -> u64 {
+    peaks.device_bytes.saturating_sub(peaks.reserved_bytes)
 }
 
 /// Whether no remedy of a set excludes another.

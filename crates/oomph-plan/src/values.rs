@@ -126,8 +126,5 @@ pub(crate) fn has_guessed(facts: &Facts) -> bool {
 
 /// Half of what the machine has left, but no more than a few gigabytes.
 fn host_bytes() -> u64 {
-    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let available = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
-    let kib = available.and_then(|rest| rest.split_whitespace().next()?.parse::<u64>().ok());
-    kib.map_or(MOST_HOST_BYTES, |kib| MOST_HOST_BYTES.min(kib * 1024 / 2))
+    oomph_job::host::available_bytes().map_or(MOST_HOST_BYTES, |bytes| MOST_HOST_BYTES.min(bytes / 2))
 }

@@ -43,6 +43,17 @@ pub(crate) fn options_of<A: clap::Args>() -> Vec<String> {
     known.get_opts().filter_map(clap::Arg::get_long).map(str::to_owned).collect()
 }
 
+/// What stands after PyTorch's own launcher, where the job is started by it.
+pub(crate) fn launcher_words(job: &JobWords) -> Option<&[OsString]> {
+    let (first, rest) = job.module.split_first().or_else(|| job.command.split_first())?;
+    let is_launcher = if job.module.is_empty() {
+        Path::new(first).file_name() == Some(OsStr::new("torchrun"))
+    } else {
+        matches!(first.to_str(), Some("torch.distributed.run" | "torch.distributed.launch"))
+    };
+    is_launcher.then_some(rest)
+}
+
 /// The command in `SCRIPT ARGS`, `python SCRIPT ARGS` or, in `module`, what stands after `-m`.
 pub(crate) fn command(
     verb: Verb,

@@ -108,6 +108,30 @@ pub(crate) enum Error {
         /// The card.
         card: String,
     },
+    /// Several cards asked for of a job that starts another number of processes.
+    #[error("{gpus} cards do not go with {processes} processes: each process has a card of its own")]
+    CardsContradict {
+        /// Cards.
+        gpus: u32,
+        /// Processes that are started.
+        processes: u32,
+    },
+    /// A plan for several cards, of a command that is itself a launcher or no script.
+    #[error(
+        "the plan starts a process on each of {gpus} cards itself, with torchrun, which starts scripts and modules alone"
+    )]
+    NotForLauncher {
+        /// Cards.
+        gpus: u32,
+    },
+    /// A plan for more cards than there are.
+    #[error("the plan is for {gpus} cards, and this machine has {found}")]
+    TooFewCards {
+        /// Cards of the plan.
+        gpus: u32,
+        /// Cards that there are.
+        found: usize,
+    },
     /// `--ranks` of a process the job does not have.
     #[error("--ranks {rank}: {}", processes.map_or("the job is a single process".to_owned(), |count| format!("the job has the processes 0 to {}", count - 1)))]
     UnknownRank {
@@ -215,6 +239,11 @@ impl Error {
             Self::NothingFits { .. } => {
                 Some("oomph plan --fit shows what was tried; --allow numerics tries more".into())
             }
+            Self::CardsContradict { .. } => {
+                Some("leave --gpus out, or let the launcher start as many processes".into())
+            }
+            Self::NotForLauncher { .. } => Some("name the script itself, without a launcher in front".into()),
+            Self::TooFewCards { .. } => Some("oomph plan --fit --gpus N makes one for N cards".into()),
             Self::UnknownRank { .. } => {
                 Some("say how many there are: oomph plan torchrun --nproc-per-node 8 train.py".into())
             }

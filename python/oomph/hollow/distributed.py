@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import inspect
 import os
 import sys
 import time
@@ -16,55 +17,82 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
+from ..settings import Settings
 from ..watching import imports
+from .ranks import launching, sharded_state, stores
+from .ranks.alone import NobodyThere, place_of_caller
+from .ranks.collectives import Assumed
+from .ranks.exchange import Exchange
+from .ranks.peers import Peers
+from .ranks.post import Post
 
 Note = Callable[[str], None]
 Forget = Callable[..., None]
 
 #: Collectives after which a tensor on the card holds what other processes sent.
 _COLLECTIVES = (
-    "all_reduce", "all_gather", "all_gather_into_tensor", "reduce", "reduce_scatter", "reduce_scatter_tensor", "gather",
-    "scatter", "all_to_all", "all_to_all_single", "recv", "irecv", "_all_gather_base", "_reduce_scatter_base",
+    "reduce", "reduce_scatter", "reduce_scatter_tensor", "gather", "scatter", "_all_gather_base",
+    "_reduce_scatter_base",
 )  # fmt: skip
 
-_STORES: list[Any] = []
 #: After this long NCCL's watchdog has looked, on a busy machine too.
 _WATCHDOG_SECONDS = 0.4
+#: The number of this process in its job, once it has joined one.
+_JOINED: list[int] = []
 
 
-def install(note: Note, forget: Forget) -> None:
+def rank() -> int | None:
+    """The number of this process in a distributed job."""
+    if _JOINED:
+        return _JOINED[-1]
+    told = os.environ.get("RANK", "")
+    return int(told) if told.isdigit() else None
+
+
+def install(note: Note, following: Any, settings: Settings) -> None:
     """Waits for the parts of torch that start or join processes."""
-    imports.after_import("torch.distributed", lambda module: _stand_in(module, note, forget))
-    imports.after_import("torch.multiprocessing.spawn", lambda module: _spawn_one(module, note))
+    launching.install(settings.ranks, note)
+    sharded_state.install()
+    post = Post(settings.folder)
+    is_launched = os.getppid() != settings.supervisor
+    peers = Peers(settings.folder, post, note, has_all=is_launched and not settings.ranks)
+    exchange = Exchange(post, peers, following)
+    imports.after_import("torch.distributed", lambda module: _stand_in(module, note, exchange))
     imports.after_import("torch.nn.parallel.distributed", lambda module: _trust_parameters(module, note))
+    imports.after_import("torch.distributed.rpc", _refuse_calls)
     imports.after_import("torch.distributed.checkpoint.utils", _checkpoint_alone)
     imports.after_import("torch.distributed.checkpoint.default_planner", _trust_plans)
 
 
-def _stand_in(distributed: ModuleType, note: Note, forget: Forget) -> None:
+def _stand_in(distributed: ModuleType, note: Note, exchange: Exchange) -> None:
     if not distributed.is_available():
         return
     core = distributed.distributed_c10d
+    store_class = stores.make_class(distributed)
+    stores.install(distributed, store_class, _replace)
     original = core.init_process_group
+    signature = inspect.signature(original)
 
     @functools.wraps(original)
-    def init_process_group(
-        backend: str | None = None, *args: Any, world_size: int = -1, rank: int = -1, **kwargs: Any
-    ) -> None:
-        count = world_size if world_size > 0 else int(os.environ.get("WORLD_SIZE", "1"))
-        number = rank if rank >= 0 else int(os.environ.get("RANK", "0"))
-        note(f"process {number} of {count} was planned; the others are stand-ins that send nothing")
+    def init_process_group(*args: Any, **kwargs: Any) -> None:
+        asked = signature.bind(*args, **kwargs)
+        asked.apply_defaults()
+        told = asked.arguments
+        number, count = stores.place_in_job(told.get("init_method"), told["rank"], told["world_size"])
+        note(f"process {number} of {count} was planned; those that were not run are stand-ins that send nothing")
+        _JOINED.append(number)
+        exchange.peers.world_size = count
+        exchange.post.join(number)
         importlib.import_module("torch.testing._internal.distributed.fake_pg")
-        kept = {key: value for key, value in kwargs.items() if key in ("timeout", "pg_options", "device_id")}
-        # The first process only writes to the store, the others wait for what it wrote.
-        store = distributed.HashStore() if number == 0 else _answering_store(distributed)
-        original(_stand_in_backend(backend), store=store, world_size=count, rank=number, **kept)
+        kept = {name: told[name] for name in ("timeout", "pg_options", "device_id") if told.get(name) is not None}
+        backend = _stand_in_backend(told["backend"])
+        original(backend, store=store_class(count), world_size=count, rank=number, **kept)
 
     _replace("init_process_group", original, init_process_group)
     _replace("all_gather_object", core.all_gather_object, _all_gather_object)
     _replace("gather_object", core.gather_object, _gather_object)
-    _replace("broadcast_object_list", core.broadcast_object_list, lambda *_args, **_kwargs: None)
-    _replace("scatter_object_list", core.scatter_object_list, functools.partial(_scatter_object_list, core))
+    exchange.install(core, _replace)
+    Assumed(exchange.following, note).install(core, _replace)
     new_group = core.new_group
 
     @functools.wraps(new_group)
@@ -74,9 +102,20 @@ def _stand_in(distributed: ModuleType, note: Note, forget: Forget) -> None:
     _replace("new_group", new_group, new_group_of_stand_ins)
     for name in _COLLECTIVES:
         if hasattr(core, name):
-            _replace(name, getattr(core, name), _forgetting(getattr(core, name), forget))
+            _replace(name, getattr(core, name), _forgetting(getattr(core, name), exchange.following.forget_arguments))
     # Nobody else will ever arrive.
     core._store_based_barrier = lambda *_args, **_kwargs: None
+    _replace("monitored_barrier", core.monitored_barrier, lambda *_args, **_kwargs: None)
+
+
+def _refuse_calls(rpc: ModuleType) -> None:
+    """Calls between processes go to processes that are not there."""
+
+    def init_rpc(*_args: Any, **_kwargs: Any) -> None:
+        place = place_of_caller()
+        raise NobodyThere(f"{place} starts torch.distributed.rpc, which calls other processes; a plan runs none")
+
+    rpc.init_rpc = init_rpc
 
 
 def _forgetting(collective: Callable[..., Any], forget: Forget) -> Callable[..., Any]:
@@ -97,39 +136,6 @@ def _stand_in_backend(backend: str | None) -> str:
     return "fake" if name in ("gloo", "mpi", "ucc") else "cpu:fake,cuda:nccl"
 
 
-def _answering_store(distributed: ModuleType) -> Any:
-    """A store in which everything is there already, as zeros: as long as the name NCCL gives a group."""
-
-    class AnsweringStore(distributed.Store):  # type: ignore[name-defined, misc]
-        def __init__(self) -> None:
-            super().__init__()
-            self.values: dict[str, bytes] = {}
-
-        def set(self, key: str, value: bytes) -> None:
-            self.values[key] = value
-
-        def get(self, key: str) -> bytes:
-            return self.values.get(key, bytes(128))
-
-        def add(self, key: str, amount: int) -> int:
-            total = int(self.values.get(key, b"0")) + amount
-            self.values[key] = str(total).encode()
-            return total
-
-        def check(self, keys: list[str]) -> bool:
-            return all(key in self.values for key in keys)
-
-        def wait(self, *_args: Any) -> None:
-            return None
-
-        def delete_key(self, key: str) -> bool:
-            return self.values.pop(key, None) is not None
-
-    # C++ alone would keep half of it.
-    _STORES.append(AnsweringStore())
-    return _STORES[-1]
-
-
 def _all_gather_object(object_list: list[Any], obj: Any, *_args: Any, **_kwargs: Any) -> None:
     object_list[:] = [obj] * len(object_list)
 
@@ -139,15 +145,6 @@ def _gather_object(obj: Any, object_gather_list: list[Any] | None = None, *_args
         _all_gather_object(object_gather_list, obj)
 
 
-def _scatter_object_list(
-    core: ModuleType, scatter_object_output_list: list[Any], scatter_object_input_list: list[Any] | None = None,
-    src: int | None = None, group: Any = None, *_args: Any, **_kwargs: Any,
-) -> None:  # fmt: skip
-    """Who has nothing to scatter gets nothing: the process that would send it is not there."""
-    if scatter_object_input_list:
-        scatter_object_output_list[0] = scatter_object_input_list[core.get_rank(group)]
-
-
 def _trust_parameters(module: ModuleType, note: Note) -> None:
     """DDP compares shapes with other processes by values, of which there are none."""
     module._verify_param_shape_across_processes = lambda *_args, **_kwargs: True
@@ -155,7 +152,7 @@ def _trust_parameters(module: ModuleType, note: Note) -> None:
 
 
 def _checkpoint_alone(module: ModuleType) -> None:
-    """A sharded checkpoint has the part of this process only: it would look for the others' in files that are not there."""
+    """A sharded checkpoint has the part of this process only, and there are no files of the others to look into."""
     original = module._DistWrapper.__init__
 
     @functools.wraps(original)
@@ -200,19 +197,6 @@ def _wait_for_watchdog(reducer_class: Any, note: Note) -> None:
 
     reducer_class.prepare_for_backward = prepare_for_backward
     reducer_class._rebuild_buckets = _rebuild_buckets
-
-
-def _spawn_one(module: ModuleType, note: Note) -> None:
-    """`torch.multiprocessing.spawn` runs the first process only, here."""
-    original = module.spawn
-
-    @functools.wraps(original)
-    def spawn(fn: Callable[..., Any], args: Any = (), nprocs: int = 1, *_rest: Any, **_kwargs: Any) -> None:
-        note(f"process 0 of the {nprocs} that spawn() would start was planned")
-        fn(0, *args)
-
-    module.spawn = spawn
-    imports.after_import("torch.multiprocessing", lambda package: setattr(package, "spawn", spawn))
 
 
 def _replace(name: str, old: Any, new: Any) -> None:

@@ -15,11 +15,13 @@ import inspect
 import math
 import mmap
 import os
+import weakref
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
 from .drawing import Draws
+from .hostmemory import HostMemory
 
 #: Host tensors from this size on are left alone. Not below the threshold for memory maps that `oomph plan` sets.
 LARGE_BYTES = 1 << 20
@@ -48,9 +50,9 @@ _FACTORIES = {
 _MADE_IF_POSSIBLE = ("empty", "ones", "full")
 
 
-def install(torch: ModuleType, draws: Draws, *, is_complete: bool = False) -> Shortcuts:
+def install(torch: ModuleType, draws: Draws, host: HostMemory, *, is_complete: bool = False) -> Shortcuts:
     """Puts the short cuts in place; `is_complete`: only those without which the machine's memory would not do."""
-    short = Shortcuts(torch, draws)
+    short = Shortcuts(torch, draws, host)
     if is_complete:
         short.large_bytes = short.large_data_bytes = short.data_left_bytes = short.huge_bytes
     # `with torch.device(...)` knows functions by their identity and remembers them from its first use on.
@@ -76,9 +78,10 @@ def install(torch: ModuleType, draws: Draws, *, is_complete: bool = False) -> Sh
 class Shortcuts:
     """The short cuts, each around the original it falls back to."""
 
-    def __init__(self, torch: ModuleType, draws: Draws) -> None:
+    def __init__(self, torch: ModuleType, draws: Draws, host: HostMemory) -> None:
         self.torch = torch
         self.draws = draws
+        self.host = host
         self.large_bytes, self.large_data_bytes, self.data_left_bytes = LARGE_BYTES, LARGE_DATA_BYTES, DATA_BUDGET_BYTES
         #: From here on the system may refuse to promise the memory.
         self.huge_bytes = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
@@ -229,4 +232,8 @@ class Shortcuts:
         """A flat tensor of a file's bytes, or of zeros, which takes memory only where it is written."""
         flags = mmap.MAP_PRIVATE | _MAP_NORESERVE | (mmap.MAP_ANONYMOUS if file < 0 else 0)
         whole_bytes = math.ceil(size_bytes / mmap.PAGESIZE) * mmap.PAGESIZE if file < 0 else size_bytes
-        return self.torch.frombuffer(mmap.mmap(file, whole_bytes, flags=flags), dtype=dtype)
+        mapping = mmap.mmap(file, whole_bytes, flags=flags)
+        tensor = self.torch.frombuffer(mapping, dtype=dtype)
+        self.host.note_tensor(tensor.data_ptr(), whole_bytes)
+        weakref.finalize(mapping, self.host.note_tensor, tensor.data_ptr(), -whole_bytes).atexit = False
+        return tensor

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from . import batches, models, trials
+from . import batches, exchanges, models, retrying, trials
 from .desk import Desk
 
 #: Samples that do not depend on one another come out alike in parts of other sizes, but for rounding: so much of the
@@ -73,10 +73,13 @@ class _Chunked:
         self._module = weakref.ref(module)
         self._path = path
         self._way = way
+        self._parts = way.parts
         #: Whether the model takes its batches in parts; unknown before its first call.
         self._is_possible: bool | None = None
         #: Where the samples are in the tensors that it returns.
         self._places: tuple[batches.Place, ...] = ()
+        #: Whether a call sends something to other processes.
+        self._is_sending = False
 
     def __call__(self, call: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         module = self._module()
@@ -99,19 +102,20 @@ class _Chunked:
             return call(*args, **kwargs)
 
     def _size(self, count: int) -> int:
-        return -(-count // self._way.parts)
+        return -(-count // self._parts)
 
     def _try(self, module: Any, call: Callable[..., Any], args: Any, kwargs: Any, count: int) -> None:
         """Calls it with a few samples, twice: what differs between the results is where the samples are."""
         import torch
 
-        if _mixes_samples(module):
+        if mixes_samples(module):
             raise batches.NotPerSample("the statistics of its batch norms are of the whole batch")
         size, other = (2, 3) if count > 2 else (1, 2)
         part = functools.partial(_part, args, kwargs, count, 0)
         # What is made in inference mode does not know what it is a view of.
-        with _time_first(module, size), torch.inference_mode(False):
+        with _time_first(module, size), torch.inference_mode(False), exchanges.listening(torch) as heard:
             trial = trials.attempt(module, call, *part(size), with_graph=False, settled_by=part(other))
+        self._is_sending = heard.is_sending
         if trial.changes:
             raise batches.NotPerSample(f"calling it changes {trial.changes}")
         self._places = batches.places(trial.output, size, trial.settled_output, other)
@@ -123,7 +127,16 @@ class _Chunked:
             self._way.tell.note("random numbers are drawn for a part at a time: dropout masks are others than before")
 
     def _in_parts(self, call: Callable[..., Any], args: Any, kwargs: Any, count: int) -> Any:
-        return batches.joined(self._results(call, args, kwargs, count), self._places, count)
+        def attempt() -> Any:
+            return batches.joined(self._results(call, args, kwargs, count), self._places, count)
+
+        def smaller() -> str | None:
+            if self._size(count) == 1:
+                return None
+            self._parts *= 2
+            return f"{self._path or type(self._module()).__name__} takes its batches in {self._parts} parts from now on"
+
+        return retrying.repeated(attempt, models.tensors_in((args, kwargs)), smaller, self._is_sending)
 
     def _results(self, call: Callable[..., Any], args: Any, kwargs: Any, count: int) -> Iterator[Any]:
         size = self._size(count)
@@ -152,7 +165,7 @@ def _part(
     )
 
 
-def _mixes_samples(module: Any) -> bool:
+def mixes_samples(module: Any) -> bool:
     """Whether a norm computes statistics of the batch."""
     from torch.nn.modules.batchnorm import _BatchNorm
 
@@ -162,7 +175,7 @@ def _mixes_samples(module: Any) -> bool:
 def divisible_part(model: Any) -> str | None:
     """The path of the part whose calls would be divided, as far as norms decide: the model itself, or in it."""
     path: str | None = ""
-    while _mixes_samples(model):
+    while mixes_samples(model):
         inner = _largest_part(model)
         if inner is None:
             return None

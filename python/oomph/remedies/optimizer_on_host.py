@@ -33,7 +33,7 @@ def optimizer_on_host(optimizer: Any, device_bytes: int = DEVICE_BYTES) -> None:
     if why:
         raise ValueError(f"optimizer_on_host: {why}")
     _watch_loading(torch)
-    steps.around_steps_of(torch, optimizer, _step_of_any)
+    steps.around_steps_of(torch, optimizer, step_of_any)
     _of_optimizers[optimizer] = _Paging(torch, device_bytes, ("cuda",), _tell_nobody, _tell_nobody)
 
 
@@ -45,7 +45,7 @@ def install(
     def step(below: steps.Step, optimizer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if optimizer not in _of_optimizers:
             _of_optimizers[optimizer] = _Paging(torch, device_bytes, tuple(device_types), desk.refuse, desk.applied)
-        return _step_of_any(below, optimizer, args, kwargs)
+        return step_of_any(below, optimizer, args, kwargs)
 
     def before_loading(optimizer: Any) -> None:
         _of_optimizers.setdefault(
@@ -56,7 +56,18 @@ def install(
     steps.around_all_steps(torch, step)
 
 
-def _step_of_any(below: steps.Step, optimizer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def page(torch: ModuleType, optimizer: Any) -> bool:
+    """Keeps the state of an optimizer on the host, whose steps somebody else takes with `step_of_any`; not where it is
+    there already, nor where its steps cannot be taken in parts."""
+    if optimizer in _of_optimizers or steps.why_not_in_parts(torch, optimizer):
+        return False
+    device_types = tuple({parameter.device.type for parameter in steps.parameters_of(optimizer)})
+    _of_optimizers[optimizer] = _Paging(torch, DEVICE_BYTES, device_types, _tell_nobody, _tell_nobody)
+    return True
+
+
+def step_of_any(below: steps.Step, optimizer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Takes a step of an optimizer whose state is on the host."""
     return _of_optimizers[optimizer].step(below, optimizer, args, kwargs)
 
 

@@ -119,7 +119,7 @@ class Parts:
     def __init__(self, step: Step, optimizer: Any) -> None:
         self._step = step
         self._optimizer = optimizer
-        self._counts = _counts(optimizer)
+        self._counts = counts(optimizer)
 
     def take(self, parameters: Iterable[Any]) -> None:
         """Steps these parameters alone."""
@@ -147,7 +147,8 @@ def narrowed(optimizer: Any, parameters: Iterable[Any]) -> Iterator[None]:
             group["params"] = members
 
 
-def _counts(optimizer: Any) -> list[tuple[dict[str, Any], str, int]]:
+def counts(optimizer: Any) -> list[tuple[dict[str, Any], str, int]]:
+    """What an optimizer counts, by its places: those of its groups and its own."""
     return [
         (place, name, value)
         for place in [*optimizer.param_groups, vars(optimizer)]

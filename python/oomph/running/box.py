@@ -9,8 +9,10 @@ import sys
 import time
 from array import array
 from collections.abc import Callable
-from types import FrameType, ModuleType, SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any
+
+from ..watching.sinks import Engine, Hook
 
 #: Room for one sentence of the library's.
 _SENTENCE_BYTES = 512
@@ -19,7 +21,7 @@ _ANSWER_BYTES = 4096
 _STAGES = {"START": 0, "END": 1}
 #: By number, as the box has them.
 _CATEGORIES = {"parameter": 1, "gradient": 2, "optimizer_state": 3, "buffer": 7, "loaded": 7}
-_PHASES = {"setup": 0, "forward": 1, "backward": 2, "optimizer": 3, "evaluation": 4}
+_PHASES = {"forward": 1, "optimizer": 3, "evaluation": 4}
 #: Looking what tensors are for may take this part of the time.
 _TAGGING_SHARE = 0.002
 #: Steps whose tensors are always looked at: what they are for is new.
@@ -27,7 +29,8 @@ _FIRST_STEPS = 3
 #: Modules are counted from 1 in the box.
 _NO_MODULE = 0
 #: The numbers of the library's own functions for Python.
-_STATE, _BACKWARD, _CPU_TENSOR_BYTES = 0, 1, 2
+_STATE, _CPU_TENSOR_BYTES, _PHASE, _LED_STEPS, _BEFORE_STEP, _AFTER_STEP, _RUN_BACKWARD = range(7)
+_NANOSECONDS = 1e9
 
 
 class Box:
@@ -41,7 +44,9 @@ class Box:
         self._tags: dict[str, tuple[array[int], array[int]]] = {}
         self._tagging_seconds = 0.0
         self._tagged_at = 0.0
-        self._step, self._batches, self._phase = 0, 0, 0
+        self._has_steps, self._batches = False, 0
+        #: When Python wants to see a step, by the monotonic clock; until then they are counted without it.
+        self.visit_at_seconds = 0.0
         #: The process whose box it is; 0 while there is none.
         self.owner = 0
         #: Whether a card is used and recorded.
@@ -67,6 +72,8 @@ class Box:
             "function": (ctypes.py_object, [u32]),
             "host": (i32, [i32]),
             "listen": (i32, [ctypes.py_object]),
+            "steps": (i32, [ctypes.py_object, ctypes.py_object, ctypes.py_object]),
+            "lead": (None, [u64, u64, u64]),
         }
         for name, (result, arguments) in functions.items():
             function = getattr(library, f"oomph_recorder_{name}")
@@ -74,9 +81,11 @@ class Box:
             setattr(self._native, name, function)
         # What is called in every step is a function of Python's own.
         self._state = self._native.function(_STATE)
-        self._backward = self._native.function(_BACKWARD)
+        self._set_phase = self._native.function(_PHASE)
         #: What live tensors in host memory take.
         self.cpu_tensor_bytes: Callable[[], int] = self._native.function(_CPU_TENSOR_BYTES)
+        #: Steps that were counted without Python since this was last called.
+        self.led_steps: Callable[[], int] = self._native.function(_LED_STEPS)
 
     def open(self, path: str, size_bytes: int) -> str | None:
         """Makes the box; returns what stands in the way."""
@@ -105,10 +114,7 @@ class Box:
             return
         if name in _PHASES:
             # Forward is what is left when the others end.
-            self._phase = _PHASES[name] if stage == "START" else _PHASES["forward"]
-            self._state(self._step, self._batches, self._phase)
-            if name == "backward" and stage == "END":
-                self._backward(0)
+            self._set_phase(_PHASES[name] if stage == "START" else _PHASES["forward"])
             return
         number = self._names.get(name)
         if number is None:
@@ -118,19 +124,28 @@ class Box:
     def mark_step(self, step: int) -> None:
         """Notes that a step begins."""
         if self.recording:
-            self._step, self._phase = step, _PHASES["forward"]
-            self._state(step, self._batches, self._phase)
+            self._has_steps = True
+            self._state(step, self._batches, _PHASES["forward"])
 
     def count_batch(self, batches: int) -> None:
         """Keeps how many outermost calls of modules are done; where there are no steps, they are what is counted."""
         self._batches = batches
-        if self.recording and not self._step:
-            self._state(0, batches, self._phase)
+        if self.recording and not self._has_steps:
+            self._state(0, batches, _PHASES["forward"])
 
-    def mark_caller(self, _frame: FrameType | None) -> None:
-        """Notes who starts a backward pass: autograd's own threads do not know."""
+    def hooks(self, engine: Engine, _began: Callable[[], None], before: Hook, after: Hook) -> tuple[Engine, Hook, Hook]:
+        """The library's own functions, which call these where there is more to do than to count."""
+        if self._native.steps(engine, before, after) != 0:
+            raise RuntimeError("this Python does not let libraries call it")
+        run_backward, before_step, after_step = map(self._native.function, (_RUN_BACKWARD, _BEFORE_STEP, _AFTER_STEP))
+        return run_backward, before_step, after_step
+
+    def lead(self, optimizer: int, step: int) -> None:
+        """From now on the library counts the steps of the optimizer at this place, until Python wants to see one."""
         if self.recording:
-            self._backward(1)
+            tags_at_seconds = self._tagged_at + self._tagging_seconds / _TAGGING_SHARE if step >= _FIRST_STEPS else 0.0
+            times = (int(seconds * _NANOSECONDS) for seconds in (tags_at_seconds, self.visit_at_seconds))
+            self._native.lead(optimizer, *times)
 
     def wants_tags(self, step: int) -> bool:
         """Whether there is time to look what tensors are for."""

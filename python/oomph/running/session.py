@@ -100,7 +100,7 @@ class Session:
     def _install_remedies(self, torch: ModuleType) -> None:
         """Puts into the job what a plan found to make it fit."""
         from .. import remedies
-        from ..remedies import models
+        from ..remedies import models, retrying
         from ..remedies.desk import Desk
 
         guard = self.aside.guard
@@ -108,6 +108,7 @@ class Session:
         desk.calls.install(models.records_graphs)
         self.modules.before_call = guard(desk.calls.about_to_call)
         remedies.install(torch, self.settings.remedies, desk, guard)
+        guard(retrying.install)(torch, lambda text: self.box.write("note", text))
 
     def _open(self) -> None:
         """Makes the box of this process, if it has none yet."""
@@ -173,6 +174,7 @@ class Session:
             self._stats_at = now
             self._tell_stats()
         self.growth.on_step(step, self.box.cpu_tensor_bytes())
+        self.box.visit_at_seconds = 0.0 if self.growth.is_busy else self._stats_at + STATS_SECONDS
 
     def _tell_stats(self, all_devices: bool = False) -> None:
         """Writes PyTorch's own counters down."""
@@ -219,6 +221,7 @@ class Session:
         if self._is_told or os.getpid() != self.box.owner:
             return
         self._is_told = True
+        self.steps.catch_up()
         self._tell_stats(all_devices=True)
         self.history.save(sys.modules["torch"])
         facts = {

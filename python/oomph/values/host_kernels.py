@@ -14,6 +14,13 @@ from .nodes import Record, flat, mapped
 #: Products, which most hosts do many times as fast in float32 as in 16 bits.
 _PRODUCTS = ("convolution", "convolution_backward", "mm", "addmm", "bmm", "baddbmm", "addbmm", "addmv", "mv")
 
+#: Attention as a card has it.
+_ATTENTION = frozenset(
+    f"_scaled_dot_product_{kernel}_attention{ending}"
+    for kernel in ("efficient", "cudnn", "flash")
+    for ending in ("", "_backward")
+)
+
 
 class HostKernels:
     """Calls an operator on the host; some have no version of their own there."""
@@ -30,17 +37,13 @@ class HostKernels:
             "cudnn_batch_norm_backward": self._batch_norm_backward,
             "_thnn_fused_lstm_cell": self._lstm_cell,
             "_thnn_fused_gru_cell": self._gru_cell,
-            "_scaled_dot_product_efficient_attention": self._efficient_attention,
-            "_scaled_dot_product_cudnn_attention": self._cudnn_attention,
-            "_scaled_dot_product_flash_attention": self._flash_attention,
-            "_scaled_dot_product_efficient_attention_backward": self._efficient_attention_backward,
-            "_scaled_dot_product_cudnn_attention_backward": self._cudnn_attention_backward,
-            "_scaled_dot_product_flash_attention_backward": self._flash_attention_backward,
         }
 
     def call(self, record: Record, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """What the operator gives."""
         torch, call = self.torch, record.call
+        if call.name in _ATTENTION:
+            return self._attention(call.operator._schema, args, kwargs)
         own = self._own.get(call.name)
         if own is not None:
             if call.name.endswith("softmax"):
@@ -162,50 +165,15 @@ class HostKernels:
             d_k, d_v = (d.unflatten(1, (heads, -1)).sum(2) for d in (d_k, d_v))
         return [d_scores @ k * scale, d_k, d_v, d_scores]
 
-    def _efficient_attention(
-        self,
-        q: Any,
-        k: Any,
-        v: Any,
-        bias: Any,
-        _has_lse: bool,
-        _p: float = 0.0,
-        is_causal: bool = False,
-        *,
-        scale: Any = None,
-    ) -> list[Any]:
-        return self._forward(q, k, v, bias, is_causal, scale)
-
-    def _cudnn_attention(
-        self, q: Any, k: Any, v: Any, bias: Any, _has_lse: bool, _p: float = 0.0, is_causal: bool = False,
-        _has_mask: bool = False, *, scale: Any = None,
-    ) -> list[Any]:  # fmt: skip
-        return self._forward(q, k, v, bias, is_causal, scale)
-
-    def _flash_attention(
-        self,
-        q: Any,
-        k: Any,
-        v: Any,
-        _p: float = 0.0,
-        is_causal: bool = False,
-        _has_mask: bool = False,
-        *,
-        scale: Any = None,
-    ) -> list[Any]:
-        return self._forward(q, k, v, None, is_causal, scale)
-
-    def _efficient_attention_backward(
-        self, grad: Any, q: Any, k: Any, v: Any, bias: Any, *rest: Any, scale: Any = None
-    ) -> Any:
-        is_causal = rest[6] if len(rest) > 6 else False
-        return self._backward(grad, q, k, v, bias, is_causal, scale)
-
-    def _cudnn_attention_backward(self, grad: Any, q: Any, k: Any, v: Any, *rest: Any, scale: Any = None) -> Any:
-        return self._backward(grad, q, k, v, rest[4], rest[10], scale)[:3]
-
-    def _flash_attention_backward(self, grad: Any, q: Any, k: Any, v: Any, *rest: Any, scale: Any = None) -> Any:
-        return self._backward(grad, q, k, v, None, rest[7], scale)[:3]
+    def _attention(self, schema: Any, args: list[Any], kwargs: dict[str, Any]) -> list[Any]:
+        """Any of the card's kernels: each has arguments of its own beside these, which have the same names in all."""
+        given = {argument.name: value for argument, value in zip(schema.arguments, args)} | kwargs
+        q, k, v = given["query"], given["key"], given["value"]
+        options = (given.get("attn_bias"), given.get("is_causal", False), given.get("scale"))
+        if not schema.name.endswith("_backward"):
+            return self._forward(q, k, v, *options)
+        # Only some give a gradient of the bias.
+        return self._backward(args[0], q, k, v, *options)[: len(schema.returns)]
 
 
 def _multiplies_bfloat16() -> bool:

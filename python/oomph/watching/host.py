@@ -160,6 +160,11 @@ class HostGrowth:
         self._is_over = False
         self._seeks_tensors = False
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether the very next step is to be looked at."""
+        return self._window is not None or self._credit >= 1.0
+
     def on_step(self, step: int, cpu_tensor_bytes: int) -> None:
         """A step has ended, after which CPU tensors hold so many bytes; 0 where nobody counts them."""
         if self._window is None:

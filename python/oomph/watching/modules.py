@@ -43,11 +43,11 @@ class Modules:
         #: costs a job nothing; it needs to know where each module lies.
         self._notes_calls = notes_calls
         #: Called with the module and its arguments before each outermost call of one.
-        self.before_call: Callable[[Any, Any, Any], None] = lambda _module, _args, _kwargs: None
+        self.before_call: Callable[[Any, Any, Any], None] | None = None
         #: Called with each call and return that is written down.
         self.on_note: Callable[[], None] = lambda: None
         #: Called after each outermost call of a module.
-        self.on_call: Callable[[], None] = lambda: None
+        self.on_call: Callable[[], None] | None = None
         self._records_graphs: Callable[[], bool] = lambda: False
         self._main = threading.get_ident()
 
@@ -98,7 +98,8 @@ class Modules:
     def _outermost(self, original: Callable[..., Any], module: Any, args: Any, kwargs: Any) -> Any:
         """A call that no other module makes: what people call a batch."""
         is_evaluation = not module.training
-        self.before_call(module, args, kwargs)
+        if self.before_call is not None:
+            self.before_call(module, args, kwargs)
         self.activity.depth = 1
         root = self._roots.get(id(module))
         if root is None or root() is not module:
@@ -117,7 +118,8 @@ class Modules:
                 self._note(RETURN)
             if is_evaluation:
                 self.recorder.mark("evaluation", "END")
-            self.on_call()
+            if self.on_call is not None:
+                self.on_call()
 
     def _meet(self, root: Any) -> None:
         """The script calls a module that it did not call before."""

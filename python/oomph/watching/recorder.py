@@ -6,12 +6,18 @@ import ctypes
 import json
 import os
 import pickle
+import sys
 import time
 from collections.abc import Callable
 from types import FrameType, ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..stream import Stream
+from .sinks import Engine, Hook
+
+if TYPE_CHECKING:
+    # Real runs import this module too, and what is loaded there must not look like a plan.
+    from ..hollow.hostmemory import HostMemory
 
 #: Entries of history kept by PyTorch: some hundred steps of a large model.
 MAX_ENTRIES = 4_000_000
@@ -27,8 +33,9 @@ def now_us() -> int:
 class Recorder:
     """Writes down what happens while the script runs; keeps the history for its end."""
 
-    def __init__(self, stream: Stream) -> None:
+    def __init__(self, stream: Stream, host: HostMemory) -> None:
         self.stream = stream
+        self.host = host
         self.recording = False
         #: Called with each moment that is noted.
         self.on_mark: Callable[[], None] = lambda: None
@@ -62,11 +69,13 @@ class Recorder:
     def mark(self, name: str, stage: str, device: int = 0) -> None:
         """Notes a moment: the start or the end of a stretch."""
         if self.recording:
+            self.host.look()
             self.on_mark()
             self.stream.write("mark", now_us(), device, name, stage)
 
     def mark_step(self, step: int) -> None:
         """Notes that a step begins."""
+        self.host.step_began()
         self.mark(f"step {step}", "START")
 
     def count_batch(self, _batches: int) -> None:
@@ -83,7 +92,35 @@ class Recorder:
     def tagged(self, _began: float) -> None:
         """Tags are written as they come."""
 
-    def mark_caller(self, frame: FrameType | None) -> None:
+    def hooks(self, engine: Engine, began: Callable[[], None], before: Hook, after: Hook) -> tuple[Engine, Hook, Hook]:
+        """Marks where backward passes begin and end; the others are called as they are."""
+        is_backward = False
+
+        def run_backward(*args: Any, **kwargs: Any) -> Any:
+            nonlocal is_backward
+            # One within another, which a hook or a custom function starts, belongs to the outer one.
+            if is_backward:
+                return engine(*args, **kwargs)
+            is_backward = True
+            began()
+            self._mark_caller(sys._getframe(1))
+            self.mark("backward", "START")
+            try:
+                return engine(*args, **kwargs)
+            finally:
+                is_backward = False
+                self.mark("backward", "END")
+
+        return run_backward, before, after
+
+    def lead(self, _optimizer: int, _step: int) -> None:
+        """A plan sees every step."""
+
+    def led_steps(self) -> int:
+        """None that a plan has not seen."""
+        return 0
+
+    def _mark_caller(self, frame: FrameType | None) -> None:
         """Notes who starts a backward pass: autograd's own threads do not know."""
         if not self.recording:
             return
@@ -96,12 +133,14 @@ class Recorder:
         self.stream.write("caller", now_us(), self.stacks.setdefault(tuple(calls), len(self.stacks)))
 
     def tag(self, tensor: Any, category: str, time_us: int, module: int | None = None) -> None:
-        """Says what the storage of a tensor is for, and which module's, if it lies on a card."""
+        """Says what the storage of a tensor is for, and which module's."""
         # A distributed tensor has no storage of its own; its part on this card has.
         tensor = getattr(tensor, "_local_tensor", tensor)
         try:
             if tensor.device.type == "cuda":
                 self.tag_storage(tensor.untyped_storage(), category, time_us, module)
+            elif tensor.device.type == "cpu":
+                self.host.tag(tensor.untyped_storage(), category)
         except (AttributeError, RuntimeError, NotImplementedError):
             return
 

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from types import FrameType
+from collections.abc import Callable
 from typing import Any, Protocol
+
+#: Runs a backward pass.
+Engine = Callable[..., Any]
+#: Called with an optimizer and the arguments of its step.
+Hook = Callable[[Any, Any, Any], None]
 
 
 class Telling(Protocol):
@@ -31,8 +36,16 @@ class Recording(Protocol):
     def count_batch(self, batches: int) -> None:
         """Notes how many outermost calls of modules are done."""
 
-    def mark_caller(self, frame: FrameType | None) -> None:
-        """Notes who starts a backward pass."""
+    def hooks(self, engine: Engine, began: Callable[[], None], before: Hook, after: Hook) -> tuple[Engine, Hook, Hook]:
+        """What PyTorch is to call in place of its own function for backward passes, and before and after each step of an
+        optimizer: functions that call `began` when a backward pass begins, `before` and `after`, or do what these would
+        have done."""
+
+    def lead(self, optimizer: int, step: int) -> None:
+        """The optimizer at this place has taken the job's last step; 0 if it is gone."""
+
+    def led_steps(self) -> int:
+        """Steps of that optimizer which `after` was not called for, since this was last asked."""
 
     def wants_tags(self, step: int) -> bool:
         """Whether tensors are looked at in this step."""

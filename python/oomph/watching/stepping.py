@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import gc
 import importlib
-import sys
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from typing import Any
 from .activity import Activity
 from .modules import Modules
 from .recorder import now_us
+from .sharding import Sharding
 from .sinks import Recording, Telling
 
 
@@ -64,18 +64,22 @@ class Steps:
         self.optimizers = 0
         #: By the optimizer's place in memory: dictionaries of weak references take long to look into.
         self._counts: dict[int, Count] = {}
-        self._is_backward = False
+        #: What is counted for the optimizer that took the last step.
+        self._leader: Count | None = None
         self._tags = False
 
     def install(self, torch: ModuleType, guard: Callable[[Any], Any] = lambda function: function) -> None:
         """Hooks into every optimizer there will be. What others call is given to `guard` first."""
         # `torch.optim` hides the module's name behind nothing.
         optimizers = importlib.import_module("torch.optim.optimizer")
-        optimizers.register_optimizer_step_pre_hook(guard(self._before_step))
-        optimizers.register_optimizer_step_post_hook(guard(self._after_step))
+        engine = torch.autograd._engine_run_backward
+        hooks = self.recorder.hooks(engine, self._on_backward, guard(self._before_step), guard(self._after_step))
+        torch.autograd._engine_run_backward, before, after = hooks
+        optimizers.register_optimizer_step_pre_hook(before)
+        optimizers.register_optimizer_step_post_hook(after)
         self._watch_creation(optimizers.Optimizer, guard(self._after_creation))
         self._watch_loading(optimizers.Optimizer, guard(self._tag_state_alone))
-        self._watch_backward(torch)
+        Sharding(self.recorder, lambda: self._tags or not self.done).install(torch, guard)
         self.modules.on_call = guard(self._after_call)
 
     def _watch_creation(self, base: Any, after: Callable[[Any], None]) -> None:
@@ -89,11 +93,16 @@ class Steps:
         base.__init__ = __init__
 
     def _after_creation(self, optimizer: Any) -> None:
+        self.catch_up()
         # One that is made later goes on where the others are: a job may make a new one for every epoch.
         self._know(optimizer).steps = self.done
         self.optimizers += 1
         self.activity.optimizers += 1
+        if not self.batches_wanted:
+            # From now on steps are what counts.
+            self.modules.on_call = None
         if not self.done:
+            self.recorder.count_batch(self.activity.calls)
             self.recorder.mark_step(1)
 
     def _watch_loading(self, base: Any, after: Callable[[Any], None]) -> None:
@@ -106,23 +115,8 @@ class Steps:
 
         base.load_state_dict = load_state_dict
 
-    def _watch_backward(self, torch: ModuleType) -> None:
-        engine = torch.autograd._engine_run_backward
-
-        def _engine_run_backward(*args: Any, **kwargs: Any) -> Any:
-            if self._is_backward:
-                return engine(*args, **kwargs)
-            self._is_backward = True
-            self.activity.backwards += 1
-            self.recorder.mark_caller(sys._getframe(1))
-            self.recorder.mark("backward", "START")
-            try:
-                return engine(*args, **kwargs)
-            finally:
-                self._is_backward = False
-                self.recorder.mark("backward", "END")
-
-        torch.autograd._engine_run_backward = _engine_run_backward
+    def _on_backward(self) -> None:
+        self.activity.backwards += 1
 
     def _after_call(self) -> None:
         if self.batches_wanted and self.activity.calls >= self.batches_wanted:
@@ -132,7 +126,16 @@ class Steps:
             self.stream.stage(f"batch {self.activity.calls}")
             self.on_step(self.activity.calls)
 
+    def catch_up(self) -> None:
+        """Counts what the recorder has counted alone."""
+        led_steps = self.recorder.led_steps()
+        if led_steps and self._leader is not None:
+            self.activity.steps += led_steps
+            self._leader.steps += led_steps
+            self.done = max(self.done, self._leader.steps)
+
     def _before_step(self, optimizer: Any, _args: Any, _kwargs: Any) -> None:
+        self.catch_up()
         if self.wanted and self._known(optimizer).steps >= self.wanted:
             # Some other optimizer of the script steps less often; waiting for it would take for ever.
             self.stop()
@@ -145,6 +148,7 @@ class Steps:
         self.recorder.mark("optimizer", "START")
 
     def _after_step(self, optimizer: Any, _args: Any, _kwargs: Any) -> None:
+        self.catch_up()
         self.recorder.mark("optimizer", "END")
         if self._tags:
             self._tag_state_alone(optimizer)
@@ -154,11 +158,20 @@ class Steps:
         count.has_stepped = True
         if count.steps > self.done:
             self.done = count.steps
+            self.recorder.count_batch(self.activity.calls)
             self.recorder.mark_step(self.done + 1)
             self.stream.stage(f"step {self.done + 1}")
             self.on_step(self.done)
+        # After a step that was looked at the next one is, too: whether to is decided before each.
+        self._follow(count if count.steps == self.done and not self._tags else None)
         if self.wanted and min(count.steps for count in self._counts.values() if count.has_stepped) >= self.wanted:
             self.stop()
+
+    def _follow(self, count: Count | None) -> None:
+        """The steps of one optimizer are the job's steps from now on; those of the others are looked at each time."""
+        self._leader = count
+        optimizer = count.of() if count is not None else None
+        self.recorder.lead(id(optimizer) if optimizer is not None else 0, self.done)
 
     def _known(self, optimizer: Any) -> Count:
         """What is counted for an optimizer; those that were made without their own `__init__` are new here."""
@@ -172,6 +185,9 @@ class Steps:
         return count
 
     def _forget(self, place: int, count: Count) -> None:
+        if self._leader is count:
+            self.catch_up()
+            self._follow(None)
         # Another one may have taken its place already.
         if self._counts.get(place) is count:
             del self._counts[place]

@@ -79,22 +79,19 @@ class Survey:
             self.stream.write("survey", "loader", loader.batch_size)
 
     def _on_model(self, root: Any) -> None:
-        from torch import nn
-
         inner = models.unwrapped(root)
         prefix = next((f"{path}." for path, module in root.named_modules() if module is inner and path), "")
         heads = [
             {"path": path, "out_features": module.out_features, "in_features": module.in_features}
             for path, module in models.vocabulary_projections(inner).items()
         ]
-        norms = [module for module in inner.modules() if isinstance(module, nn.modules.batchnorm._BatchNorm)]
         told = {
             "label": type(root).__name__,
             "prefix": prefix,
             "batch": self.calls.batch,
             "blocks": list(models.repeated_blocks(inner)),
             "heads": heads,
-            "has_batch_norm": any(norm.training for norm in norms),
+            "has_batch_norm": chunking.mixes_samples(inner),
             "divisible": chunking.divisible_part(inner),
             "is_compiled": "_orig_mod" in prefix or getattr(root, "_compiled_call_impl", None) is not None,
             "is_training": bool(root.training),

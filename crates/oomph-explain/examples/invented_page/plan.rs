@@ -163,6 +163,7 @@ pub(crate) fn answer(capacity_bytes: u64, fits: bool) -> PlanPage {
     let bytes_of = |(what, bytes): (&str, u64)| BytesOf { what: what.to_owned(), bytes };
     let module = |(path, count, bytes): (&str, usize, u64)| ModuleRow { path: path.to_owned(), count, bytes };
     PlanPage {
+        fitted: None,
         sentence: sentence.to_owned(),
         fits,
         card_title: card_title.to_owned(),

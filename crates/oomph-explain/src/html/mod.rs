@@ -20,5 +20,5 @@ mod tests;
 
 pub use document::write;
 pub use input::{BytesOf, DeviceInput, LeakRow, LineRow, ModuleRow, PageInput, PageVerdict, PhaseMark, StepMark};
-pub use plan::{CardFit, CardRow, PlanPage};
+pub use plan::{CardFit, CardRow, FittedPage, PlanPage, TriedRow};
 pub use snippets::{ReadSource, Snippet, snippets};

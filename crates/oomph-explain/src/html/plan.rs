@@ -7,6 +7,8 @@ use super::input::{BytesOf, ModuleRow};
 /// The answer of a plan, ready to be shown.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct PlanPage {
+    /// What a search for remedies came to; everything else is about the job as it is.
+    pub fitted: Option<FittedPage>,
     /// The answer in one sentence, e.g. `Fits the RTX 4090: ...`. Why it does not fit is not part of it: the page shows
     /// the verdict right below.
     pub sentence: String,
@@ -42,6 +44,30 @@ pub struct PlanPage {
     pub command_line: String,
     /// What it was made with, e.g. `torch 2.11.0, CUDA 13.0, Python 3.11`; may be empty.
     pub environment: String,
+}
+
+/// What was found that makes a job fit.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct FittedPage {
+    /// The answer in one sentence.
+    pub sentence: String,
+    /// Whether something was found.
+    pub fits: bool,
+    /// Everything that was tried, in order.
+    pub tried: Vec<TriedRow>,
+}
+
+/// A set of remedies that was tried.
+#[derive(Clone, Debug, Serialize)]
+pub struct TriedRow {
+    /// The set in words, e.g. `lazy_logits + checkpoint_blocks 12`.
+    pub remedies: String,
+    /// What it takes of a card where there is room; `None` where it could not be run.
+    pub peak_bytes: Option<u64>,
+    /// By what the time of a step is multiplied, about.
+    pub slowdown: f64,
+    /// Whether it fits.
+    pub fits: bool,
 }
 
 /// One card and whether the job fits it.

@@ -202,5 +202,5 @@ unsafe extern "C" fn cudnnDropoutGetStatesSize(_handle: *mut c_void, size: Out<'
     if !card.measured {
         estimate::note(Estimate::DropoutStates, &card.name);
     }
-    done(put(size, (24 * u64::from(card.sms) * u64::from(card.max_threads_per_sm)) as usize))
+    done(put(size, (24 * card.resident_threads()) as usize))
 }

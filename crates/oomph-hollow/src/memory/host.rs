@@ -4,6 +4,7 @@ use std::ptr;
 
 use super::{Kind, PAGE_BYTES, ledger};
 use crate::fault::{Fault, Outcome};
+use crate::host_account;
 
 const HOST_PAGE_BYTES: u64 = 4096;
 /// Copies at least this large look for pages that need no zeros.
@@ -53,6 +54,12 @@ fn allocate_mapped(device: u32, bytes: u64, kind: Kind) -> Outcome<u64> {
 /// Pinned host memory: pages that become real when the program touches them. Large requests get addresses from the
 /// device's arenas, as the driver does it.
 pub(crate) fn allocate_host(device: u32, bytes: u64) -> Outcome<u64> {
+    let address = take_host(device, bytes)?;
+    host_account::pinned(address, bytes);
+    Ok(address)
+}
+
+fn take_host(device: u32, bytes: u64) -> Outcome<u64> {
     if bytes < PAGE_BYTES {
         return allocate_mapped(device, bytes, Kind::Host);
     }
@@ -85,13 +92,16 @@ pub(crate) fn free_host(address: u64) -> Outcome {
     if address == 0 {
         return Ok(());
     }
-    let mut ledger = ledger();
+    let ledger = ledger();
     let range = ledger.range_starting_at(address).filter(|range| range.kind == Kind::Host);
     let range = range.ok_or(Fault::INVALID_VALUE)?;
+    drop(ledger);
+    // Before its pages go: whoever looks asks for them.
+    host_account::unpinned(address, range.bytes);
     if range.bytes < PAGE_BYTES {
-        drop(ledger);
         return free_mapped(address);
     }
+    let mut ledger = self::ledger();
     let whole = range.bytes.next_multiple_of(PAGE_BYTES);
     ledger.remove(address);
     protect(address, whole, libc::PROT_NONE);

@@ -211,7 +211,7 @@ impl Ledger {
                 has_context: false,
                 taken_bytes: 0,
                 peak_bytes: 0,
-                own: Own::of_card(card.sms),
+                own: Own::of_threads(card.resident_threads()),
                 space: None,
                 small: Chunks::new(),
             }));

@@ -30,13 +30,16 @@ pub(crate) struct Own {
     large_stacks_bytes: u64,
 }
 
+/// For so many threads were the sizes of stacks measured.
+const THREADS_OF_AN_H200: u64 = 132 * 2048;
+
 /// What the driver takes from its first two arenas, and how large those are.
 const OWN_BYTES: [(u64, u64); 2] = [(32 * MIB, 32 * MIB), (72 * MIB, 96 * MIB)];
 
 impl Own {
-    /// Stacks grow with the number of multiprocessors: the sizes were measured for 132.
-    pub(crate) fn of_card(sms: u32) -> Self {
-        let scaled = |mib: u64| (mib * MIB * u64::from(sms) / 132).next_multiple_of(2 * MIB);
+    /// Every thread that the card holds at a time has a stack.
+    pub(crate) fn of_threads(resident_threads: u64) -> Self {
+        let scaled = |mib: u64| (mib * MIB * resident_threads / THREADS_OF_AN_H200).next_multiple_of(2 * MIB);
         Self { stacks_bytes: scaled(414), large_stacks_bytes: scaled(506) }
     }
 }
@@ -182,7 +185,7 @@ mod tests {
     }
 
     fn fresh() -> Space<TopDown> {
-        Space::new(TopDown::of(1 << 40), Own::of_card(132))
+        Space::new(TopDown::of(1 << 40), Own::of_threads(THREADS_OF_AN_H200))
     }
 
     /// An H200 whose driver has no room left, and where its arenas begin.
@@ -253,7 +256,7 @@ mod tests {
         let weights = (1 << 40) - 512 * MIB;
         let mut source = TopDown::of(1 << 40);
         source.taken.insert(weights, 512 * MIB);
-        let mut space = Space::new(source, Own::of_card(132));
+        let mut space = Space::new(source, Own::of_threads(THREADS_OF_AN_H200));
         let base = lowest(&space);
         let at =
             |space: &mut Space<TopDown>, mib: u64| (space.take(mib * MIB).unwrap() as i64 - base as i64) / MIB as i64;
@@ -286,7 +289,7 @@ mod tests {
         let bytes = |call: &serde_json::Value, field: &str| call[field].as_u64().map(|mib| mib * MIB);
         let opened = |call: &serde_json::Value| bytes(call, "open_mib").map(|bytes| (address(call), bytes));
         let arenas: Vec<_> = calls.iter().filter_map(opened).collect();
-        let mut space = Space::new(Recorded(arenas.into_iter()), Own::of_card(132));
+        let mut space = Space::new(Recorded(arenas.into_iter()), Own::of_threads(THREADS_OF_AN_H200));
         let mut requests = 0;
         for call in &calls {
             if call["grow"] == true {
@@ -301,7 +304,7 @@ mod tests {
 
     #[test]
     fn a_space_ends() {
-        let mut space = Space::new(TopDown::of(640 * MIB), Own::of_card(132));
+        let mut space = Space::new(TopDown::of(640 * MIB), Own::of_threads(THREADS_OF_AN_H200));
         assert!(space.take(40 * MIB).is_some());
         assert_eq!(space.take(40 * MIB), None);
         assert_eq!(space.take(u64::MAX), None);

@@ -20,10 +20,16 @@ pub(super) fn limits(cgroup: Option<&Cgroup>) -> HostLimits {
     }
 }
 
+/// What programs can still take without swapping; none where the kernel does not say.
+#[must_use]
+pub fn available_bytes() -> Option<u64> {
+    Meminfo::current().ok()?.mem_available
+}
+
 /// The machine now.
 pub(super) fn now(cgroup: Option<&Cgroup>) -> HostMachine {
     HostMachine {
-        available_bytes: Meminfo::current().ok().and_then(|memory| memory.mem_available).unwrap_or(0),
+        available_bytes: available_bytes().unwrap_or(0),
         oom_kills: keyed(Path::new("/proc/vmstat"), "oom_kill"),
         cgroup_bytes: cgroup.and_then(Cgroup::current_bytes),
         cgroup_oom_kills: cgroup.and_then(Cgroup::oom_kills),

@@ -146,7 +146,8 @@ mod tests {
         let peaks = vec![PromisedPeaks { rank: 0, device: 0, allocated_bytes: 5, reserved_bytes: 6, device_bytes: 7 }];
         let trial = PromisedTrial { card: "h200".into(), memory_bytes: 1 << 37, fits: true, peaks };
         let torch = Some("2.11.0".into());
-        Promise { made_us, torch, trials: vec![trial], remedies: Vec::new(), allocator: None, slowdown_percent: 100 }
+        let (remedies, allocator, gpus) = (Vec::new(), None, None);
+        Promise { made_us, torch, trials: vec![trial], remedies, allocator, gpus, slowdown_percent: 100 }
     }
 
     fn trace() -> Trace {

@@ -1,4 +1,4 @@
-//! Remedies that are put in by name only: they make another model of it, or need more cards than one.
+//! Remedies that are put in by name only: they make another model of it.
 
 use super::{Mathematics, Remedy, RemedyChoice, Situation};
 use crate::search::Spans;
@@ -12,13 +12,6 @@ pub(super) struct ByName {
     changes: &'static str,
 }
 
-pub(super) const FSDP: ByName = ByName {
-    name: "fsdp",
-    summary: "the model, its gradients and optimizer state divided over several cards, the batch by rows",
-    page: include_str!("fsdp.md"),
-    mathematics: Mathematics::Same,
-    changes: "the same sums in another order, over several cards",
-};
 pub(super) const LORA: ByName = ByName {
     name: "lora",
     summary: "low-rank matrices trained beside the model's linear layers, which stay as they are",

@@ -1,5 +1,7 @@
 //! The blocks of one process as spans of time, so that what a remedy would do to them can be tried on paper.
 
+use std::ops::Range;
+
 use oomph_heap::{Config, Timeline};
 use oomph_trace::{Category, DeviceTrace, EventIndex, StringId, Trace};
 
@@ -79,6 +81,12 @@ impl Spans {
     /// The most that is live at once, and when.
     #[must_use]
     pub fn peak(&self) -> (u64, EventIndex) {
+        self.peak_within(0..EventIndex::MAX)
+    }
+
+    /// The same of a stretch.
+    #[must_use]
+    pub fn peak_within(&self, stretch: Range<EventIndex>) -> (u64, EventIndex) {
         let mut changes: Vec<(EventIndex, bool, u64)> = Vec::with_capacity(2 * self.all.len());
         for span in self.all.iter().filter(|span| span.bytes > 0 && span.from < span.until) {
             changes.push((span.from, true, span.bytes));
@@ -89,7 +97,7 @@ impl Spans {
         let (mut live, mut peak) = (0u64, (0u64, 0));
         for (at, begins, bytes) in changes {
             live = if begins { live + bytes } else { live.saturating_sub(bytes) };
-            if live > peak.0 {
+            if live > peak.0 && stretch.contains(&at) {
                 peak = (live, at);
             }
         }

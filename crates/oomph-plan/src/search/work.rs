@@ -23,6 +23,8 @@ const UPDATED_BYTES: f64 = 2.0;
 const SECONDS_A_BLOCK: f64 = 10e-6;
 /// Copies from and to pinned memory reach so much of what the bus promises.
 const BUS_REACHED: f64 = 0.8;
+/// Bytes a second that one process of several reaches in the host's memory.
+const HOST_BANDWIDTH: f64 = 10e9;
 /// The host needs so long to send a tensor away and to fetch it: Python's part, twice.
 const SECONDS_A_TRIP: f64 = 100e-6;
 
@@ -192,6 +194,28 @@ impl Work {
     #[must_use]
     pub fn with_visits_to_card(&self, card: &Card, bytes: u64, part_bytes: u64) -> f64 {
         1.0 + copy_seconds(card, bytes + part_bytes) / self.step_seconds(card)
+    }
+
+    /// How long a step takes that gathers all parameters from other cards before the forward and the backward pass, and
+    /// sends its part of every gradient, beside the computation and over the bus: faster links are not known of.
+    #[must_use]
+    pub fn seconds_among_cards(&self, card: &Card, parameter_bytes: u64, cards: u32) -> f64 {
+        let step = self.step_seconds(card);
+        let forward = step * self.whole_forward_share(card).min(1.0);
+        let others = f64::from(cards.saturating_sub(1)) / f64::from(cards.max(1));
+        let gather = copy_seconds(card, parameter_bytes) * others;
+        forward.max(gather) + (step - forward).max(2.0 * gather)
+    }
+
+    /// By what the time of a step is multiplied if its parameters lie on the host: they come before each pass, gradients
+    /// go there, and the host takes the optimizer's step.
+    #[must_use]
+    pub fn with_steps_on_host(&self, card: &Card, parameter_bytes: u64, state_bytes: u64) -> f64 {
+        let step = self.step_seconds(card);
+        let forward = step * self.whole_forward_share(card).min(1.0);
+        let copy = copy_seconds(card, parameter_bytes);
+        let updated = UPDATED_BYTES * (2 * parameter_bytes + state_bytes) as f64 / HOST_BANDWIDTH;
+        (forward.max(copy) + (step - forward).max(copy) + updated) / step
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use oomph_explain::bytes::show;
 use oomph_plan::Card;
-use oomph_plan::cards::CATALOGUE;
+use oomph_plan::cards::{self, CATALOGUE, Source};
 
 use super::{Kind, Page};
 
@@ -23,20 +23,18 @@ fn summary(card: &Card) -> String {
 }
 
 fn text(card: &Card) -> String {
-    let source = if card.measured {
-        "Every figure was measured on a card."
-    } else {
-        "Memory is what PyTorch reports in public logs; drivers differ by some MiB. What a context takes is an estimate."
-    };
-    let aliases = match card.aliases.as_slice() {
+    let mut text = match card.aliases.as_slice() {
         [] => String::new(),
         names => {
-            format!(" Also known as {}.", names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", "))
+            let names = names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+            format!("Also known as {names}.\n\n")
         }
     };
-    let mut text = format!(
-        "{source}{aliases}\n\nA card of your own is a file with these fields, given as `--gpu ./mycard.toml`:\n\n```toml\n"
-    );
+    text.push_str("Where the figures come from:\n\n");
+    for source in &card.sources {
+        let _ = writeln!(text, "- {}", line(source));
+    }
+    text.push_str("\nA card of your own is a file with these fields, given as `--gpu ./mycard.toml`:\n\n```toml\n");
     let _ = writeln!(text, "name = {:?}", card.name);
     let _ = writeln!(text, "title = {:?}  # as the driver names it", card.title);
     let _ = writeln!(text, "memory_bytes = {}  # torch.cuda.mem_get_info()[1]", card.memory_bytes);
@@ -54,6 +52,19 @@ fn text(card: &Card) -> String {
     let _ = writeln!(text, "memory_bus_bits = {}", card.memory_bus_bits);
     text.push_str("```");
     text
+}
+
+/// What some figures rest on.
+fn line(source: &Source) -> String {
+    let figures = source.figures.iter().map(|figure| format!("`{figure}`")).collect::<Vec<_>>().join(", ");
+    let kind = match (source.kind, source.measured) {
+        (cards::Kind::MeasuredHere, _) => "measured on",
+        (cards::Kind::Reported, true) => "measured and published by others:",
+        (cards::Kind::Reported, false) => "published by others:",
+        (cards::Kind::Derived, _) => "derived from",
+    };
+    let says = if source.says.is_empty() { String::new() } else { format!(" ({})", source.says) };
+    format!("{figures}: {kind} {}{says}.", source.from)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use anstyle::Style;
 use serde::Serialize;
+use textwrap::WordSplitter;
 
 use crate::error::Error;
 use crate::output;
@@ -103,9 +104,12 @@ fn styled_block(block: &str, width: usize) -> String {
     }
 }
 
-/// Lays words out anew, whatever their line breaks were.
+/// Lays words out anew, whatever their line breaks were. Addresses stay whole, so that they can be followed.
 fn fill(paragraph: &str, options: textwrap::Options) -> String {
-    textwrap::fill(&paragraph.split_whitespace().collect::<Vec<_>>().join(" "), options)
+    let splitter = WordSplitter::Custom(|word| {
+        if word.contains("://") { Vec::new() } else { WordSplitter::HyphenSplitter.split_points(word) }
+    });
+    textwrap::fill(&paragraph.split_whitespace().collect::<Vec<_>>().join(" "), options.word_splitter(splitter))
 }
 
 /// A page as `--json` prints it.

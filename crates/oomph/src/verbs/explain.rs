@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
+use oomph_explain::host::HostVerdict;
 use oomph_explain::log::Log;
 use oomph_explain::ranks::{Rank, Ranks};
 use oomph_explain::render::text::Settings;
@@ -78,6 +79,7 @@ pub(crate) struct Args {
 enum Explained<'a> {
     Trace(Box<Report<'a>>),
     Log(&'a Log),
+    Host(&'a HostVerdict),
 }
 
 impl Explained<'_> {
@@ -86,12 +88,13 @@ impl Explained<'_> {
         match self {
             Self::Trace(report) => Rank::of_report(name, report),
             Self::Log(log) => Rank::of_log(name, log),
+            Self::Host(_) => Rank::of_host(name),
         }
     }
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Error> {
-    let sources = args.files.iter().map(|file| source::read_any(file)).collect::<Result<Vec<_>, _>>()?;
+    let sources = args.files.iter().map(|file| read(file, args)).collect::<Result<Vec<_>, _>>()?;
     let explained = {
         let _stage = Stage::start("looking for the cause".into());
         sources.iter().map(|source| explain(source, args)).collect::<Result<Vec<_>, _>>()?
@@ -103,6 +106,19 @@ pub(crate) fn run(args: &Args) -> Result<(), Error> {
     output::data(&show(args, &explained[chosen], ranks.as_ref()))
 }
 
+/// A box is about its card where that is asked for, whatever ended the job.
+fn read(file: &Path, args: &Args) -> Result<Source, Error> {
+    let is_about_card = args.device.is_some() || args.at.is_some() || !wanted_files(args).is_empty();
+    if is_about_card && oomph_box::BlackBox::is_one(file) {
+        return Ok(Source::Trace(Box::new(source::read(file)?)));
+    }
+    source::read_any(file)
+}
+
+fn wanted_files(args: &Args) -> Vec<&PathBuf> {
+    [&args.html, &args.save, &args.export].into_iter().flatten().collect()
+}
+
 fn explain<'a>(source: &'a Source, args: &Args) -> Result<Explained<'a>, Error> {
     Ok(match source {
         Source::Trace(trace) => {
@@ -111,6 +127,7 @@ fn explain<'a>(source: &'a Source, args: &Args) -> Result<Explained<'a>, Error> 
             Explained::Trace(Box::new(oomph_explain::explain(trace, &options)?))
         }
         Source::Log(log) => Explained::Log(log),
+        Source::Host(verdict) => Explained::Host(verdict),
     })
 }
 
@@ -120,6 +137,7 @@ fn show(args: &Args, explained: &Explained, ranks: Option<&Ranks>) -> String {
         let mut value = match explained {
             Explained::Trace(report) => render::json::render(report, top),
             Explained::Log(log) => render::log::json(log),
+            Explained::Host(verdict) => render::host::json(verdict),
         };
         value["ranks"] = ranks.map_or(serde_json::Value::Null, render::ranks::json);
         return output::pretty(&value);
@@ -127,17 +145,18 @@ fn show(args: &Args, explained: &Explained, ranks: Option<&Ranks>) -> String {
     let one = match explained {
         Explained::Trace(report) => render::text::render(report, Settings { width, top }),
         Explained::Log(log) => render::log::text(log, width, top),
+        Explained::Host(verdict) => render::host::text(verdict, width, top),
     };
     ranks.map_or_else(String::new, |ranks| render::ranks::text(ranks, width)) + &one
 }
 
 /// Writes every file the user asked for, all or none, about the file that is explained.
 fn write_files(args: &Args, file: &Path, explained: &Explained) -> Result<(), Error> {
-    let wanted = args.html.as_ref().or(args.save.as_ref()).or(args.export.as_ref());
     let report = match explained {
         Explained::Trace(report) => report,
-        Explained::Log(_) => {
-            return wanted.map_or(Ok(()), |path| Err(Error::NoHistory { path: path.clone(), log: file.to_owned() }));
+        Explained::Log(_) | Explained::Host(_) => {
+            let problem = |path: &&PathBuf| Error::NoHistory { path: (*path).clone(), log: file.to_owned() };
+            return wanted_files(args).first().map_or(Ok(()), |path| Err(problem(path)));
         }
     };
     let _stage = Stage::start("writing".into());

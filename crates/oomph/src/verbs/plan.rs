@@ -4,6 +4,7 @@ mod answer;
 mod command;
 mod emit;
 pub(crate) mod fitting;
+mod host;
 mod html;
 mod json;
 mod largest;
@@ -19,7 +20,7 @@ use oomph_plan::promise::{self, Identity, Promise, Promises};
 use oomph_plan::remedies::RemedyChoice;
 use oomph_plan::search::Found;
 use oomph_plan::values::DEFAULT_SECONDS;
-use oomph_plan::{Card, Launch, Plan, Question, Ranks, cards};
+use oomph_plan::{Card, Launch, Plan, PlanError, Question, Ranks, cards};
 
 use self::answer::Answer;
 use crate::args::GLOSSARY;
@@ -51,9 +52,10 @@ use crate::verbs::Verdict;
     oomph plan --memory 24GiB --html plan.html train.py  a page to look around in\n  \
     oomph plan torchrun --nproc-per-node 8 train.py      one of eight processes\n  \
     oomph plan accelerate launch train.py                whatever starts Python\n  \
-    oomph plan notebook.ipynb                            the cells of a notebook\n\n\
+    oomph plan notebook.ipynb                            the cells of a notebook\n  \
+    oomph plan --host-memory 16GiB train.py              and on this machine\n\n\
     Exit codes:\n  \
-    0   it fits every card named\n  \
+    0   it fits every card named, and the machine of --host-memory\n  \
     1   it does not, or it grows until it does not\n  \
     2   an error: no such card, no torch, the script itself failed\n\n{GLOSSARY}")
 )]
@@ -69,7 +71,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "SIZE")]
     memory: Option<ByteCount>,
 
-    /// How many such cards the machine has [default: one a process]
+    /// The memory of the machine that the job is to run on, e.g. 64GiB: also say whether the host's share fits there
+    #[arg(long, value_name = "SIZE")]
+    host_memory: Option<ByteCount>,
+
+    /// How many such cards the machine has [default: one a process]; with --fit, the job is divided over them
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
     gpus: Option<u32>,
 
@@ -188,14 +194,12 @@ pub(crate) fn run(args: &Args) -> Result<Verdict, Error> {
     let mut job = command::job(args)?;
     job.remedies.clone_from(&args.with);
     if let Some(path) = &args.plan {
-        let fitted = fitting::read(path)?;
-        job.remedies.extend(fitted.remedies);
-        job.allocator = fitted.allocator;
+        command::follow(fitting::read(path)?, &mut job, args)?;
     }
     for path in args.html.iter().chain(&args.save).chain(&args.save_plan) {
         output::check_place(path)?;
     }
-    let processes = job.launch.processes_per_node;
+    let processes = job.launch.processes_per_node.map(|_| job.launch.world_size());
     if let Ranks::One(rank) = args.ranks
         && rank >= processes.unwrap_or(1)
     {
@@ -206,15 +210,24 @@ pub(crate) fn run(args: &Args) -> Result<Verdict, Error> {
     if let Some(option) = &args.max {
         return largest::run(&question, option, args);
     }
-    let plan = {
-        let mut stage = Stage::start(format!("planning {}", question.job.command.name()));
-        Plan::make(&question, &mut |text| stage.say(text))?
+    let plan = match make(&question) {
+        Err(PlanError::NoCuda) if !args.fit && args.html.is_none() && args.save.is_none() => {
+            match host::run(&question, args) {
+                Err(Error::Plan(PlanError::UsesCard)) => make(&question.patient())?,
+                told => return told,
+            }
+        }
+        made => made?,
     };
     let identity = identity(args);
     // A comparison that cannot be made later is no fault of this plan.
     let promise = Promise::of(&plan, fitting::made_us());
     let _ = Promises::of_user().keep(&identity, &promise, promise::trace_to_keep(&plan));
-    let found = if args.fit { fitting::find(&plan, &question, args.allow)? } else { None };
+    let found = if args.fit {
+        fitting::find(&plan, &question, fitting::allowed(args.allow, command::cards(args, &question.job)))?
+    } else {
+        None
+    };
     if args.fit
         && args.with.is_empty()
         && let Some(promise) = fitting::plan_file(&plan, found.as_ref(), &args.with)
@@ -225,6 +238,11 @@ pub(crate) fn run(args: &Args) -> Result<Verdict, Error> {
         return emit_diff(&plan, found.as_ref());
     }
     show(&plan, found.as_ref(), &question, args)
+}
+
+fn make(question: &Question) -> Result<Plan, PlanError> {
+    let mut stage = Stage::start(format!("planning {}", question.job.command.name()));
+    Plan::make(question, &mut |text| stage.say(text))
 }
 
 /// Prints the changes; what they leave out goes to stderr.
@@ -248,6 +266,12 @@ fn show(plan: &Plan, found: Option<&Found>, question: &Question, args: &Args) ->
     let answer = Answer::of(plan, question, &report)?;
     let shown = if args.json {
         let mut shown = json::render(&answer, args.top);
+        let machine_bytes = args.host_memory.map(|memory| memory.0);
+        let held = answer.trial.host.as_ref();
+        shown["host"] = held.map_or(serde_json::Value::Null, |held| host::json(held, machine_bytes));
+        if !fits_host(&answer, args) {
+            shown["fits"] = false.into();
+        }
         if args.fit {
             shown["fit"] = fitting::json(plan, found);
         }
@@ -255,12 +279,20 @@ fn show(plan: &Plan, found: Option<&Found>, question: &Question, args: &Args) ->
     } else {
         let width = output::width();
         let fitting = found.map(|found| fitting::text(found, &answer, width)).unwrap_or_default();
-        fitting + &text::render(&answer, args.top, width)
+        let machine_bytes = args.host_memory.map(|memory| memory.0);
+        fitting + &text::render(&answer, args.top, width, machine_bytes)
     };
     write_files(args, &answer, found)?;
     output::data(&shown)?;
     let fits = answer.fits() || found.is_some_and(|found| found.chosen().is_some());
+    let fits = fits && fits_host(&answer, args);
     Ok(if fits { Verdict::Yes } else { Verdict::No })
+}
+
+/// Whether the machine that is named has room for the host's share.
+fn fits_host(answer: &Answer, args: &Args) -> bool {
+    let (Some(memory), Some(plan)) = (args.host_memory, &answer.trial.host) else { return true };
+    plan.fits(memory.0)
 }
 
 /// What `--gpu` knows by name.
@@ -298,7 +330,7 @@ fn write_files(args: &Args, answer: &Answer, found: Option<&Found>) -> Result<()
     let _stage = Stage::start("writing".into());
     let mut drafts = Drafts::default();
     if let Some(path) = &args.html {
-        let page = html::page(answer, args.top);
+        let page = html::page(answer, found, args.top);
         let name = answer.question.job.command.name();
         let settings =
             page::Settings { source_name: &name, top: args.top, plan: Some(&page), read_source: &source_text::read };

@@ -81,6 +81,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "REMEDY", value_parser = RemedyChoice::parse)]
     with: Vec<RemedyChoice>,
 
+    /// With --fit, divide the job over so many cards of this machine [default: over all, where one is not enough]
+    #[arg(long, value_name = "N", requires = "fit", value_parser = clap::value_parser!(u32).range(1..=64))]
+    gpus: Option<u32>,
+
     /// With --fit, also try what changes the numbers a little
     #[arg(long, value_name = "WHAT", value_enum, requires = "fit")]
     allow: Option<Allow>,
@@ -126,8 +130,9 @@ enum Allocator {
 const RUN: Verb = Verb { name: "run", options: command_line::options_of::<Args> };
 
 pub(crate) fn run(args: &Args) -> Result<Verdict, Error> {
-    let command = command_line::command(RUN, args.python.as_deref(), &args.job.module, &args.job.command)?;
+    let mut command = command_line::command(RUN, args.python.as_deref(), &args.job.module, &args.job.command)?;
     command.check()?;
+    let name = command.name();
     for path in args.record.iter().chain(&args.html).chain(&args.json) {
         output::check_place(path)?;
     }
@@ -144,15 +149,19 @@ pub(crate) fn run(args: &Args) -> Result<Verdict, Error> {
         output::note(&format!("oomph: {}", fitting::sentence(&fitted)));
         wishes.allocator = wishes.allocator.or_else(|| fitted.allocator.clone());
         wishes.remedies = fitting::as_json(&fitted.remedies);
+        if let Some(gpus) = fitted.gpus {
+            command = fitting::in_processes(&command, &args.job, gpus)?;
+        }
         earlier.promise = Some(fitted);
     }
     let mut record = RealRun::describe(&command, &wishes);
+    record.name.clone_from(&name);
     record.promise = earlier.promise.as_ref().and_then(|promise| serde_json::to_value(promise).ok());
     let started = Instant::now();
     let mut real = RealRun::start(&command, &wishes, JobFolder::create(&record), &mut |problem| {
         output::warning(&problem);
     })?;
-    let mut following = Following::new(args, &command.name(), real.pid(), real.folder().map(JobFolder::path));
+    let mut following = Following::new(args, &name, real.pid(), real.folder().map(JobFolder::path));
     let end = real.follow(&mut following)?;
     let seen = following.finish(ended(&end), started.elapsed());
     let known = Known {
@@ -162,7 +171,7 @@ pub(crate) fn run(args: &Args) -> Result<Verdict, Error> {
     };
     record.step_us = seen.processes.iter().find_map(Watched::step_us);
     tell_the_folder(real.folder(), record, &end);
-    outcome::tell(args, &command.name(), &seen, &known);
+    outcome::tell(args, &name, &seen, &known);
     Ok(verdict(&end))
 }
 

@@ -8,19 +8,23 @@ use crate::harness::root;
 const SKIPPED: [&str; 7] = ["target", "node_modules", ".git", ".venv", "dist", "__pycache__", "corpus"];
 
 /// Which workspace crates a crate may depend on: arrows point down, and feature crates never import one another.
-const ARROWS: [(&str, &[&str]); 13] = [
+const ARROWS: [(&str, &[&str]); 15] = [
     ("oomph-trace", &[]),
     ("oomph-check", &[]),
+    // To take the place of oomph-check, rule by rule.
+    ("oomph-lint", &[]),
     ("oomph-heap", &["oomph-trace"]),
     ("oomph-explain", &["oomph-heap", "oomph-trace"]),
     ("oomph-box", &[]),
     ("oomph-device", &[]),
     ("oomph-card", &[]),
+    // What the two libraries that are loaded into processes know of the other libraries there.
+    ("oomph-elf", &[]),
     ("oomph-job", &["oomph-box", "oomph-trace"]),
-    // Loaded into somebody else's process in place of the CUDA libraries: it knows what a card is, and nothing else.
-    ("oomph-hollow", &["oomph-card"]),
-    // Loaded into a real job: it writes the black box, and knows nothing else.
-    ("oomph-recorder", &["oomph-box"]),
+    // Loaded into somebody else's process in place of the CUDA libraries: it knows what a card is, and little else.
+    ("oomph-hollow", &["oomph-card", "oomph-elf"]),
+    // Loaded into a real job: it writes the black box, and knows little else.
+    ("oomph-recorder", &["oomph-box", "oomph-elf"]),
     // Loaded into every process of a plan in front of libc: it stands alone.
     ("oomph-layer", &[]),
     ("oomph-plan", &["oomph-card", "oomph-heap", "oomph-job", "oomph-trace"]),
@@ -41,12 +45,13 @@ const ARROWS: [(&str, &[&str]); 13] = [
 
 /// The only places that may hold `unsafe`: two files that map a file, the crates that are a C interface throughout, and
 /// what happens between fork and exec.
-const UNSAFE_PLACES: [&str; 10] = [
+const UNSAFE_PLACES: [&str; 11] = [
     "benches/src/plain.rs",
     "crates/oomph-trace/src/input.rs",
     // Memory that processes share, and the processor's counter.
     "crates/oomph-box/src/clock.rs",
     "crates/oomph-box/src/memory.rs",
+    "crates/oomph-elf/",
     "crates/oomph-hollow/",
     "crates/oomph-layer/",
     "crates/oomph-recorder/",

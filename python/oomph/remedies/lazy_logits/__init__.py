@@ -18,8 +18,8 @@ _told_optimizers: list[bool] = []
 def lazy_logits(model: Any, row_bytes: int = CHUNK_BYTES) -> list[str]:
     """Keeps the logits of a language model from existing all at once; returns the paths of the projections.
 
-    In training, `nn.Linear` modules with many more outputs than inputs return a tensor that becomes logits when it is
-    used. `cross_entropy` uses it by chunks of rows, of at most `row_bytes` each.
+    `nn.Linear` modules with many more outputs than inputs return a tensor that becomes logits when it is used, in
+    training and wherever no graph is kept. `cross_entropy` uses it by chunks of rows, of at most `row_bytes` each.
     """
     return _make_lazy(model, row_bytes, lambda _sentence: None, lambda _sentence: None)
 
@@ -33,7 +33,7 @@ def install(torch: ModuleType, desk: Desk, row_bytes: int = CHUNK_BYTES) -> None
         for path in _make_lazy(model, row_bytes, desk.note, desk.refuse):
             desk.applied(projection=path)
 
-    desk.calls.before_first(before_first)
+    desk.calls.before_first_of_all(before_first)
 
 
 def _make_lazy(model: Any, chunk_bytes: int, note: Callable[[str], None], refuse: Callable[[str], None]) -> list[str]:
@@ -83,6 +83,8 @@ class _Head:
         self._head = weakref.ref(head)
         self._chunk_bytes = chunk_bytes
         self._note = note
+        #: Whether something but the loss has asked for logits of a call without a graph: it will do so again.
+        self._is_asked_for = False
 
     def __call__(self, call: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         from .projection import Projection
@@ -91,19 +93,34 @@ class _Head:
         head = self._head()
         if not self._is_understood(head, args, kwargs):
             return call(*args, **kwargs)
-        return lazy(args[0], Projection(args[0], head.weight, head.bias, self._chunk_bytes, self._note))
+        projection = Projection(args[0], head.weight, head.bias, self._chunk_bytes, self._on_asked_for)
+        return lazy(args[0], projection)
+
+    def _on_asked_for(self, has_graph: bool, sentence: str) -> None:
+        self._note(sentence)
+        self._is_asked_for = self._is_asked_for or not has_graph
 
     def _is_understood(self, head: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         import torch
 
         plain = (torch.Tensor, torch.nn.Parameter)
-        if len(args) != 1 or kwargs or not torch.is_grad_enabled() or not head.training or models.is_transformed():
+        if len(args) != 1 or kwargs or models.is_transformed():
             return False
         tensors = [args[0], head.weight] + ([] if head.bias is None else [head.bias])
         return (
             all(type(tensor) in plain for tensor in tensors)
-            and any(tensor.requires_grad for tensor in tensors)
+            and self._is_worthwhile(head, tensors)
             and args[0].dim() >= 2
             and args[0].is_floating_point()
             and not torch.jit.is_tracing()
         )
+
+    def _is_worthwhile(self, head: Any, tensors: list[Any]) -> bool:
+        import torch
+
+        if torch.is_grad_enabled():
+            return head.training and any(tensor.requires_grad for tensor in tensors)
+        hidden, weight = tensors[:2]
+        logits_bytes = hidden.numel() // hidden.shape[-1] * weight.shape[0] * hidden.element_size()
+        # Of inference tensors nobody knows whether they were changed.
+        return logits_bytes > self._chunk_bytes and not self._is_asked_for and not weight.is_inference()

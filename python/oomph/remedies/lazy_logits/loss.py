@@ -39,6 +39,19 @@ class Loss:
     plainly: Callable[..., Any]
 
 
+def without_graph(hidden: Any, weight: Any, bias: Any, target: Any, class_weight: Any, loss: Loss) -> Any:
+    """The loss alone, of (rows, width) hidden states, a projection, one target per row, and a weight per class."""
+    rows = _Rows(hidden, weight, bias, target, class_weight, loss)
+    return _reduced(rows.compute((False, False, False))[0], rows.total_weight(), loss)
+
+
+def _reduced(each: Any, total_weight: Any, loss: Loss) -> Any:
+    if loss.reduction == "none":
+        return each.to(loss.loss_dtype)
+    total = each.sum()
+    return (total / total_weight if loss.reduction == "mean" else total).to(loss.loss_dtype)
+
+
 class ChunkedCrossEntropy(torch.autograd.Function):
     """The loss of (rows, width) hidden states, a projection, one target per row, and a weight per class or None."""
 
@@ -51,10 +64,7 @@ class ChunkedCrossEntropy(torch.autograd.Function):
         rows = _Rows(hidden, weight, bias, target, class_weight, loss)
         each, ctx.made = rows.compute(gradients_too)
         ctx.total_weight = rows.total_weight()
-        if loss.reduction == "none":
-            return each.to(loss.loss_dtype)
-        total = each.sum()
-        return (total / ctx.total_weight if loss.reduction == "mean" else total).to(loss.loss_dtype)
+        return _reduced(each, ctx.total_weight, loss)
 
     @staticmethod
     def backward(ctx: Any, gradient: Any) -> Any:

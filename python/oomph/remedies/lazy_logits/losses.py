@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch.nn import functional
 
-from .loss import ChunkedCrossEntropy, Loss
+from .loss import ChunkedCrossEntropy, Loss, without_graph
 from .projection import linear
 
 
@@ -75,9 +75,8 @@ def _chunked(
         lazy.projection.chunk_bytes,
         plainly,
     )
-    result = ChunkedCrossEntropy.apply(
-        hidden, lazy.projection.weight, lazy.projection.bias, target.reshape(-1), weight, loss
-    )
+    compute = ChunkedCrossEntropy.apply if lazy.projection.has_graph else without_graph
+    result = compute(hidden, lazy.projection.weight, lazy.projection.bias, target.reshape(-1), weight, loss)
     return result.view(target.shape) if reduction == "none" else result
 
 
@@ -86,7 +85,7 @@ def _is_understood(lazy: Any, target: Any, weight: Any, reduction: str) -> bool:
     classes_dim = lazy.rows.classes_dim
     shape = [size for dim, size in enumerate(lazy.shape) if dim != classes_dim]
     return (
-        lazy.requires_grad
+        (lazy.requires_grad or not lazy.projection.has_graph)
         and lazy.projection.is_unchanged()
         and reduction in ("mean", "sum", "none")
         and lazy.dim() >= 2

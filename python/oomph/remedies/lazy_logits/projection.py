@@ -22,15 +22,17 @@ class Projection:
         weight: Any,
         bias: Any,
         chunk_bytes: int,
-        note: Callable[[str], None],
+        on_asked_for: Callable[[bool, str], None],
         like: Projection | None = None,
     ) -> None:
-        """Under the autocast of now, or that of another projection by the same weights."""
+        """Under the autocast and grad mode of now, or those of another projection by the same weights."""
         device = hidden.device.type
         self.weight = weight
         self.bias = bias
         self.chunk_bytes = chunk_bytes
-        self.note = note
+        self.on_asked_for = on_asked_for
+        #: Whether the call of the projection was to be part of a graph.
+        self.has_graph = torch.is_grad_enabled() if like is None else like.has_graph
         self.autocast_dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else None
         if like is not None:
             self.autocast_dtype = like.autocast_dtype
@@ -47,6 +49,10 @@ class Projection:
         """The logits, as the script would have computed them when it called the projection."""
         self._check()
         return linear(hidden, self.weight, self.bias, self.autocast_dtype)
+
+    def note(self, sentence: str) -> None:
+        """Tells that something but the loss asked for the logits."""
+        self.on_asked_for(self.has_graph, sentence)
 
     def is_unchanged(self) -> bool:
         """Whether the weights are those with which the projection was called."""

@@ -60,7 +60,7 @@ class LazyLogits(torch.Tensor):
         """What this stands for."""
         if self._plain is None:
             self.projection.note(f"the logits were computed whole: {_name(asked_by)} asked for them{_user_line()}")
-            with torch.enable_grad():
+            with torch.set_grad_enabled(self.projection.has_graph):
                 self._plain = self._compute()
             # From now on the script could change them in place, and copies that it made before must not change.
             for member in list(self.projection.members.values()):
@@ -84,8 +84,7 @@ class LazyLogits(torch.Tensor):
         if func in _ABOUT:
             with torch._C.DisableTorchFunctionSubclass():
                 return func(*args, **kwargs)
-        # Without gradients nobody is on the way to a loss.
-        if torch.is_grad_enabled() and args and not torch.compiler.is_compiling():
+        if args and not torch.compiler.is_compiling():
             result = _stay_lazy(func, args, kwargs)
             if result is not None:
                 return result
@@ -123,13 +122,13 @@ def _make(
         logits = logits.to(dtype).movedim(-1, classes_dim)
         return logits.log_softmax(classes_dim) if is_log_softmax else logits
 
-    made = Project.apply(
-        rows.hidden,
-        projection.weight,
-        projection.bias,
-        lambda: LazyLogits(shape, dtype, rows.hidden.device),
-        plainly,
-    )
+    def make() -> LazyLogits:
+        return LazyLogits(shape, dtype, rows.hidden.device)
+
+    if projection.has_graph:
+        made = Project.apply(rows.hidden, projection.weight, projection.bias, make, plainly)
+    else:
+        made = make()
     made.rows, made.projection, made.is_log_softmax = rows, projection, is_log_softmax
     made._compute, made._plain, made._data = compute, None, None
     projection.members[id(made)] = made
@@ -138,10 +137,22 @@ def _make(
 
 def _stay_lazy(func: Any, args: Any, kwargs: Any) -> Any:
     """The result of a function that needs no logits; None for all others."""
-    if func in _JOINS:
-        return _join(func, args, kwargs)
+    joined = args[0] if func in _JOINS and isinstance(args[0], (list, tuple)) and args[0] else args
+    if not isinstance(joined[0], LazyLogits):
+        return None
+    if not joined[0].projection.has_graph:
+        # What comes of logits without a graph has none, wherever it is computed.
+        with torch.no_grad():
+            return _join(func, args, kwargs) if func in _JOINS else _of_one(func, args, kwargs)
+    # Who looks at logits of a graph without gradients is not on the way to a loss.
+    if not torch.is_grad_enabled():
+        return None
+    return _join(func, args, kwargs) if func in _JOINS else _of_one(func, args, kwargs)
+
+
+def _of_one(func: Any, args: Any, kwargs: Any) -> Any:
     self, *rest = args
-    if not isinstance(self, LazyLogits) or not self.is_lazy():
+    if not self.is_lazy():
         return None
     if func is functional.cross_entropy:
         return losses.cross_entropy(self, *rest, **kwargs)
@@ -198,13 +209,15 @@ def _join(func: Any, args: Any, kwargs: Any) -> Any:
             return None
         if part.projection.weight is not first.projection.weight or part.dtype != first.dtype:
             return None
+        if part.projection.has_graph != first.projection.has_graph:
+            return None
         if not part.projection.is_unchanged():
             return None
     rows = on_rows.joined([part.rows for part in parts], first.shape, dim)
     if rows is None:
         return None
     own = first.projection
-    projection = Projection(rows.hidden, own.weight, own.bias, own.chunk_bytes, own.note, own)
+    projection = Projection(rows.hidden, own.weight, own.bias, own.chunk_bytes, own.on_asked_for, own)
     return _make(rows, projection, first.dtype, False, lambda: func([part.plain(func) for part in parts], dim))
 
 

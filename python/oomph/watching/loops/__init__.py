@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import builtins
 import os
+import sys
 from collections.abc import Callable
 from importlib.machinery import SourceFileLoader
 from types import CodeType, ModuleType
@@ -24,8 +25,15 @@ from .walk import Walk
 class Loops:
     """The loops of this process."""
 
-    def __init__(self, activity: Activity, recorder: Any, report: Callable[[dict[str, Any]], None], walk: bool) -> None:
-        self._walk = Walk(activity, recorder, report, memory.numbers, is_walking=walk)
+    def __init__(
+        self,
+        activity: Activity,
+        recorder: Any,
+        report: Callable[[dict[str, Any]], None],
+        walk: bool,
+        numbers: Callable[[], memory.Numbers] = memory.numbers,
+    ) -> None:
+        self._walk = Walk(activity, recorder, report, numbers, is_walking=walk)
         self._places = places.Places()
         self._is_worker_next = False
 
@@ -43,6 +51,10 @@ class Loops:
         os.register_at_fork(before=self._before_fork, after_in_child=self._after_fork)
         imports.after_import("torch", _on_torch)
         imports.after_import("torch._dynamo", _on_dynamo)
+
+    def run_growth_to_its_end(self) -> None:
+        """A loop that grows decides how much the code behind it needs: it is run as long as patience lasts."""
+        self._walk.budget.moderate = sys.maxsize
 
     def compile_main(self, source: bytes, path: str) -> CodeType:
         """The code of the script. Raises what `compile` raises."""

@@ -35,6 +35,11 @@ REMEMBERED = 2 * MOST_MICRO_BATCHES
 MOST_PERIOD = 8
 #: A search (for a batch size) at least changes by this factor each time.
 SEARCH_FACTOR = 1.2
+#: Growth on the host: the iterations that show it, bytes from which it is more than Python's own coming and going, and
+#: how much larger one rise may be than another.
+HOST_LIVES = 8
+HOST_GROWTH_BYTES_MIN = 16 << 10
+HOST_UNEVENNESS = 3
 
 
 @dataclass(frozen=True)
@@ -61,6 +66,10 @@ class Sample:
     has_inner: bool = False
     is_new_inside: bool = False
     seconds: float = 0.0
+    #: On the host, at the end: live bytes, those of tensors among them, and resident ones where they are known.
+    host_bytes: int = 0
+    host_tensor_bytes: int = 0
+    resident_bytes: int = 0
 
     @property
     def size(self) -> tuple[int | None, int | None]:
@@ -96,6 +105,8 @@ class Budget:
         self.clock = clock
         self.start = clock()
         self.spent = 0.0
+        #: Iterations up to which a loop that grows is run to its end where that takes no longer than patience lasts.
+        self.moderate = MODERATE
 
     def allows(self, seconds: float, share: float = 1.0) -> bool:
         """Whether so much more may be spent; `share` of all there is for what matters less."""
@@ -206,6 +217,23 @@ class Visit:
         half = max(2, len(lives) // 2)
         return max(0, round((lives[-1] - lives[-half]) / (half - 1)))
 
+    def host_growth_bytes_per_iteration(self) -> int:
+        """By how much live memory on the host rises with every iteration; 0 where it does not do so evenly."""
+        samples = self._latest()
+        rate = even_rise([sample.host_bytes for sample in samples])
+        # What is kept lies among what was given back, whose pages stay.
+        resident_rate = (samples[-1].resident_bytes - samples[0].resident_bytes) // max(len(samples) - 1, 1)
+        return min(max(rate, resident_rate), HOST_UNEVENNESS * rate)
+
+    def host_tensor_growth_bytes_per_iteration(self) -> int:
+        """The same of tensors on the host."""
+        return even_rise([sample.host_tensor_bytes for sample in self._latest()])
+
+    def _latest(self) -> list[Sample]:
+        # The first iteration is like no other.
+        start = 1 if len(self.samples) > 3 else 0
+        return self.samples[start:][-HOST_LIVES:]
+
     def _verdict_around(self) -> str | None:
         count, lives = self.count, self.lives
         last = self.samples[-1]
@@ -247,7 +275,7 @@ class Visit:
     def _verdict_on_growth(self) -> str | None:
         count, tail = self.count, self.lives[1:]
         self.history.is_growing = True
-        if self.total is not None and self.total <= MODERATE and self._is_bearable():
+        if self.total is not None and self.total <= self.budget.moderate and self._is_bearable():
             return None
         if count < SURE or self._is_cheap():
             return None
@@ -327,6 +355,14 @@ class Visit:
             return False
         self.budget.spent += seconds
         return True
+
+
+def even_rise(lives: list[int]) -> int:
+    """By how much memory on the host rises from each to the next; 0 where it does not do so evenly."""
+    rises = [after - before for before, after in zip(lives, lives[1:])]
+    if len(rises) < 2 or min(rises) < HOST_GROWTH_BYTES_MIN or max(rises) > HOST_UNEVENNESS * min(rises):
+        return 0
+    return round(statistics.fmean(rises))
 
 
 def is_rising(lives: list[int]) -> bool:

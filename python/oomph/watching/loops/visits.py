@@ -95,6 +95,9 @@ class Run:
             has_inner=inner[0] > 0,
             is_new_inside=now.news != before.news,
             seconds=now.seconds - before.seconds,
+            host_bytes=numbers.host_bytes,
+            host_tensor_bytes=numbers.host_tensor_bytes,
+            resident_bytes=numbers.resident_bytes,
         )
 
     def _classify(self) -> None:

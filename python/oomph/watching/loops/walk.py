@@ -66,6 +66,7 @@ class Record:
         #: Values of the leaves of its conditions at the end of the last visit.
         self.last_values: dict[str, Any] = {}
         self.growth_bytes = 0
+        self.host_growth_bytes = self.host_tensor_growth_bytes = 0
 
     def found_quiet(self) -> None:
         """It allocated nothing: asking costs as much as many small iterations, so it is asked less and less."""
@@ -86,6 +87,8 @@ class Record:
         self.ended = reason
         self.live_bytes = visit.lives[-_LIVE_REPORTED:]
         self.growth_bytes = visit.growth_bytes_per_iteration()
+        self.host_growth_bytes = visit.host_growth_bytes_per_iteration()
+        self.host_tensor_growth_bytes = visit.host_tensor_growth_bytes_per_iteration()
 
     def facts(self) -> dict[str, Any]:
         """For the account."""
@@ -102,6 +105,8 @@ class Record:
             "ended": self.ended,
             "live_bytes": self.live_bytes,
             "growth_bytes_per_iteration": self.growth_bytes,
+            "host_growth_bytes_per_iteration": self.host_growth_bytes,
+            "host_tensor_growth_bytes_per_iteration": self.host_tensor_growth_bytes,
         }
 
 

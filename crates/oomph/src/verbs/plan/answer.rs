@@ -5,7 +5,9 @@ use std::path::Path;
 use oomph_explain::render::json::category_name;
 use oomph_explain::{Options, Report};
 use oomph_plan::facts::{PeakFacts, Read, Scaled};
-use oomph_plan::{Card, Growth, Peaks, Phase, Plan, Process, Question, Trial, fullest, peaks_by_device, phase_at};
+use oomph_plan::{
+    Card, Growth, Peaks, Phase, Plan, Process, Question, ToCome, Trial, fullest, peaks_by_device, phase_at,
+};
 use oomph_trace::Category;
 
 use crate::error::Error;
@@ -30,6 +32,8 @@ pub(super) struct Answer<'a> {
     pub(super) categories: Vec<(Category, u64)>,
     /// What is kept from every iteration of a loop until the card is full.
     pub(super) growth: Option<Kept>,
+    /// What a loop of a job that fits keeps until its end, beyond the peak.
+    pub(super) to_come: Option<ToCome>,
 }
 
 /// A loop that runs out sooner or later, and the line to blame for it.
@@ -90,6 +94,7 @@ impl<'a> Answer<'a> {
             phase: phase_at(case.device, report.holders.at, &process.facts.watched),
             categories: categories(report),
             growth: if trial.ran_out() { None } else { kept(process, &trial.card, device)? },
+            to_come: if trial.fits() { trial.to_come() } else { None },
         })
     }
 

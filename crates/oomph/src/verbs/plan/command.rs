@@ -1,10 +1,11 @@
 //! What is to be run: a script, a module, or a launcher's command line.
 
-use std::ffi::{OsStr, OsString};
-use std::path::Path;
+use std::ffi::OsString;
 
+use oomph_plan::promise::Promise;
+use oomph_plan::search::Cards;
 use oomph_plan::values::Values;
-use oomph_plan::{Job, Target};
+use oomph_plan::{Forks, Job, Launch, Target};
 
 use super::{Args, Ranks, launch};
 use crate::command_line::{self, Verb};
@@ -29,22 +30,41 @@ pub(super) fn job(args: &Args) -> Result<Job, Error> {
         allocator: None,
         is_surveyed: args.fit,
         values: Values::within(args.values),
+        forks: if args.fit { Forks::wanted() } else { Forks::default() },
+        is_host_only: false,
+        needs_card: !args.fit,
     };
-    if let Some(words) = launcher_words(args) {
+    if let Some(words) = command_line::launcher_words(&args.job) {
         set_launch(&mut job, words, args)?;
+    }
+    if let (true, Some(gpus), Some(processes)) = (args.fit, args.gpus, job.launch.processes_per_node)
+        && gpus != processes
+    {
+        return Err(Error::CardsContradict { gpus, processes });
     }
     Ok(job)
 }
 
-/// What stands after a launcher that a plan stands in for.
-fn launcher_words(args: &Args) -> Option<&[OsString]> {
-    let (first, rest) = args.job.module.split_first().or_else(|| args.job.command.split_first())?;
-    let is_launcher = if args.job.module.is_empty() {
-        Path::new(first).file_name() == Some(OsStr::new("torchrun"))
-    } else {
-        matches!(first.to_str(), Some("torch.distributed.run" | "torch.distributed.launch"))
-    };
-    is_launcher.then_some(rest)
+/// Over how many cards `--fit` may divide the job.
+pub(super) fn cards(args: &Args, job: &Job) -> Cards {
+    match args.gpus {
+        _ if job.launch.processes_per_node.is_some() => Cards::One,
+        Some(count) if count > 1 => Cards::All(count),
+        _ => Cards::HowMany,
+    }
+}
+
+/// Puts into a job what a plan file says.
+pub(super) fn follow(plan: Promise, job: &mut Job, args: &Args) -> Result<(), Error> {
+    job.remedies.extend(plan.remedies);
+    job.allocator = plan.allocator;
+    let Some(gpus) = plan.gpus else { return Ok(()) };
+    let processes = job.launch.processes_per_node.or(args.gpus).unwrap_or(gpus);
+    if processes != gpus {
+        return Err(Error::CardsContradict { gpus, processes });
+    }
+    job.launch = Launch { processes_per_node: Some(gpus), nodes: 1, rank: 0 };
+    Ok(())
 }
 
 /// Says which options of ours the script got instead.

@@ -9,12 +9,12 @@ use oomph_explain::bytes::show;
 use oomph_explain::render::table::wrap;
 use oomph_plan::promise::{self, Identity, Promise, Promises};
 use oomph_plan::remedies::{Mathematics, RemedyChoice, remedy};
-use oomph_plan::search::{self, Allowed, Candidate, Found, MARGIN_PERCENT};
-use oomph_plan::{Plan, Question, Trial, cards};
+use oomph_plan::search::{self, Allowed, Candidate, Cards, Found, MARGIN_PERCENT};
+use oomph_plan::{Plan, Question, ToCome, Trial, cards};
 use serde_json::{Value, json};
 
-use super::Allow;
 use super::answer::Answer;
+use super::{Allow, words};
 use crate::error::Error;
 use crate::progress::Stage;
 
@@ -22,16 +22,16 @@ const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
 
 /// Looks for remedies, where the job does not fit; none where there is nothing to look for or to begin with.
-pub(crate) fn find(plan: &Plan, question: &Question, allow: Option<Allow>) -> Result<Option<Found>, Error> {
+pub(crate) fn find(plan: &Plan, question: &Question, allowed: Allowed) -> Result<Option<Found>, Error> {
     let (false, Some(with_room)) = (plan.trials[0].fits(), plan.with_room()) else { return Ok(None) };
-    let mathematics = allowed(allow);
     let mut stage = Stage::start(format!("fitting {}", question.job.command.name()));
-    Ok(Some(search::find(question, Allowed { mathematics }, with_room, &mut |text| stage.say(text))?))
+    Ok(Some(search::find(question, allowed, with_room, &mut |text| stage.say(text))?))
 }
 
-/// The most that may happen to the numbers.
-pub(super) fn allowed(allow: Option<Allow>) -> Mathematics {
-    if allow == Some(Allow::Numerics) { Mathematics::Numerics } else { Mathematics::Same }
+/// What may happen to the numbers, and over how many cards.
+pub(crate) fn allowed(allow: Option<Allow>, cards: Cards) -> Allowed {
+    let mathematics = if allow == Some(Allow::Numerics) { Mathematics::Numerics } else { Mathematics::Same };
+    Allowed { mathematics, cards }
 }
 
 /// The answer, what was tried, and what to do.
@@ -42,7 +42,12 @@ pub(super) fn text(found: &Found, answer: &Answer, width: usize) -> String {
     for candidate in &found.candidates {
         out.push_str(&row(candidate, head.len(), width));
     }
-    let Some(chosen) = found.chosen() else { return out + "\n" + &refusals(found, width) + "\n" };
+    let Some(chosen) = found.chosen() else {
+        out.push('\n');
+        out.push_str(&refusals(found, width));
+        out.push_str(&as_it_is());
+        return out;
+    };
     let _ = writeln!(out, "\n{BOLD}What is changed{BOLD:#}");
     for choice in &chosen.choices {
         let changes = remedy(&choice.name).map_or_else(String::new, |remedy| remedy.changes(choice));
@@ -53,9 +58,16 @@ pub(super) fn text(found: &Found, answer: &Answer, width: usize) -> String {
     }
     out.push_str(&refusals(found, width));
     let command = &answer.question.job.command;
-    let _ = writeln!(out, "\n{BOLD}To run it so{BOLD:#}\n  oomph run --fit {} ...", command.name());
-    let _ = writeln!(out, "  {DIM}or own it: --emit diff prints it as changes to the script{DIM:#}\n");
+    let gpus = if chosen.cards > 1 { format!(" --gpus {}", chosen.cards) } else { String::new() };
+    let _ = writeln!(out, "\n{BOLD}To run it so{BOLD:#}\n  oomph run --fit{gpus} {} ...", command.name());
+    let _ = writeln!(out, "  {DIM}or own it: --emit diff prints it as changes to the script{DIM:#}");
+    out.push_str(&as_it_is());
     out
+}
+
+/// What follows speaks of another job than the answer: the one that nothing was put into.
+fn as_it_is() -> String {
+    format!("\n{BOLD}The job as it is, without remedies{BOLD:#}\n")
 }
 
 /// What remedies refused, each sentence once.
@@ -70,24 +82,52 @@ fn item(text: &str, width: usize) -> String {
     wrap(text, "    ", width).replacen("    ", "  - ", 1)
 }
 
-fn sentence(found: &Found, answer: &Answer) -> String {
+/// The answer in one sentence, or two.
+pub(super) fn sentence(found: &Found, answer: &Answer) -> String {
     let (card, total) = (answer.card().short_title(), show(answer.card().memory_bytes));
     let Some(chosen) = found.chosen() else {
-        let nearest = found.candidates.iter().min_by_key(|candidate| candidate.least_bytes.unwrap_or(u64::MAX));
+        let tried = found.candidates.iter().filter(|candidate| candidate.cards <= found.cards);
+        let nearest = tried.min_by_key(|candidate| candidate.least_bytes.unwrap_or(u64::MAX));
         let least_bytes = nearest.and_then(|candidate| candidate.least_bytes);
         return format!(
-            "nothing makes it fit the {card} with {total}: with {} it still needs a card of {}{}.",
+            "nothing makes it fit {} with {total}: with {} it still needs {} of {}{}.{}",
+            several(found.cards, card),
             nearest.map(|candidate| names(&candidate.choices)).unwrap_or_default(),
+            nearest.map_or("a card".to_owned(), |candidate| match candidate.cards {
+                1 => "a card".to_owned(),
+                count => format!("{count} cards"),
+            }),
             least_bytes.map(show).unwrap_or_default(),
-            least_bytes.and_then(smallest_card).unwrap_or_default()
+            least_bytes.and_then(smallest_card).unwrap_or_default(),
+            found.on_more_cards().map(enough_cards).unwrap_or_default(),
         );
     };
-    let peak = found.proof.as_ref().and_then(Trial::peaks).map(|peaks| show(peaks.device_bytes)).unwrap_or_default();
+    let proof = found.proof.as_ref();
+    let peak = proof.and_then(Trial::peaks_at_end).map(|peaks| show(peaks.device_bytes)).unwrap_or_default();
+    let kept = proof.and_then(Trial::to_come).map(|to_come| format!(" {}", words::to_come(&to_come)));
     format!(
-        "fits the {card} with {}: takes {peak} of {total}, at about {:.2} times the time.",
+        "fits {} with {}: {}takes {peak} of {total}, at about {:.2} times the time.{}",
+        several(chosen.cards, card),
         names(&chosen.choices),
-        chosen.slowdown
+        if chosen.cards > 1 { "each " } else { "" },
+        chosen.slowdown,
+        kept.unwrap_or_default()
     )
+}
+
+/// One card of a kind, or several.
+fn several(cards: u32, card: &str) -> String {
+    match (cards, card) {
+        (1, _) => format!("the {card}"),
+        // A card that nobody has named.
+        (_, "card") => format!("{cards} cards"),
+        _ => format!("{cards} cards like the {card}"),
+    }
+}
+
+/// On how many cards it fits.
+fn enough_cards(candidate: &Candidate) -> String {
+    format!(" It fits {} such cards with {} (--gpus {0}).", candidate.cards, names(&candidate.choices))
 }
 
 /// The smallest card of the catalogue that has so much and the margin, as the end of a sentence.
@@ -108,7 +148,6 @@ fn names(choices: &[RemedyChoice]) -> String {
 /// A line of figures, with the remedies beside them on as many lines as they take.
 fn row(candidate: &Candidate, indent: usize, width: usize) -> String {
     let size = |bytes: Option<u64>| bytes.map(show).unwrap_or_default();
-    let remedies = if candidate.choices.is_empty() { "as it is".to_owned() } else { described(&candidate.choices) };
     let figures = format!(
         "{:>10}  {:>9}  {:>6}  {:<4}  ",
         size(candidate.peaks.map(|peaks| peaks.device_bytes)),
@@ -116,18 +155,26 @@ fn row(candidate: &Candidate, indent: usize, width: usize) -> String {
         format!("{:.2}x", candidate.slowdown),
         if candidate.fits { "fits" } else { "" },
     );
-    let wrapped = wrap(&remedies, &" ".repeat(indent), width);
+    let wrapped = wrap(&described(candidate), &" ".repeat(indent), width);
     figures + wrapped.trim_start()
 }
 
 /// A set with its numbers.
-fn described(choices: &[RemedyChoice]) -> String {
+pub(super) fn described(candidate: &Candidate) -> String {
+    if candidate.choices.is_empty() {
+        return "as it is".to_owned();
+    }
+    let cards = candidate.cards;
     let one = |choice: &RemedyChoice| match (choice.number("parts"), choice.options.get("blocks")) {
+        _ if choice.name == "fsdp" => {
+            let on_host = if choice.options.contains_key("cpu_offload") { " and the host" } else { "" };
+            format!("fsdp on {cards} cards{on_host}")
+        }
         (Some(parts), _) => format!("{} {parts}", choice.name),
         (None, Some(Value::Array(blocks))) => format!("{} {}", choice.name, blocks.len()),
         _ => choice.name.clone(),
     };
-    choices.iter().map(one).collect::<Vec<_>>().join(" + ")
+    candidate.choices.iter().map(one).collect::<Vec<_>>().join(" + ")
 }
 
 /// What `--json` says under `fit`.
@@ -136,18 +183,33 @@ pub(super) fn json(plan: &Plan, found: Option<&Found>) -> Value {
         return json!({ "fits": plan.fits(), "remedies": [], "predicted_slowdown": 1.0, "candidates": [] });
     };
     let chosen = found.chosen();
-    let peaks = found.proof.as_ref().filter(|_| chosen.is_some()).and_then(Trial::peaks);
+    let proof = found.proof.as_ref().filter(|_| chosen.is_some());
+    let peaks = proof.and_then(Trial::peaks_at_end);
     json!({
         "fits": chosen.is_some(),
         "remedies": chosen.map(|candidate| names_list(&candidate.choices)).unwrap_or_default(),
         "choices": chosen.map(|candidate| &candidate.choices),
+        "gpus": chosen.map(|candidate| candidate.cards),
         "allocator": chosen.and_then(|candidate| candidate.allocator.as_ref()),
         "peak_allocated_bytes": peaks.map(|peaks| peaks.allocated_bytes),
         "peak_reserved_bytes": peaks.map(|peaks| peaks.reserved_bytes),
         "peak_device_bytes": peaks.map(|peaks| peaks.device_bytes),
+        "kept_until_end": proof.and_then(Trial::to_come).map(|to_come| to_come_json(&to_come)),
         "predicted_slowdown": chosen.map(|candidate| candidate.slowdown),
         "margin_percent": MARGIN_PERCENT,
         "candidates": found.candidates.iter().map(candidate).collect::<Vec<_>>(),
+        "on_more_gpus": found.on_more_cards().map(candidate),
+    })
+}
+
+/// What a loop keeps until its end.
+pub(super) fn to_come_json(to_come: &ToCome) -> Value {
+    json!({
+        "file": to_come.file,
+        "line": to_come.line,
+        "bytes_per_iteration": to_come.bytes_per_iteration,
+        "total_iterations": to_come.total_iterations,
+        "bytes": to_come.bytes,
     })
 }
 
@@ -159,6 +221,7 @@ fn candidate(candidate: &Candidate) -> Value {
     json!({
         "remedies": names_list(&candidate.choices),
         "choices": candidate.choices,
+        "gpus": candidate.cards,
         "allocator": candidate.allocator,
         "fits": candidate.fits,
         "peak_allocated_bytes": candidate.peaks.map(|peaks| peaks.allocated_bytes),

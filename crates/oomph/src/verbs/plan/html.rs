@@ -2,19 +2,19 @@
 
 use std::ffi::OsString;
 
-use oomph_explain::html::{BytesOf, CardFit, CardRow, ModuleRow, PlanPage};
+use oomph_explain::html::{BytesOf, CardFit, CardRow, FittedPage, ModuleRow, PlanPage, TriedRow};
 use oomph_plan::fit::Verdict;
+use oomph_plan::search::{Candidate, Found};
 
 use super::answer::{Answer, name};
-use super::{unknown, words};
+use super::{fitting, unknown, words};
 
 /// What the page shows first.
-pub(super) fn page(answer: &Answer, top: usize) -> PlanPage {
+pub(super) fn page(answer: &Answer, found: Option<&Found>, top: usize) -> PlanPage {
     let end = &answer.process.facts.end;
-    let mut sentence = words::sentence(answer);
-    sentence.get_mut(..1).map(str::make_ascii_uppercase);
     PlanPage {
-        sentence,
+        fitted: found.map(|found| fitted(found, answer)),
+        sentence: capitalized(words::sentence(answer)),
         fits: answer.fits(),
         card_title: answer.card().short_title().to_owned(),
         capacity_bytes: answer.card().memory_bytes,
@@ -40,6 +40,25 @@ pub(super) fn page(answer: &Answer, top: usize) -> PlanPage {
             end.cuda.as_deref().unwrap_or("?"),
             end.python
         ),
+    }
+}
+
+fn capitalized(mut sentence: String) -> String {
+    sentence.get_mut(..1).map(str::make_ascii_uppercase);
+    sentence
+}
+
+fn fitted(found: &Found, answer: &Answer) -> FittedPage {
+    let row = |candidate: &Candidate| TriedRow {
+        remedies: fitting::described(candidate),
+        peak_bytes: candidate.peaks.map(|peaks| peaks.device_bytes),
+        slowdown: candidate.slowdown,
+        fits: candidate.fits,
+    };
+    FittedPage {
+        sentence: capitalized(fitting::sentence(found, answer)),
+        fits: found.chosen().is_some(),
+        tried: found.candidates.iter().map(row).collect(),
     }
 }
 

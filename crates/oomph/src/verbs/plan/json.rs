@@ -6,7 +6,7 @@ use oomph_plan::{Peaks, Trial};
 use serde_json::{Map, Value, json};
 
 use super::answer::{Answer, Kept, name};
-use super::{unknown, words};
+use super::{fitting, unknown, words};
 
 /// The answer as one JSON object, with the `top` largest lines.
 pub(super) fn render(answer: &Answer, top: usize) -> Value {
@@ -30,6 +30,7 @@ pub(super) fn render(answer: &Answer, top: usize) -> Value {
         "unknown": unknown::sentences(answer, usize::MAX),
         "outcome": if ran_out { "oom" } else { "ok" },
         "growth": answer.growth.as_ref().map(growth),
+        "kept_until_end": answer.to_come.as_ref().map(fitting::to_come_json),
         "seen": { "text": words::seen_text(answer), "loops": end.loops },
         "gpu": answer.card().name,
         "device": answer.device,

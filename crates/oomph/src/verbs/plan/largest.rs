@@ -6,7 +6,7 @@ use oomph_explain::bytes::show;
 use oomph_explain::render::table::wrap;
 use oomph_plan::largest::{self, Knob, Largest};
 use oomph_plan::remedies::RemedyChoice;
-use oomph_plan::search::{self, Allowed, Candidate};
+use oomph_plan::search::{self, Candidate, Cards};
 use oomph_plan::{Card, Question};
 use serde_json::{Value, json};
 
@@ -55,7 +55,7 @@ fn fitted(
     let beyond = plain.map_or(1, |plain| plain.value * 2);
     let turned = knob.turned(question, beyond);
     let roomy = turned.run_roomy(&mut |text| stage.say(text))?;
-    let allowed = Allowed { mathematics: fitting::allowed(args.allow) };
+    let allowed = fitting::allowed(args.allow, Cards::One);
     let found = search::find(&turned, allowed, &roomy, &mut |text| stage.say(text))?;
     let Some(chosen) = found.chosen().cloned() else { return Ok(None) };
     let remedied = question.with_remedies(&own(&chosen.choices), chosen.allocator.as_deref());

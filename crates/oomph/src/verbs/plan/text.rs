@@ -10,13 +10,13 @@ use oomph_plan::fit::Verdict;
 use oomph_plan::{Card, Peaks, cards};
 
 use super::answer::{Answer, name};
-use super::{unknown, words};
+use super::{host, unknown, words};
 
 const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
 
 /// The answer as text.
-pub(super) fn render(answer: &Answer, top: usize, width: usize) -> String {
+pub(super) fn render(answer: &Answer, top: usize, width: usize, machine_bytes: Option<u64>) -> String {
     let mut out = String::new();
     sentence(&mut out, answer, width);
     peaks(&mut out, answer, width);
@@ -27,6 +27,9 @@ pub(super) fn render(answer: &Answer, top: usize, width: usize) -> String {
     modules(&mut out, answer, top, width);
     lines(&mut out, answer, top, width);
     catalogue_fits(&mut out, answer, width);
+    if let Some(plan) = &answer.trial.host {
+        host::section(&mut out, plan, machine_bytes, width);
+    }
     unknowns(&mut out, answer, top, width);
     advice(&mut out, answer, width);
     out
@@ -41,7 +44,7 @@ pub(super) fn catalogue(width: usize) -> String {
     table(&columns, &known.iter().map(row).collect::<Vec<_>>(), width)
 }
 
-fn heading(out: &mut String, title: &str) {
+pub(super) fn heading(out: &mut String, title: &str) {
     let _ = writeln!(out, "\n{BOLD}{title}{BOLD:#}");
 }
 

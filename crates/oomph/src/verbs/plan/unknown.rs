@@ -2,8 +2,9 @@
 
 use oomph_explain::bytes::show;
 use oomph_explain::source::file_name;
-use oomph_plan::OutcomeKind;
+use oomph_plan::cards::Figure;
 use oomph_plan::facts::{Assumed, ValuesFacts};
+use oomph_plan::{Card, OutcomeKind};
 
 use super::answer::Answer;
 use crate::numbers::grouped;
@@ -40,15 +41,29 @@ pub(super) fn sentences(answer: &Answer, top: usize) -> Vec<String> {
         let times = if *count == 1 { "once".to_owned() } else { format!("{} times", grouped(*count)) };
         said.push(format!("{name} was called {times}, and oomph has no model of it"));
     }
-    let card = answer.card();
-    if !card.measured {
-        said.push(format!(
-            "the figures of the {} are from public sources: nobody has measured what its CUDA context takes",
-            card.short_title()
-        ));
-    }
+    said.extend(of_card(answer.card()));
     said.extend(end.notes.iter().cloned());
     said
+}
+
+/// What the figures of a card rest on, unless all were measured.
+fn of_card(card: &Card) -> Option<String> {
+    if card.measured {
+        return None;
+    }
+    let (title, name) = (card.short_title(), &card.name);
+    Some(if card.sources.is_empty() {
+        format!("the figures of the {title} are as its file has them: it does not say that they were measured")
+    } else if card.is_measured(Figure::ContextBytes) {
+        format!(
+            "the figures of the {title}, what its CUDA context takes among them, are from public sources: 'oomph doc {name}'"
+        )
+    } else {
+        format!(
+            "the figures of the {title} are from public sources, and what its CUDA context takes is an estimate: \
+             'oomph doc {name}'"
+        )
+    })
 }
 
 /// What it took to know values that decide about something.

@@ -1,8 +1,8 @@
 //! The sentences of a plan, the same in text and on the page.
 
 use oomph_explain::bytes::show;
-use oomph_plan::facts::LoopKind;
-use oomph_plan::{OutcomeKind, Seen, seen};
+use oomph_plan::facts::{End, LoopKind};
+use oomph_plan::{OutcomeKind, Seen, ToCome, seen};
 
 use super::answer::{Answer, Kept};
 use crate::numbers::grouped;
@@ -14,7 +14,9 @@ pub(super) fn sentence(answer: &Answer) -> String {
     if answer.trial.ran_out() {
         return format!("does not fit the {title} with {total}{}.", figures(answer));
     }
-    let takes = show(answer.peaks.device_bytes);
+    let at_end = answer.to_come.as_ref().map_or(answer.peaks, |kept| answer.peaks.raised_by(kept.bytes));
+    let takes = show(at_end.device_bytes);
+    let kept = answer.to_come.as_ref().map(|kept| format!(" {}", to_come(kept))).unwrap_or_default();
     let others = answer.plan.trials.len() - 1;
     let cards = match others {
         0 => format!("the {title}"),
@@ -22,8 +24,8 @@ pub(super) fn sentence(answer: &Answer) -> String {
     };
     match &answer.growth {
         Some(kept) => growth(kept),
-        None if others == 0 => format!("fits {cards}: takes {takes} of {total}."),
-        None => format!("fits {cards} it takes {takes} of {total}."),
+        None if others == 0 => format!("fits {cards}: takes {takes} of {total}.{kept}"),
+        None => format!("fits {cards} it takes {takes} of {total}.{kept}"),
     }
 }
 
@@ -53,9 +55,25 @@ pub(super) fn growth(kept: &Kept) -> String {
     )
 }
 
+/// What a loop keeps until its end, which the runs of a plan do not wait for.
+pub(super) fn to_come(to_come: &ToCome) -> String {
+    format!(
+        "{} of that is what the loop at {}:{} keeps, {} an iteration, until the last of its {}.",
+        show(to_come.bytes),
+        oomph_explain::source::file_name(&to_come.file),
+        to_come.line,
+        show(to_come.bytes_per_iteration),
+        grouped(to_come.total_iterations)
+    )
+}
+
 /// How much of the job was run.
 pub(super) fn seen_text(answer: &Answer) -> String {
-    let end = &answer.process.facts.end;
+    seen_of(&answer.process.facts.end)
+}
+
+/// How much of a process's work was run.
+pub(super) fn seen_of(end: &End) -> String {
     let found = seen(end);
     let is_training = found.iter().any(|part| part.kind == LoopKind::Training);
     let mut parts: Vec<String> = found.iter().map(|part| seen_part(part, is_training)).collect();

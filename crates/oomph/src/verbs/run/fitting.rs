@@ -3,12 +3,14 @@
 use oomph_device::Monitor;
 use oomph_explain::bytes::show;
 use oomph_job::Command;
-use oomph_plan::promise::{Identity, Promise, Promises};
+use oomph_plan::promise::{Identity, Promise, PromisedTrial, Promises};
 use oomph_plan::remedies::RemedyChoice;
+use oomph_plan::search::Cards;
 use oomph_plan::values::Values;
-use oomph_plan::{Card, Job, Launch, Plan, Question, Ranks, cards};
+use oomph_plan::{Card, Forks, Job, Launch, Plan, Question, Ranks, cards};
 
 use super::Args;
+use crate::command_line::{self, JobWords};
 use crate::error::Error;
 use crate::progress::Stage;
 use crate::verbs::plan::fitting;
@@ -29,7 +31,9 @@ pub(super) fn fitted(args: &Args, command: &Command) -> Result<Option<Promise>, 
     let card = card(args.limit.map(|limit| limit.0))?;
     let identity = Identity::new(&args.job.module, &args.job.command, &std::env::current_dir().unwrap_or_default());
     let is_of_card = |promise: &Promise| {
-        promise.trials.first().is_some_and(|trial| trial.fits && trial.memory_bytes == card.memory_bytes)
+        let is_of_number = args.gpus.is_none_or(|gpus| gpus == promise.gpus.unwrap_or(1));
+        let is_of_kind = |trial: &PromisedTrial| trial.fits && trial.memory_bytes == card.memory_bytes;
+        is_of_number && promise.trials.first().is_some_and(is_of_kind)
     };
     if args.with.is_empty()
         && let Some(kept) = Promises::of_user().find(&identity.fitted()).filter(is_of_card)
@@ -53,6 +57,9 @@ fn plan_now(args: &Args, command: &Command, card: Card, identity: &Identity) -> 
         allocator: None,
         is_surveyed: true,
         values: Values::default(),
+        forks: Forks::wanted(),
+        is_host_only: false,
+        needs_card: false,
     };
     let title = card.short_title().to_owned();
     let question = Question { job, cards: vec![card], card_count: None, ranks: Ranks::One(0) };
@@ -60,7 +67,7 @@ fn plan_now(args: &Args, command: &Command, card: Card, identity: &Identity) -> 
         let mut stage = Stage::start(format!("planning {}", question.job.command.name()));
         Plan::make(&question, &mut |text| stage.say(text))?
     };
-    let found = fitting::find(&plan, &question, args.allow)?;
+    let found = fitting::find(&plan, &question, fitting::allowed(args.allow, over_cards(args)))?;
     let promise = fitting::plan_file(&plan, found.as_ref(), &args.with).ok_or(Error::NothingFits { card: title })?;
     if args.with.is_empty() {
         fitting::keep(identity, &promise, found.as_ref(), &plan);
@@ -68,10 +75,34 @@ fn plan_now(args: &Args, command: &Command, card: Card, identity: &Identity) -> 
     Ok(promise)
 }
 
+/// Over how many cards of this machine the job may be divided.
+fn over_cards(args: &Args) -> Cards {
+    match (args.gpus, real_cards().len()) {
+        _ if command_line::launcher_words(&args.job).is_some() => Cards::One,
+        (Some(count), _) if count > 1 => Cards::All(count),
+        (None, count) if count > 1 => Cards::IfNeeded(u32::try_from(count).unwrap_or(1)),
+        _ => Cards::One,
+    }
+}
+
+/// The command as so many processes with a card each.
+pub(super) fn in_processes(command: &Command, words: &JobWords, gpus: u32) -> Result<Command, Error> {
+    let found = real_cards().len();
+    if found > 0 && found < gpus as usize {
+        return Err(Error::TooFewCards { gpus, found });
+    }
+    let is_launched = command_line::launcher_words(words).is_some();
+    command.in_processes(gpus).filter(|_| !is_launched).ok_or(Error::NotForLauncher { gpus })
+}
+
+/// The cards that the driver tells of.
+fn real_cards() -> Vec<oomph_device::Card> {
+    Monitor::open().ok().and_then(|monitor| monitor.cards().ok()).unwrap_or_default()
+}
+
 /// The smallest card of this machine as the catalogue knows it, with the memory it has; less where PyTorch is limited.
 fn card(limit_bytes: Option<u64>) -> Result<Card, Error> {
-    let real = Monitor::open().ok().and_then(|monitor| monitor.cards().ok()).unwrap_or_default();
-    let smallest = real.into_iter().min_by_key(|card| card.memory.total_bytes().unwrap_or(u64::MAX));
+    let smallest = real_cards().into_iter().min_by_key(|card| card.memory.total_bytes().unwrap_or(u64::MAX));
     let real = smallest.ok_or(Error::NoCard)?;
     let memory_bytes = real.memory.total_bytes().ok_or(Error::NoCard)?;
     let same = |known: &&Card| Some(known.title.as_str()) == real.name.as_deref();
@@ -94,8 +125,9 @@ pub(super) fn sentence(fitted: &Promise) -> String {
         return format!("the job fits as it is{takes}");
     }
     let names: Vec<&str> = fitted.remedies.iter().map(|choice| choice.name.as_str()).collect();
+    let cards = fitted.gpus.map(|gpus| format!(" on {gpus} cards")).unwrap_or_default();
     let settings = fitted.allocator.as_deref().map(|conf| format!("allocator {conf}"));
     let what: Vec<&str> = names.into_iter().chain(settings.as_deref()).collect();
     let slowdown = f64::from(fitted.slowdown_percent) / 100.0;
-    format!("the job runs with {}{takes}, at about {slowdown:.2} times the time", what.join(" + "))
+    format!("the job runs{cards} with {}{takes}, at about {slowdown:.2} times the time", what.join(" + "))
 }

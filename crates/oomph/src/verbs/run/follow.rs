@@ -19,6 +19,7 @@ use super::terminal::Terminal;
 use super::watched::Watched;
 use super::{Args, server};
 use crate::output;
+use crate::source::HOST_HISTORY;
 
 /// How often the status is renewed.
 const LOOK: Duration = Duration::from_secs(1);
@@ -54,7 +55,7 @@ impl Following {
     pub(super) fn new(args: &Args, job: &str, pid: u32, folder: Option<&Path>) -> Self {
         let mut host = HostWatch::new(pid);
         if let Some(folder) = folder {
-            host = host.saving_to(&folder.join("host.jsonl"));
+            host = host.saving_to(&folder.join(HOST_HISTORY));
         }
         Self {
             keeps_events: args.record.is_some() || args.html.is_some(),

@@ -9,7 +9,7 @@ use oomph_job::{Recorded, phase_at};
 use oomph_plan::promise::Promise;
 use oomph_trace::{Trace, write_oomph_trace};
 
-use super::account::{Account, Explained, Promised, Share, StepTime, json, text};
+use super::account::{Account, End, Explained, Promised, Share, StepTime, json, text};
 use super::follow::Seen;
 use super::watched::Watched;
 use super::{Args, beside};
@@ -77,8 +77,7 @@ fn shares(seen: &Seen, recorded: &[Option<Recorded>]) -> Vec<Place> {
     let mut found = Vec::new();
     for (at, (process, recorded)) in seen.processes.iter().zip(recorded).enumerate() {
         let ((steps, batches), pid) = (process.progress(), process.the_box.process().pid);
-        let ran_out =
-            process.the_box.state().ended.and_then(|ended| ended.how) == Some(oomph_box::EndedHow::OutOfMemory);
+        let ran_out = ran_out(process, seen.end);
         let devices = process.the_box.devices();
         let last_refused = devices.iter().max_by_key(|device| refusals(device)).map(|device| device.ordinal);
         for device in devices.iter().filter(|device| is_used(device)) {
@@ -101,6 +100,14 @@ fn shares(seen: &Seen, recorded: &[Option<Recorded>]) -> Vec<Place> {
         }
     }
     found
+}
+
+/// Whether a process ended because memory ran out: it said so; or it caught the error and did nothing more before the job
+/// gave up, as scripts do that print a line of their own and call `sys.exit(1)`.
+fn ran_out(process: &Watched, end: End) -> bool {
+    let how = process.the_box.state().ended.and_then(|ended| ended.how);
+    let gave_up = matches!(end, End::Code(code) if code != 0);
+    how == Some(oomph_box::EndedHow::OutOfMemory) || (gave_up && process.was_short_at_last())
 }
 
 /// Whether PyTorch took anything of a card, or tried to.

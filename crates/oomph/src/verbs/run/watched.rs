@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use oomph_box::{BlackBox, Events};
+use oomph_box::{Action, BlackBox, Events, What};
 use oomph_explain::forecast::Forecast;
 
 use super::step_times::StepTimes;
@@ -20,6 +20,10 @@ pub(super) struct Watched {
     next_event: u64,
     levels: Levels,
     steps: StepTimes,
+    /// The step and the batches done when the last event came.
+    reached: (u64, u32),
+    /// The same when a request was last refused.
+    refused_at: Option<(u64, u32)>,
 }
 
 impl Watched {
@@ -28,7 +32,8 @@ impl Watched {
         let the_box = BlackBox::open(path).ok()?;
         let kept = keeps_events.then(Events::default);
         let path = path.to_owned();
-        Some(Self { path, the_box, kept, next_event: 0, levels: Levels::default(), steps: StepTimes::default() })
+        let (levels, steps) = (Levels::default(), StepTimes::default());
+        Some(Self { path, the_box, kept, next_event: 0, levels, steps, reached: (0, 0), refused_at: None })
     }
 
     /// Reads what has happened since the last time.
@@ -43,10 +48,24 @@ impl Watched {
             if self.levels.take(event).is_some() {
                 self.steps.begin(event.time_us);
             }
+            self.note_refusals(&event.what);
         }
         if let Some(kept) = &mut self.kept {
             keep(kept, news);
         }
+    }
+
+    fn note_refusals(&mut self, what: &What) {
+        match *what {
+            What::State { step, batches, .. } => self.reached = (step, batches),
+            What::Memory(event) if event.action == Action::Oom => self.refused_at = Some(self.reached),
+            _ => {}
+        }
+    }
+
+    /// Whether a request was refused, and no step or batch was done since.
+    pub(super) fn was_short_at_last(&self) -> bool {
+        self.refused_at == Some(self.reached)
     }
 
     /// Steps and batches that are done: a box tells the step that runs.

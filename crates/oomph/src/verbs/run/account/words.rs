@@ -103,11 +103,11 @@ pub(super) fn step_time(step: &StepTime) -> Option<String> {
     let promised = f64::from(step.promised_percent?) / 100.0;
     Some(match step.plain_us.zip(step.slowdown()) {
         Some((plain_us, slowdown)) => format!(
-            "a step took {took}, {slowdown:.2} times the {} of the last run as it is ({promised:.2} times was promised)",
+            "a step took {took}, {slowdown:.2} times the {} of the last run without remedies ({promised:.2} times was promised)",
             milliseconds(plain_us)
         ),
         None => format!(
-            "a step took {took}; {promised:.2} times that of the job as it is was promised, of which no run is known"
+            "a step took {took}; {promised:.2} times the time without remedies was promised, of which no run is known"
         ),
     })
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use crate::source::HOST_HISTORY;
 use crate::verbs::top::scene::{HostMemory, Job, Process, Status};
 
 /// The file's last lines: a sample of a thousand processes fits.
@@ -29,7 +30,7 @@ pub(super) fn add(jobs: &mut [Job], processes: &[Process]) {
 
 /// What the history beside a job's boxes ends with: peaks, and what was read last of shared pages.
 pub(super) fn last_words(folder: &Path) -> HostMemory {
-    let text = tail(&folder.join("host.jsonl")).unwrap_or_default();
+    let text = tail(&folder.join(HOST_HISTORY)).unwrap_or_default();
     let lines: Vec<Value> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
     let newest = |key: &str| lines.iter().rev().find_map(|line| line.get(key));
     let mut found = HostMemory::default();

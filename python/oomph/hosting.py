@@ -1,0 +1,81 @@
+"""One process of a plan whose job uses no card: the script runs as it is, and the host's memory is what is looked at.
+
+Nothing is left out and nothing stands in for anything: values are computed, files are written (to the private layer),
+memory is taken from the C library as in a real run. Only loops end once their memory repeats.
+"""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+from typing import Any
+
+from .hollow import distributed, hostmemory
+from .outcome import Outcome
+from .planning import Session, check_version
+from .watching.loops import memory
+from .watching.recorder import Recorder
+
+#: What a small object takes on average.
+_OBJECT_BYTES = 64
+
+
+class HostRecorder(Recorder):
+    """There is no history of a card: what is told is what tensors on the CPU are for."""
+
+    def install(self, torch: ModuleType) -> None:
+        """From the first line on."""
+        self.recording = True
+        self.on_start()
+
+    def mark(self, name: str, stage: str, device: int = 0) -> None:
+        """Moments matter where the host is looked at alone."""
+        self.host.look()
+
+    def peaks(self, torch: ModuleType) -> list[dict[str, int]]:
+        """What changes as long as the job gets anywhere."""
+        tensor_bytes, allocated_bytes, *_ = self.host.numbers()
+        return [{"index": 0, "peak_allocated_bytes": tensor_bytes, "peak_reserved_bytes": allocated_bytes}]
+
+
+class HostSession(Session):
+    """Everything known about the process."""
+
+    def _make_recorder(self) -> Recorder:
+        #: Outermost calls of modules that have parameters: transforms of data may be modules, too.
+        self._model_calls = 0
+        return HostRecorder(self.stream, self.host)
+
+    def _numbers(self) -> memory.Numbers:
+        tensor_bytes, allocated_bytes, _, heap_bytes = self.host.numbers()
+        # A loop that only prepares data allocates too, and somebody waits for all of it: what counts is the model.
+        resident_bytes, file_bytes = hostmemory.resident()
+        host_bytes = heap_bytes + sys.getallocatedblocks() * _OBJECT_BYTES + file_bytes
+        held = host_bytes, tensor_bytes, resident_bytes
+        return memory.Numbers(tensor_bytes, allocated_bytes, self._model_calls, 0, *held)
+
+    def _on_torch(self, torch: ModuleType) -> None:
+        check_version(torch)
+        self.loops.run_growth_to_its_end()
+        self.host.install(is_filled=True)
+        self.host_loaders.install(torch)
+        # It does use a card, later than anybody could know.
+        torch.cuda._lazy_call(lambda: self.leave(Outcome("card")))
+        self.recorder.on_start = lambda: self.stream.stage("running without a card")
+        self.recorder.install(torch)
+        self.modules.install(torch)
+        self.modules.before_call = self._before_call
+        self.steps.install(torch)
+        distributed.install(self.note, self.following, self.settings)
+
+    def _before_call(self, module: Any, _args: Any, _kwargs: Any) -> None:
+        self._model_calls += next(module.parameters(), None) is not None
+
+    def save(self, how: Outcome) -> None:
+        """Writes what is known; the last fact says that all is there."""
+        torch = sys.modules.get("torch")
+        if torch is not None:
+            self.steps.tag_everything(torch)
+        self.modules.flush()
+        self.stream.write("end", self._facts(how, used_cuda=False))
+        self.stream.flush()

@@ -1,0 +1,109 @@
+"""What a plan says of the host's memory: jobs without a card, workers, pinned memory, growth, machines."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+MIB = 1 << 20
+
+TRAINING = """
+    import argparse
+    import torch
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--device", default="cpu")
+    device = parser.parse_args().device
+    data = torch.ones(64, 1 << 20)
+    net = torch.nn.Sequential(torch.nn.Linear(1024, 4096), torch.nn.Linear(4096, 1024)).to(device)
+    optimizer = torch.optim.Adam(net.parameters())
+    kept = []
+    for step in range(40):
+        loss = net(data[0].view(1024, 1024)[:8].to(device)).sum()
+        # Gradients that come and go between what is kept leave holes in the heap, other ones in every run.
+        optimizer.zero_grad(set_to_none=False)
+        loss.backward()
+        optimizer.step()
+        kept.append(torch.ones(1 << 18))
+"""
+
+
+@pytest.fixture
+def host(oomph):
+    """Plans a script, and returns the exit code and all that is said."""
+
+    def plan(*words):
+        code, out, err = oomph("plan", "--json", *words)
+        assert code in (0, 1), err
+        return code, json.loads(out)
+
+    return plan
+
+
+def test_a_job_without_a_card_is_planned_for_the_host(oomph, host, script):
+    path = script(TRAINING)
+    code, plan = host("--host-memory", "1GiB", path)
+    assert (code, plan["uses_card"], plan["fits"], plan["host"]["fits"]) == (1, False, False, False)
+    process = subprocess.Popen([sys.executable, path])
+    _, status, usage = os.wait4(process.pid, 0)
+    assert status == 0
+    assert plan["host"]["peak_bytes"] == pytest.approx(usage.ru_maxrss * 1024, rel=0.05)
+    categories = plan["host"]["categories"]
+    weights = 4 * (2 * 1024 * 4096 + 4096 + 1024)
+    assert categories["parameters"] == categories["gradients"] == pytest.approx(weights, rel=0.001)
+    assert categories["optimizer"] == pytest.approx(2 * weights, rel=0.001)
+    assert sum(categories.values()) == plan["host"]["peak_bytes"]
+    code, out, _ = oomph("plan", path)
+    assert code == 0 and "uses no card" in out
+
+
+def test_tensors_that_a_plan_leaves_unfilled_are_the_jobs(host, script):
+    code, plan = host(script("""
+        import torch
+        weights = [torch.randn(1 << 26) for _ in range(6)]
+        pinned = torch.empty(300 << 20, dtype=torch.uint8, pin_memory=True)
+        net = torch.nn.Linear(8, 8).cuda()
+        net(torch.zeros(8, 8).cuda())
+    """))
+    told = plan["host"]
+    assert code == 0 and told["tensor_bytes"] == pytest.approx(6 * 256 * MIB, rel=0.01)
+    # PyTorch rounds pinned memory up to a power of two.
+    assert told["pinned_bytes"] == pytest.approx(512 * MIB, rel=0.01)
+    assert told["process_bytes"] > told["tensor_bytes"] + told["pinned_bytes"] + 400 * MIB
+    assert told["estimated"] == ["cuda"]
+
+
+def test_what_the_rest_of_a_loop_keeps_on_the_host_is_told(host, script):
+    _, plan = host("--host-memory", "2GiB", script("""
+        import torch
+        net = torch.nn.Linear(64, 64).cuda()
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        kept = []
+        for step in range(5000):
+            net(torch.zeros(8, 64).cuda()).sum().backward()
+            optimizer.step()
+            kept.append(torch.ones(1 << 18))
+    """))
+    growth = plan["host"]["growth"]
+    assert growth["line"] == 6 and growth["bytes_per_iteration"] == pytest.approx(MIB, rel=0.1)
+    assert growth["runs_out_after_iterations"] < 2048 and not plan["fits"]
+    assert plan["host"]["tensor_bytes"] == pytest.approx(5000 * MIB, rel=0.01)
+
+
+def test_workers_copy_what_they_use(host, script):
+    _, plan = host(script("""
+        import torch
+        class Records(torch.utils.data.Dataset):
+            def __init__(self): self.records = [(float(n), str(n)) for n in range(300_000)]
+            def __len__(self): return len(self.records)
+            def __getitem__(self, index): return torch.full((1024,), self.records[index][0])
+        net = torch.nn.Linear(1024, 1)
+        for batch in torch.utils.data.DataLoader(Records(), batch_size=64, num_workers=2, shuffle=True):
+            net(batch)
+    """))
+    told = plan["host"]
+    assert told["workers"] == 2
+    assert told["categories"]["prefetched"] == pytest.approx(2 * 2 * 64 * 4096, rel=0.01)
+    # A tuple, a number and a short text each, copied by both.
+    assert told["categories"]["workers"] > 2 * 300_000 * (56 + 24 + 50)
