@@ -94,7 +94,7 @@ bench: setup $(VENV)/.truth ## Measure speed and memory against the targets
 	$(BIN)/python benches/top_cost.py
 
 .PHONY: leaks
-leaks: setup $(VENV)/.test ## Run 60 leaking and 60 healthy jobs on a hollow card and say which are named
+leaks: setup $(VENV)/.test ## Run 90 leaking and 90 healthy jobs on a hollow card and say which are named
 	OOMPH=$(CURDIR)/$(OOMPH) $(BIN)/python corpus/leaks/score.py --jobs 2
 
 .PHONY: recall

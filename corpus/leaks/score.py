@@ -85,7 +85,10 @@ def named(account: dict) -> list[tuple[str, int]]:
 def problem(job: Job, oomph: pathlib.Path) -> str | None:
     """What is wrong with what `oomph run` says of a job; None if nothing is."""
     with tempfile.TemporaryDirectory(prefix="oomph-leaks-") as folder:
-        places = named(account_of(job, oomph, pathlib.Path(folder)))
+        try:
+            places = named(account_of(job, oomph, pathlib.Path(folder)))
+        except (RuntimeError, subprocess.TimeoutExpired) as error:
+            return str(error)
     shown = ", ".join(f"{file}:{line}" for file, line in places) or "nothing"
     if not job.leaks:
         return f"{job.name} is healthy, but named is {shown}" if places else None
@@ -125,10 +128,13 @@ def main() -> int:
     chosen = [job for job in jobs(args.batch) if not args.names or job.name in args.names]
     oomph = pathlib.Path(os.environ.get("OOMPH") or pathlib.Path(sys.executable).parent / "oomph")
     check = untruth if args.truth else lambda job: problem(job, oomph)
+    problems = []
     with ThreadPoolExecutor(args.jobs) as pool:
-        problems = list(pool.map(check, chosen))
-    for found in filter(None, problems):
-        print(found)
+        # Said at once: a run of all takes long, and may be ended before it is through.
+        for found in pool.map(check, chosen):
+            problems.append(found)
+            if found:
+                print(found, flush=True)
     for kind, leaks in (("leaking", True), ("healthy", False)):
         of_kind = [found for job, found in zip(chosen, problems) if job.leaks == leaks]
         print(f"{kind}: {of_kind.count(None)} of {len(of_kind)} right")

@@ -60,12 +60,7 @@ class DividedLoaders(Loaders):
 
     def next_of(self, source: Iterator[Any], frame: FrameType | None) -> Any:
         """The rows of the next batch that are this process's."""
-        self._close_window()
-        self._inside_loader = True
-        try:
-            batch = next(source)
-        finally:
-            self._inside_loader = False
+        batch = self._take(source)
         frame = finding.loop_frame(frame)
         if frame is None or not self.is_training_divided:
             return batch

@@ -79,14 +79,18 @@ class Loaders:
         """Whether a few rows are run to be compared, and nothing else may come of it."""
         return self._decisions.is_probing
 
-    def next_of(self, source: Iterator[Any], frame: FrameType | None) -> Any:
-        """The next batch for the loop, or its first part."""
+    def _take(self, source: Iterator[Any]) -> Any:
+        """The next batch as the loader has it; loaders within it are let alone."""
         self._close_window()
         self._inside_loader = True
         try:
-            batch = next(source)
+            return next(source)
         finally:
             self._inside_loader = False
+
+    def next_of(self, source: Iterator[Any], frame: FrameType | None) -> Any:
+        """The next batch for the loop, or its first part."""
+        batch = self._take(source)
         frame = finding.loop_frame(frame)
         if frame is None:
             return batch
