@@ -15,7 +15,7 @@ pub(super) const RUNS_MAX: usize = 12;
 /// Sets that are run at most where one fits: with the job as it is and the proof, six runs.
 pub(super) const RUNS_USUAL: usize = 4;
 /// Sets that are drawn at most for one decision.
-const DRAWN_MAX: usize = 4000;
+const DRAWN_MAX: usize = 8000;
 /// What should stay free on top of the margin, in hundredths of the room, for a set to be preferred to larger ones.
 const COMFORT_PERCENT: u64 = 3;
 /// A set that should take so much more than there is, in hundredths, may fit all the same: paper is not exact.
