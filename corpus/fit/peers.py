@@ -1,11 +1,11 @@
 """What the batch finders of other libraries make of the same jobs on the same cards, hollow as well.
 
-    python corpus/fit/peers.py --oomph target/debug/oomph --out peers.json
+    python corpus/fit/peers.py --oomph target/debug/oomph --sources FOLDER --out peers.json [NAME ...]
 
 - Trainer: `--auto_find_batch_size`, an argument of every script that takes `TrainingArguments`.
 - accelerate: `find_executable_batch_size` around the scripts whose training function is given its batch size.
-- Lightning: `Tuner.scale_batch_size` needs a model or data module with a `batch_size` of its own, which no Lightning job
-  here has: they hand their loaders to `fit`, for which the tuner refuses to work.
+- Lightning: `Tuner.scale_batch_size` refuses to work for loaders that are handed to `fit`, as every Lightning job here does:
+  the loader is put into a data module with a `batch_size`, which is what its documentation asks for. Fabric has no finder.
 
 Every other job would have to be edited, which counts as not fitting. Each finder reaches another effective batch than the
 script asked for; both are noted.
@@ -42,6 +42,37 @@ names["main"].__globals__["training_function"] = training_function
 names["main"]()
 """
 
+#: Does the same for Lightning's tuner: what is handed to `fit` as a loader is handed over as a data module.
+_TUNER = """
+import runpy, sys
+import lightning as L
+from lightning.pytorch.tuner import Tuner
+from torch.utils.data import DataLoader
+sys.argv = sys.argv[1:]
+plain_fit = L.Trainer.fit
+
+class Loaded(L.LightningDataModule):
+    def __init__(self, loader, validation):
+        super().__init__()
+        self.loader, self.validation, self.batch_size = loader, validation, loader.batch_size
+    def val_dataloader(self):
+        return self.validation or []
+    def train_dataloader(self):
+        print(f"Instantaneous batch size per device = {self.batch_size}", flush=True)
+        return DataLoader(self.loader.dataset, batch_size=self.batch_size, shuffle=True, collate_fn=self.loader.collate_fn)
+
+def fit(trainer, model, train_dataloaders=None, val_dataloaders=None, *rest, **named):
+    if not isinstance(train_dataloaders, DataLoader):
+        return plain_fit(trainer, model, train_dataloaders, val_dataloaders, *rest, **named)
+    loaded = Loaded(train_dataloaders, val_dataloaders)
+    L.Trainer.fit = plain_fit
+    Tuner(trainer).scale_batch_size(model, datamodule=loaded, mode="power", init_val=2, max_trials=12)
+    return plain_fit(trainer, model, datamodule=loaded)
+
+L.Trainer.fit = fit
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+
 
 def planned(job: Job, oomph: str, command: list[str]) -> dict[str, Any]:
     """Whether a command comes to its end on the card of a job, and the batches it tried."""
@@ -70,6 +101,7 @@ def lowered(logged: list[int]) -> list[int]:
 def main() -> None:
     """Runs whichever finder applies to each job."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*")
     parser.add_argument("--oomph", default="oomph")
     parser.add_argument("--sources", type=Path, required=True)
     parser.add_argument("--out", type=Path, default=Path("/tmp/fit_scores/peers.json"))
@@ -77,10 +109,12 @@ def main() -> None:
     given.out.parent.mkdir(parents=True, exist_ok=True)
     wrapper = given.out.parent / "find_executable_batch_size.py"
     wrapper.write_text(_WRAPPER)
+    tuner = given.out.parent / "scale_batch_size.py"
+    tuner.write_text(_TUNER)
     rows = []
     for facts in tomllib.loads((HERE / "manifest.toml").read_text())["job"]:
         job = Job(facts, given.sources)
-        if not job.script.exists():
+        if not job.script.exists() or (given.names and job.name not in given.names):
             continue
         row: dict[str, Any] = {"name": job.name, "finder": None, "fits": False}
         if job.name.startswith("trainer_"):
@@ -90,6 +124,9 @@ def main() -> None:
         elif job.repository == "huggingface+accelerate":
             row["finder"] = "accelerate find_executable_batch_size"
             row |= planned(job, given.oomph, [str(wrapper), *job.command()])
+        elif job.name.startswith("lightning_"):
+            row["finder"] = "Lightning Tuner.scale_batch_size"
+            row |= planned(job, given.oomph, [str(tuner), *job.command()])
         rows.append(row)
         print(json.dumps(row), flush=True)
         given.out.write_text(json.dumps(rows, indent=1))

@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import resource
 import subprocess
 import time
 import tomllib
@@ -21,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
-LIMIT_SECONDS = 420
+LIMIT_SECONDS = 900
 
 
 class Job:
@@ -67,6 +68,12 @@ def planned(job: Job, oomph: str, options: list[str]) -> tuple[dict[str, Any] | 
         return None, ended.stderr[-1500:], seconds
 
 
+def processor_seconds() -> float:
+    """What all processes that have ended took: unlike the time on the clock the same on a busy machine."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def stated_memory(job: Job, plain: dict[str, Any]) -> str:
     """The card for a job: see the top of this file."""
     percent = 45 + zlib.crc32(job.name.encode()) % 31
@@ -89,8 +96,9 @@ def score(job: Job, oomph: str, options: list[str], folder: Path) -> dict[str, A
     kept = folder / f"{job.name}.plan.json"
     kept.unlink(missing_ok=True)
     memory = ["--memory", job.memory]
+    before = processor_seconds()
     found, errors, seconds = planned(job, oomph, ["--fit", *options, "--save-plan", str(kept), *memory])
-    row: dict[str, Any] = {"name": job.name, "kind": job.kind, "repository": job.repository, "memory": job.memory, "seconds": round(seconds, 1)}
+    row: dict[str, Any] = {"name": job.name, "kind": job.kind, "repository": job.repository, "memory": job.memory, "seconds": round(seconds, 1), "processor_seconds": round(processor_seconds() - before, 1)}
     if found is None:
         return {**row, "fits": False, "problem": errors}
     (folder / f"{job.name}.fit.json").write_text(json.dumps(found))

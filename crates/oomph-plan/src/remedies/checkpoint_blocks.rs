@@ -39,6 +39,12 @@ fn chosen(choice: &RemedyChoice) -> Vec<&str> {
     listed.map(|paths| paths.iter().filter_map(|path| path.as_str()).collect()).unwrap_or_default()
 }
 
+/// Blocks by their numbers, so that the same ones are the same choice however they were come by.
+fn in_order(mut paths: Vec<&str>) -> Vec<&str> {
+    paths.sort_by_key(|path| (path.len(), *path));
+    paths
+}
+
 impl Remedy for CheckpointBlocks {
     fn name(&self) -> &'static str {
         "checkpoint_blocks"
@@ -58,8 +64,8 @@ impl Remedy for CheckpointBlocks {
         counts.retain(|count| *count > 0);
         counts.dedup();
         let choice = |count: usize| {
-            let paths: Vec<String> = blocks[..count].iter().map(|block| block.path.to_owned()).collect();
-            RemedyChoice::new(self.name()).with("blocks", paths)
+            let paths = blocks[..count].iter().map(|block| block.path).collect();
+            RemedyChoice::new(self.name()).with("blocks", in_order(paths))
         };
         counts.into_iter().map(choice).collect()
     }
@@ -67,7 +73,7 @@ impl Remedy for CheckpointBlocks {
     fn on_top_of(&self, before: &RemedyChoice, choice: &RemedyChoice) -> RemedyChoice {
         let (mut all, more) = (chosen(before), chosen(choice));
         all.extend(more.into_iter().filter(|path| !chosen(before).contains(path)));
-        RemedyChoice::new(self.name()).with("blocks", all)
+        RemedyChoice::new(self.name()).with("blocks", in_order(all))
     }
 
     fn sketch(&self, choice: &RemedyChoice, job: &Situation, spans: &mut Spans) {
@@ -79,7 +85,9 @@ impl Remedy for CheckpointBlocks {
 
     fn slowdown(&self, choice: &RemedyChoice, job: &Situation) -> f64 {
         let paths = chosen(choice);
-        1.0 + blocks(job).iter().filter(|block| paths.contains(&block.path)).map(|block| block.share).sum::<f64>()
+        let models = job.survey.models.iter().filter(|model| model.is_training);
+        // Of a job whose peak is elsewhere too: blocks take the time they take.
+        1.0 + models.map(|model| job.work.forward_share(model, &paths, job.card)).sum::<f64>()
     }
 
     fn by_hand(&self, choice: &RemedyChoice, survey: &Survey) -> Option<ByHand> {

@@ -2,9 +2,10 @@
 //! each. The first of them is run, and told that the others are there.
 
 use oomph_job::Target;
-use oomph_trace::Category;
 
-use super::{Allowed, Base, Candidate, Costs, Found, Measured, Search, is_compatible};
+use super::measured::{Costs, Measured};
+use super::sets::is_compatible;
+use super::{Allowed, Base, Candidate, Found, Search};
 use crate::error::PlanError;
 use crate::follow::Progress;
 use crate::plan::{Question, Trial, peaks_by_device};
@@ -55,7 +56,8 @@ pub fn find(question: &Question, allowed: Allowed, plain: &Trial, progress: Prog
         }
         is_divisible = false;
     }
-    let mut found = alone.find(&first, progress)?;
+    let growth_bytes = first.growth_bytes;
+    let mut found = alone.find(first, progress)?;
     if found.chosen.is_some() || !is_divisible {
         return Ok(found);
     }
@@ -72,7 +74,7 @@ pub fn find(question: &Question, allowed: Allowed, plain: &Trial, progress: Prog
             }
         }
     }
-    job.with_how_many(found, tried, first.growth_bytes, progress)
+    job.with_how_many(found, tried, growth_bytes, progress)
 }
 
 /// What was tried before, and then a search.
@@ -147,7 +149,10 @@ impl Divisible<'_> {
                 "The script itself uses {devices} cards in one process (DataParallel, a device map): one or the other."
             ));
         }
-        self.costs.survey.optimizers.is_empty().then(|| NO_OPTIMIZER.to_owned())
+        if self.costs.survey.optimizers.is_empty() {
+            return Some(NO_OPTIMIZER.to_owned());
+        }
+        why_too_large(self.costs.parameter_bytes(), self.question.cards[0].usable_bytes())
     }
 
     /// Where nothing was found: how many cards would do, with what came nearest.
@@ -201,15 +206,13 @@ impl Divided {
     /// Looks for what else it takes.
     fn find(&self, allowed: Allowed, plain: &Costs, progress: Progress) -> Result<Found, PlanError> {
         let (search, first) = self.measured(allowed, plain);
-        search.find(&first, progress)
+        search.find(first, progress)
     }
 
     /// What its run says, with the time of a step against that of the job as it is.
     fn measured<'a>(&'a self, allowed: Allowed, plain: &Costs) -> (Search<'a>, Measured) {
         let (mut search, mut first) = Search::from(&self.question, allowed, self.base.clone(), &self.trial);
-        let parameters = plain.spans.live_at(plain.spans.peak().1).filter(|span| span.category == Category::Parameter);
-        let parameter_bytes = parameters.map(|span| span.bytes).sum();
-        let seconds = first.work.seconds_among_cards(search.card, parameter_bytes, self.base.cards);
+        let seconds = first.work.seconds_among_cards(search.card, plain.parameter_bytes(), self.base.cards);
         let plain_seconds = plain.work.step_seconds(search.card);
         let slowdown = seconds / plain_seconds;
         search.base.slowdown = slowdown;
@@ -218,6 +221,19 @@ impl Divided {
         search.candidates[0].slowdown = slowdown;
         (search, first)
     }
+}
+
+/// Why a model cannot be divided that no card holds as a whole, where that is so.
+fn why_too_large(parameter_bytes: u64, usable_bytes: u64) -> Option<String> {
+    let gib = |bytes: u64| bytes as f64 / f64::from(1 << 30);
+    (parameter_bytes > usable_bytes).then(|| {
+        format!(
+            "The parameters alone take {:.1} GiB of a card's {:.1}, and the whole model lies on each card until its \
+             optimizer is made, which is when it is divided: no number of such cards will do.",
+            gib(parameter_bytes),
+            gib(usable_bytes)
+        )
+    })
 }
 
 /// Why nothing was divided in a run that should have been, where that is so.
@@ -244,6 +260,13 @@ fn sentence_of(problem: &PlanError) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_model_that_no_card_holds_is_not_divided() {
+        assert_eq!(why_too_large(20 << 30, 20 << 30), None);
+        let why = why_too_large(26 << 30, 23 << 30).expect("too large");
+        assert!(why.starts_with("The parameters alone take 26.0 GiB of a card's 23.0,"), "{why}");
+    }
 
     #[test]
     fn a_refusal_is_told_in_its_own_words() {

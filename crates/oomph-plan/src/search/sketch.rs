@@ -6,38 +6,30 @@ use super::clock::Stretch;
 use super::spans::{Span, Spans};
 use crate::remedies::{RemedyChoice, Situation, remedy};
 
-/// What a set of remedies should come to.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Sketch {
-    /// The set.
-    pub choices: Vec<RemedyChoice>,
-    /// The most that would be live.
-    pub peak_bytes: u64,
-    /// By what the time of a step would be multiplied.
-    pub slowdown: f64,
-}
-
-impl Sketch {
-    /// Draws a set on top of a run that has others in it already.
-    #[must_use]
-    pub fn of(choices: &[RemedyChoice], job: &Situation) -> Self {
-        let mut spans = job.spans.clone();
-        for choice in choices {
-            if let Some(remedy) = remedy(&choice.name) {
-                remedy.sketch(choice, job, &mut spans);
-            }
-        }
-        Self { choices: choices.to_vec(), peak_bytes: spans.peak().0, slowdown: slowdown(choices, job) }
-    }
-}
-
-/// By what the time of a step is multiplied with a set, about. What remedies add to a step adds up, as it did on a card
-/// (lazy logits 1.03, checkpointed blocks 1.25, both 1.28); what makes steps shorter shortens all of it.
+/// The most that would be live if remedies came on top of what a run has in it already.
 #[must_use]
-pub(super) fn slowdown(choices: &[RemedyChoice], job: &Situation) -> f64 {
-    let known = choices.iter().filter_map(|choice| Some(remedy(&choice.name)?.slowdown(choice, job)));
-    let (longer, shorter) = known.fold((1.0, 1.0), |(longer, shorter), factor: f64| {
-        if factor > 1.0 { (longer + factor - 1.0, shorter) } else { (longer, shorter * factor) }
+pub(super) fn peak_bytes(added: &[RemedyChoice], job: &Situation) -> u64 {
+    let mut spans = job.spans.clone();
+    for choice in added {
+        if let Some(remedy) = remedy(&choice.name) {
+            remedy.sketch(choice, job, &mut spans);
+        }
+    }
+    spans.peak().0
+}
+
+/// By what the time of a step is multiplied with one remedy, about.
+#[must_use]
+pub(super) fn slowdown(choice: &RemedyChoice, job: &Situation) -> f64 {
+    remedy(&choice.name).map_or(1.0, |remedy| remedy.slowdown(choice, job))
+}
+
+/// By what several remedies together multiply it. What remedies add to a step adds up, as it did on a card (lazy logits
+/// 1.03, checkpointed blocks 1.25, both 1.28); what makes steps shorter shortens all of it.
+#[must_use]
+pub(super) fn together(factors: &[f64]) -> f64 {
+    let (longer, shorter) = factors.iter().fold((1.0, 1.0), |(longer, shorter), factor| {
+        if *factor > 1.0 { (longer + factor - 1.0, shorter) } else { (longer, shorter * factor) }
     });
     longer * shorter
 }
