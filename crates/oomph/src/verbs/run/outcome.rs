@@ -99,6 +99,8 @@ fn shares(seen: &Seen, recorded: &[Option<Recorded>]) -> Vec<Place> {
             found.push((at, share));
         }
     }
+    // Which process was first differs from run to run; those without a rank stay in the order in which they came.
+    found.sort_by_key(|(_, share)| share.rank);
     found
 }
 
