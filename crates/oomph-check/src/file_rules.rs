@@ -3,12 +3,13 @@
 
 use rustc_hash::FxHashSet;
 
-use crate::finding::{Finding, Level, Safety};
+use crate::finding::{Finding, Safety};
 use crate::python::{SyntaxError, TextLen, TextRange, TextSize};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
 use crate::rules;
 use crate::selection::Choice;
+use crate::size::{Amount, Size};
 use crate::source::Source;
 
 /// All of them.
@@ -27,7 +28,8 @@ pub(crate) type FileChoices = [Choice; FILE_RULES.len()];
 pub(crate) static SYNTAX_ERROR: Rule = Rule {
     name: "syntax-error",
     group: Group::File,
-    level: Level::Error,
+    size: Size::failure(),
+    is_opportunity: false,
     fix: None,
     summary: "The file is not Python that can be parsed.",
     why: "What cannot be parsed cannot be checked: bugs in the rest of the file may go unseen.",
@@ -44,7 +46,8 @@ pub(crate) static SYNTAX_ERROR: Rule = Rule {
 pub(crate) static UNKNOWN_IGNORE: Rule = Rule {
     name: "unknown-ignore",
     group: Group::File,
-    level: Level::Warning,
+    size: Size::once(Amount::Small).wasted(),
+    is_opportunity: false,
     fix: Some(Safety::Unsafe),
     summary: "An ignore comment names a rule that does not exist.",
     why: "The comment ignores nothing: what it was meant for is reported, or will be.",
@@ -63,7 +66,8 @@ pub(crate) static UNKNOWN_IGNORE: Rule = Rule {
 pub(crate) static UNUSED_IGNORE: Rule = Rule {
     name: "unused-ignore",
     group: Group::File,
-    level: Level::Info,
+    size: Size::once(Amount::Small),
+    is_opportunity: true,
     fix: Some(Safety::Safe),
     summary: "An ignore comment ignores nothing.",
     why: "The code it was written for is gone or mended; the comment would hide the next bug on its line.",

@@ -3,17 +3,26 @@
 use serde::Serialize;
 
 use crate::python::{TextRange, TextSize};
+use crate::size::Size;
 
-/// How sure a rule is, and whether it speaks unasked.
+/// How bad a finding is, and whether it is reported unasked: [`Size::level`] decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
-    /// An opportunity: reported only when the rule is selected.
+    /// Costs little, is doubtful, or an opportunity: reported only when the rule is selected.
     Info,
-    /// Very likely costs memory: on by default.
+    /// Costs at least a batch or a model: on by default.
     Warning,
-    /// Certainly a bug: on by default.
+    /// Ends in out of memory: on by default.
     Error,
+}
+
+impl Level {
+    /// Whether a check that reports at this level has failed: not for information.
+    #[must_use]
+    pub fn fails(self) -> bool {
+        self > Self::Info
+    }
 }
 
 /// Whether a fix may be applied unasked.
@@ -80,10 +89,18 @@ pub struct Evidence {
 pub struct Finding {
     /// The rule's name, e.g. `loss-accumulated-with-graph`.
     pub rule: &'static str,
-    /// How bad it is here; a rule may report below or above its usual level.
+    /// How bad it is here: by its size, or as the user chose.
     pub level: Level,
+    /// What it costs.
+    pub size: Size,
+    /// Whether it rests on something that is not seen, or that no run gets to.
+    pub is_doubtful: bool,
     /// The code to blame.
     pub range: TextRange,
+    /// The code that does it, where that is not where the finding stands: the forward pass of a loop.
+    pub cause: Option<TextRange>,
+    /// The code that makes what is kept here.
+    pub made_by: Option<TextRange>,
     /// One sentence: what is wrong and what it costs.
     pub message: String,
     /// The facts that made the rule fire, in the order to read them.

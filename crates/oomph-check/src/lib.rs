@@ -5,7 +5,9 @@
 //! settings from disk or needs torch.
 
 pub mod analysis;
+mod beside;
 pub mod callbacks;
+mod causes;
 mod copies;
 mod detaching;
 mod edits;
@@ -31,6 +33,7 @@ pub mod rules;
 mod saved;
 mod selection;
 pub mod settings;
+mod size;
 pub mod source;
 mod suppress;
 pub mod uses;
@@ -47,5 +50,6 @@ pub use report::{Draft, Report};
 pub use requirements::TorchVersions;
 pub use rule::{Example, Group, Rule};
 pub use selection::{Choice, RuleSet, Selection};
+pub use size::{Amount, Course, Frequency, Size};
 pub use source::{Kind, Position, Source};
 pub use suppress::ignore_edit;

@@ -30,14 +30,15 @@ impl Rule {
 
     /// Level, group and fix in one line.
     fn standing(&self) -> String {
-        let default = if self.level == Level::Info { "off unless selected" } else { "on by default" };
+        let default = if self.level() == Level::Info { "off unless selected" } else { "on by default" };
         let fix = match self.fix {
             Some(Safety::Safe) => "`--fix` mends it",
             Some(Safety::Unsafe) => "`--fix --unsafe-fixes` mends it",
             None => "no automatic fix",
         };
-        let level = level_name(self.level);
-        format!("Level `{level}`, {default}; group `{}`; {fix}.", self.group.name())
+        let level = level_name(self.level());
+        let size = self.size.words();
+        format!("Level `{level}`, {default}; size: {size}; group `{}`; {fix}.", self.group.name())
     }
 }
 

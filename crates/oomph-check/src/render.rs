@@ -76,6 +76,12 @@ impl<'a> Results<'a> {
         self.files.iter().map(|file| file.findings.len()).sum()
     }
 
+    /// How many findings make the check fail.
+    #[must_use]
+    pub fn failing(&self) -> usize {
+        self.entries().filter(|entry| entry.finding.level.fails()).count()
+    }
+
     /// How many lines were read.
     #[must_use]
     pub fn lines(&self) -> usize {

@@ -3,6 +3,7 @@
 use crate::finding::{Edit, Evidence, Finding, Fix, Level, Safety};
 use crate::python::{Ranged, TextRange};
 use crate::rule::Rule;
+use crate::size::Size;
 
 /// Collects the findings of one rule in one file.
 #[derive(Debug)]
@@ -18,12 +19,16 @@ impl Report {
         Self { rule, drafts: Vec::new() }
     }
 
-    /// Adds a finding at the rule's usual level; say more with the methods of what comes back.
+    /// Adds a finding of the rule's usual size; say more with the methods of what comes back.
     pub fn add(&mut self, place: &impl Ranged, message: impl Into<String>) -> &mut Draft {
         self.drafts.push(Draft(Finding {
             rule: self.rule.name,
-            level: self.rule.level,
+            level: self.rule.level(),
+            size: self.rule.size,
+            is_doubtful: false,
             range: place.range(),
+            cause: None,
+            made_by: None,
             message: message.into(),
             evidence: Vec::new(),
             fix: None,
@@ -32,10 +37,16 @@ impl Report {
         &mut self.drafts[last]
     }
 
-    /// What was found.
+    /// What was found, each at the level that follows from its size.
     #[must_use]
     pub fn into_findings(self) -> Vec<Finding> {
-        self.drafts.into_iter().map(|draft| draft.0).collect()
+        let quiet = self.rule.is_opportunity;
+        let decided = |Draft(mut finding): Draft| {
+            let shown = !quiet && !finding.is_doubtful;
+            finding.level = if shown { finding.size.level() } else { Level::Info };
+            finding
+        };
+        self.drafts.into_iter().map(decided).collect()
     }
 }
 
@@ -44,9 +55,15 @@ impl Report {
 pub struct Draft(Finding);
 
 impl Draft {
-    /// Reports at another level than the rule's usual one.
-    pub fn level(&mut self, level: Level) -> &mut Self {
-        self.0.level = level;
+    /// Costs something else here than the rule usually tells of.
+    pub fn size(&mut self, size: Size) -> &mut Self {
+        self.0.size = size;
+        self
+    }
+
+    /// Rests on something that is not seen: reported only where somebody asks for the rule.
+    pub fn doubtful_if(&mut self, doubtful: bool) -> &mut Self {
+        self.0.is_doubtful |= doubtful;
         self
     }
 
@@ -62,6 +79,19 @@ impl Draft {
             self.because(&range, text);
         }
         self
+    }
+
+    /// Names the code that does it, as a fact: a finding of another rule about that code tells of the same bug.
+    pub fn caused_by(&mut self, place: &impl Ranged, text: impl Into<String>) -> &mut Self {
+        self.0.cause = Some(place.range());
+        self.because(place, text)
+    }
+
+    /// Names the code that makes what is kept here, as a fact: a finding of another rule about that code tells of the same
+    /// bug, at its cause.
+    pub fn made_by_if(&mut self, place: Option<TextRange>, text: impl Into<String>) -> &mut Self {
+        self.0.made_by = place;
+        self.because_if(place, text)
     }
 
     /// Offers a fix that never changes results.

@@ -5,6 +5,7 @@ use serde::Serialize;
 use crate::facts::Facts;
 use crate::finding::{Level, Safety};
 use crate::report::Report;
+use crate::size::Size;
 
 /// The kind of mistake a rule is about; pages are grouped by it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -98,8 +99,10 @@ pub struct Rule {
     pub name: &'static str,
     /// What kind of mistake it is.
     pub group: Group,
-    /// How bad it usually is; [`Level::Info`] rules speak only when selected.
-    pub level: Level,
+    /// What it usually costs; the level follows from that.
+    pub size: Size,
+    /// Whether it is about what could be had, not about a mistake: such rules are off unless selected.
+    pub is_opportunity: bool,
     /// What `--fix` can do, if anything.
     pub fix: Option<Safety>,
     /// One sentence: what the code does wrong.
@@ -118,4 +121,12 @@ pub struct Rule {
     pub silent_on: &'static [&'static str],
     /// Finds every place in a file.
     pub check: fn(&Facts<'_>, &mut Report),
+}
+
+impl Rule {
+    /// The level at which it usually reports; rules of [`Level::Info`] are off unless selected.
+    #[must_use]
+    pub fn level(&self) -> Level {
+        if self.is_opportunity { Level::Info } else { self.size.level() }
+    }
 }

@@ -28,7 +28,7 @@ impl RuleSet {
     /// What runs when nobody chose: everything but opportunities.
     #[must_use]
     pub fn defaults() -> Self {
-        let choice = |rule: &&Rule| if rule.level == Level::Info { Choice::Off } else { Choice::Default };
+        let choice = |rule: &&Rule| if rule.level() == Level::Info { Choice::Off } else { Choice::Default };
         Self { choices: ALL.iter().map(choice).collect() }
     }
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use oomph_check::{Choice, Finding, Project, Rule, RuleSet, Selection, Source, check, rules};
+use oomph_check::{Choice, Finding, Level, Project, Rule, RuleSet, Selection, Source, check, rules};
 
 /// Examples of notebooks begin with `# %%`, which also parts their cells.
 fn parse(text: &str) -> Source {
@@ -111,6 +111,41 @@ fn a_retained_graph_is_not_said_to_be_freed() {
     assert_eq!(told(""), (1, 2));
     assert_eq!(told("retain_graph=True"), (1, 0));
     assert_eq!(told("None, True"), (1, 0));
+}
+
+#[test]
+fn one_bug_is_told_once_at_its_cause() {
+    let program = "import torch\n\ndef train(model, loader, optimizer):\n    model.cuda()\n    saved = torch.load('last.pt')\n    \
+                   model.load_state_dict(saved['model'])\n    for x in loader:\n        optimizer.zero_grad()\n        \
+                   model(x.cuda()).sum().backward()\n        optimizer.step()\n";
+    let told = |set: RuleSet| run(set, program).iter().map(|finding| finding.rule).collect::<Vec<_>>();
+    let (cause, keeper) = ("load-without-map-location", "checkpoint-dict-kept");
+    assert_eq!(told(RuleSet::none().with(keeper, Choice::Default)), [keeper]);
+    assert_eq!(told(RuleSet::defaults()), [cause]);
+    // What is only information hides nothing.
+    let quiet = RuleSet::defaults().with(cause, Choice::At(Level::Info));
+    assert_eq!(told(quiet), [keeper, cause]);
+}
+
+#[test]
+fn a_second_copy_of_the_weights_matters_where_it_stays() {
+    let program = |before: &str, after: &str| {
+        format!(
+            "import torch\n{before}\n\ndef start(net, path, x):\n    {after}\n    return net(x)\n\nstart(torch.nn.Linear(1, \
+             1), 'a.pt', torch.ones(1).cuda())\n"
+        )
+    };
+    let level = |before: &str, after: &str| {
+        let set = RuleSet::none().with("load-without-map-location", Choice::Selected);
+        run(set, &program(before, after)).first().map(|finding| finding.level)
+    };
+    let load = "net.load_state_dict(torch.load(path)['net'])";
+    assert_eq!(level("", &format!("{load}\n    net.cuda()")), Some(Level::Info));
+    assert_eq!(level("", &format!("net.cuda()\n    {load}")), Some(Level::Warning));
+    assert_eq!(level("import torch.distributed", &format!("{load}\n    net.cuda()")), Some(Level::Warning));
+    let named = "saved = torch.load(path)\n    net.load_state_dict(saved['net'])\n    net.cuda()";
+    assert_eq!(level("", named), Some(Level::Warning));
+    assert_eq!(level("", &format!("{named}\n    del saved")), Some(Level::Info));
 }
 
 #[test]

@@ -4,6 +4,7 @@ use super::*;
 use crate::finding::Level;
 use crate::python::Imported;
 use crate::requirements::TorchVersions;
+use crate::size::Size;
 use crate::source::Kind;
 
 /// A finding whose fix replaces every `old` in the text by `new`.
@@ -15,6 +16,10 @@ fn finding(source: &Source, rule: &'static str, old: &str, new: &str, safety: Sa
     Finding {
         rule,
         level: Level::Error,
+        size: Size::failure(),
+        is_doubtful: false,
+        cause: None,
+        made_by: None,
         range: edits[0].range,
         message: String::new(),
         evidence: Vec::new(),

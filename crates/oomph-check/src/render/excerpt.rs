@@ -221,6 +221,7 @@ fn common_start(a: &str, b: &str) -> usize {
 mod tests {
     use super::*;
     use crate::finding::{Edit, Evidence, Finding, Level, Safety};
+    use crate::size::Size;
 
     /// The excerpt of a finding on `^`-marked words: the first is to blame, the second a fact.
     fn shown(code: &str, blamed: &str, fact: &str) -> String {
@@ -232,6 +233,10 @@ mod tests {
         let finding = Finding {
             rule: "syntax-error",
             level: Level::Error,
+            size: Size::failure(),
+            is_doubtful: false,
+            cause: None,
+            made_by: None,
             range: at(blamed),
             message: String::new(),
             evidence: vec![Evidence { range: at(fact), text: "a fact that takes some words to tell".into() }],

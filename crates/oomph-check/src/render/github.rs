@@ -26,7 +26,8 @@ pub fn render(results: &Results) -> String {
             None => format!(",line={},endLine={}", span.start.line, span.end.line),
         };
         let cell = span.start.cell.map_or(String::new(), |cell| format!("cell {cell}, line {}: ", span.start.line));
-        let message = data(&format!("{cell}{} (oomph doc {})", finding.message, finding.rule));
+        let size = finding.size.words();
+        let message = data(&format!("{cell}{} ({size}; oomph doc {})", finding.message, finding.rule));
         let _ = writeln!(text, "::{command} title=oomph {},file={file}{at}::{message}", property(finding.rule));
     }
     for failure in results.failures {

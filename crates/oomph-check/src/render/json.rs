@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::{Results, Span, span};
 use crate::finding::{Level, Safety};
+use crate::size::Size;
 
 /// Everything, as `--output-format json` prints it.
 #[derive(Debug, Serialize)]
@@ -28,6 +29,8 @@ struct FindingJson<'a> {
     fix: Option<FixJson<'a>>,
     evidence: Vec<EvidenceJson<'a>>,
     group: Option<&'static str>,
+    size: Size,
+    doubtful: bool,
 }
 
 /// From 1; the end is the first column after.
@@ -92,6 +95,8 @@ pub fn render<'a>(results: &Results<'a>) -> Json<'a> {
                 .map(|fact| EvidenceJson { place: at(fact.range), text: &fact.text })
                 .collect(),
             group: rules.iter().find(|rule| rule.name == finding.rule).map(|rule| rule.group.name()),
+            size: finding.size,
+            doubtful: finding.is_doubtful,
         }
     };
     Json {

@@ -1,4 +1,5 @@
-//! `JUnit` XML, for CI systems that show test results: a suite a file, a failed case a finding.
+//! `JUnit` XML, for CI systems that show test results: a suite a file, a case a finding. Those of level `info`
+//! pass, and say what they have to say as output.
 
 use quick_xml::events::BytesText;
 use quick_xml::writer::Writer;
@@ -16,13 +17,13 @@ pub fn render(results: &Results) -> String {
 }
 
 fn write(writer: &mut Writer<Vec<u8>>, results: &Results) -> std::io::Result<()> {
-    let failed = results.files.iter().filter(|file| !file.findings.is_empty()).count();
+    let told = results.files.iter().filter(|file| !file.findings.is_empty()).count();
     // A report without a single case is taken for a broken run by most readers: a clean file is a case that passes.
-    let tests = results.count() + (results.files.len() - failed) + results.failures.len();
+    let tests = results.count() + (results.files.len() - told) + results.failures.len();
     let suites = [
         ("name", "oomph check".to_owned()),
         ("tests", tests.to_string()),
-        ("failures", results.count().to_string()),
+        ("failures", results.failing().to_string()),
         ("errors", results.failures.len().to_string()),
     ];
     let suites = suites.iter().map(|(key, value)| (*key, value.as_str()));
@@ -30,7 +31,8 @@ fn write(writer: &mut Writer<Vec<u8>>, results: &Results) -> std::io::Result<()>
         for file in &results.files {
             let name = clean(&file.source.name);
             let entries = file.findings.iter().map(|finding| Entry { source: file.source, finding, bytes: None });
-            suite(writer, &name, file.findings.len().max(1), file.findings.len(), 0, |writer| {
+            let failing = file.findings.iter().filter(|finding| finding.level.fails()).count();
+            suite(writer, &name, file.findings.len().max(1), failing, 0, |writer| {
                 if file.findings.is_empty() {
                     let case = [("name", "oomph check"), ("classname", name.as_str())];
                     writer.create_element("testcase").with_attributes(case).write_empty()?;
@@ -83,7 +85,12 @@ fn case(writer: &mut Writer<Vec<u8>>, file: &str, entry: Entry) -> std::io::Resu
         let message = clean(&finding.message);
         let attributes = [("message", message.as_str()), ("type", level_name(finding.level))];
         let text = clean(&format!("{}: {}", place(entry.source, start), finding.message));
-        writer.create_element("failure").with_attributes(attributes).write_text_content(BytesText::new(&text))?;
+        let element = if finding.level.fails() {
+            writer.create_element("failure").with_attributes(attributes)
+        } else {
+            writer.create_element("system-out")
+        };
+        element.write_text_content(BytesText::new(&text))?;
         Ok(())
     })?;
     Ok(())

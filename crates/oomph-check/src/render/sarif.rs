@@ -50,7 +50,7 @@ fn descriptor(rule: &Rule) -> Value {
         "shortDescription": { "text": rule.summary },
         "fullDescription": { "text": rule.why },
         "help": { "text": page, "markdown": page },
-        "defaultConfiguration": { "level": level(rule.level), "enabled": rule.level != Level::Info },
+        "defaultConfiguration": { "level": level(rule.level()), "enabled": rule.level() != Level::Info },
         "properties": { "tags": ["memory", rule.group.name()] },
     })
 }
@@ -80,9 +80,11 @@ fn result(entry: Entry, rules: &[&'static Rule]) -> Value {
     {
         result.insert("fixes".into(), json!([replacement(source, fix)]));
     }
+    let mut properties = json!({ "size": finding.size, "doubtful": finding.is_doubtful });
     if let Some(bytes) = entry.bytes {
-        result.insert("properties".into(), json!({ "bytes": bytes }));
+        properties["bytes"] = bytes.into();
     }
+    result.insert("properties".into(), properties);
     Value::Object(result)
 }
 

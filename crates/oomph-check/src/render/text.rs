@@ -36,6 +36,8 @@ fn write_entry(text: &mut String, results: &Results, entry: Entry, width: usize)
     );
     let _ = writeln!(text, "{coloured}");
     let gutter = excerpt::write(text, entry, width);
+    let known = finding.size.bytes.map(|bytes| format!(" ({} each)", (results.show_bytes)(bytes)));
+    write_note(text, gutter, "size", &(finding.size.words() + &known.unwrap_or_default()), width);
     if let Some(bytes) = entry.bytes {
         let cost = format!("{} of the peak were allocated here", (results.show_bytes)(bytes));
         write_note(text, gutter, "trace", &cost, width);

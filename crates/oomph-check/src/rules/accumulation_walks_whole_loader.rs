@@ -3,17 +3,18 @@
 use crate::analysis::events::{BlockKind, Call, Callee, LoopKind};
 use crate::analysis::value::BlockId;
 use crate::facts::{Effect, Facts, Loop};
-use crate::finding::Level;
 use crate::python::ast::CmpOp;
 use crate::python::{Expr, Ranged, Stmt};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 use crate::uses::last_name;
 
 pub(super) static RULE: Rule = Rule {
     name: "accumulation-walks-whole-loader",
     group: Group::Optimizer,
-    level: Level::Error,
+    size: Size::per_batch(Amount::Batch).wasted(),
+    is_opportunity: false,
     fix: None,
     summary: "The loop over accumulation steps walks the whole data loader on every turn.",
     why: "Gradient accumulation takes a few micro-batches and steps, so that a big batch fits in the memory of a small \

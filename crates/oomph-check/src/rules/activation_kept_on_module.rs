@@ -3,16 +3,18 @@
 use crate::analysis::events::{At, Bind, BlockKind, Call, Root, Store, StoreKind};
 use crate::analysis::value::{ClassId, Flags};
 use crate::facts::{Facts, FunctionKind};
-use crate::finding::{Level, Safety};
+use crate::finding::Safety;
 use crate::python::ast::visitor::source_order::{SourceOrderVisitor, walk_body, walk_expr};
 use crate::python::{Expr, Ranged, Stmt, TextRange, TextSize};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
     name: "activation-kept-on-module",
     group: Group::Graph,
-    level: Level::Warning,
+    size: Size::per_batch(Amount::Activations),
+    is_opportunity: false,
     fix: Some(Safety::Unsafe),
     summary: "`forward` keeps an activation with its graph as an attribute that nothing else reads.",
     why: "The attribute outlives the call. The activation, and the graph behind it, stay until the next forward pass puts \
@@ -243,8 +245,8 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         }
         report
             .add(store, format!("`self.{name}` keeps an activation with its graph until the next forward pass, and nothing else reads it"))
-            .level(if is_mask_beside(facts, store) { Level::Info } else { RULE.level })
-            .because_if(facts.forward_pass(&store.value, &store.at), "this makes the graph it hangs on")
+            .doubtful_if(is_mask_beside(facts, store))
+            .made_by_if(facts.forward_pass(&store.value, &store.at), "this makes the graph it hangs on")
             .because(store.target, format!("the project reads `{name}` nowhere outside this method"))
             .unsafe_fix("Detach what is kept", detached(facts, store));
     }

@@ -4,15 +4,16 @@ use crate::analysis::events::{Bind, Call, LoopKind, StoreKind};
 use crate::analysis::tables::ClassKind;
 use crate::analysis::value::{Device, Flags, Kind, Value};
 use crate::facts::{Facts, FunctionKind};
-use crate::finding::Level;
 use crate::python::{Expr, Ranged, TextRange, root_name};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
     name: "all-gather-object",
     group: Group::Distributed,
-    level: Level::Warning,
+    size: Size::per_epoch(Amount::Batch),
+    is_opportunity: false,
     fix: None,
     summary: "Outputs of a model are gathered whole to every rank.",
     why: "Gathering gives each rank a copy of what all ranks have. As objects, tensors are pickled through a byte tensor \

@@ -3,17 +3,19 @@
 use crate::analysis::events::{At, Call, StoreKind};
 use crate::analysis::value::{Device, Kind};
 use crate::facts::Facts;
-use crate::finding::{Edit, Level, Safety};
+use crate::finding::{Edit, Safety};
 use crate::python::ast::Keyword;
 use crate::python::{Expr, Ranged, Stmt, TextRange};
 use crate::questions::string_literal;
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
     name: "alloc-conf-set-too-late",
     group: Group::Allocator,
-    level: Level::Error,
+    size: Size::per_batch(Amount::Batch).wasted(),
+    is_opportunity: false,
     fix: Some(Safety::Unsafe),
     summary: "The allocator's environment variable is set after CUDA has started.",
     why: "PyTorch reads `PYTORCH_CUDA_ALLOC_CONF` once, when CUDA starts in the process. A later assignment changes the \

@@ -2,16 +2,17 @@
 
 use super::alloc_conf_set_too_late::settings;
 use crate::facts::Facts;
-use crate::finding::Level;
 use crate::python::Ranged;
 use crate::questions::string_literal;
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
     name: "alloc-conf-unknown-key",
     group: Group::Allocator,
-    level: Level::Warning,
+    size: Size::once(Amount::Batch).wasted(),
+    is_opportunity: false,
     fix: None,
     summary: "`PYTORCH_CUDA_ALLOC_CONF` is set to an option that the allocator does not know.",
     why: "The allocator takes a list of `option:value` pairs. A misspelt option, or `=` in the place of `:`, makes PyTorch \

@@ -4,15 +4,16 @@ use crate::analysis::events::{At, BlockKind, Call};
 use crate::analysis::outline::{Outline, Usage};
 use crate::analysis::value::BlockId;
 use crate::facts::{Effect, Facts};
-use crate::finding::Level;
 use crate::python::{Expr, Ranged, Stmt};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
     name: "anomaly-detection-left-on",
     group: Group::GradMode,
-    level: Level::Warning,
+    size: Size::per_batch(Amount::Small).wasted(),
+    is_opportunity: false,
     fix: None,
     summary: "Anomaly detection is switched on for the whole run, unconditionally.",
     why: "Every node of every graph then records the Python stack that made it, and every backward function is checked \

@@ -1,14 +1,15 @@
 //! `backward-inside-autocast`: the casts of the weights stay alive through the backward pass.
 
 use crate::facts::{Effect, Facts};
-use crate::finding::Level;
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
     name: "backward-inside-autocast",
     group: Group::Optimizer,
-    level: Level::Info,
+    size: Size::per_batch(Amount::Model),
+    is_opportunity: true,
     fix: None,
     summary: "`backward()` runs inside the autocast block of its forward pass.",
     why: "Autocast keeps the half-precision copy of each weight it has cast until the block ends. Inside the block the \

@@ -3,18 +3,19 @@
 use crate::analysis::events::Call;
 use crate::analysis::value::BlockId;
 use crate::facts::{Effect, Facts, Loop};
-use crate::finding::Level;
 use crate::python::ast::visitor::source_order::{SourceOrderVisitor, walk_body, walk_expr};
 use crate::python::ast::{ExceptHandler, ExceptHandlerExceptHandler};
 use crate::python::{Expr, Ranged, Stmt, TextRange};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 use crate::uses::{last_name, string_of};
 
 pub(super) static RULE: Rule = Rule {
     name: "bare-except-swallows-oom",
     group: Group::Recovery,
-    level: Level::Warning,
+    size: Size::per_batch(Amount::Activations),
+    is_opportunity: false,
     fix: None,
     summary: "A training loop catches every error of its step and goes on.",
     why: "Running out of memory is among those errors. The step may have stopped in the midst of `backward()`: some \

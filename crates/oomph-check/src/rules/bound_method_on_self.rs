@@ -4,15 +4,16 @@ use crate::analysis::events::{Root, StoreKind};
 use crate::analysis::tables::ClassKind;
 use crate::analysis::value::Kind;
 use crate::facts::Facts;
-use crate::finding::Level;
 use crate::python::{Expr, Ranged};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
     name: "bound-method-on-self",
     group: Group::Graph,
-    level: Level::Warning,
+    size: Size::once(Amount::Model),
+    is_opportunity: false,
     fix: None,
     summary: "A module keeps one of its own bound methods as an attribute.",
     why: "A bound method refers to its object: `self.act = self.gelu` makes the module refer to itself. Counting references \
@@ -117,7 +118,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         let turns = facts.class_at(&store.at).and_then(|class| facts.made_again(class));
         report
             .add(store, format!("`self.{name}` holds `{text}`, which holds `self`: the module's weights are freed only by the cycle collector"))
-            .level(if turns.is_some() { Level::Warning } else { Level::Info })
+            .doubtful_if(turns.is_none())
             .because_if(turns, "another one is made each time around here")
             .because(method, "a bound method refers to its object");
     }

@@ -2,15 +2,16 @@
 
 use crate::analysis::value::Device;
 use crate::facts::Facts;
-use crate::finding::Level;
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 use crate::uses::last_name;
 
 pub(super) static RULE: Rule = Rule {
     name: "build-on-gpu-then-load",
     group: Group::Data,
-    level: Level::Info,
+    size: Size::once(Amount::Model),
+    is_opportunity: true,
     fix: None,
     summary: "A model is built on the GPU and a checkpoint is loaded there beside it.",
     why: "Random weights and loaded weights are both on the GPU until the copy is done. For inference that is often the \

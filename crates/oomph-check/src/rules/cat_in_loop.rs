@@ -3,15 +3,16 @@
 use crate::analysis::events::{BlockKind, Call, Callee, LoopKind};
 use crate::analysis::value::{BlockId, Device, Value};
 use crate::facts::{Effect, Facts, FunctionKind, Loop};
-use crate::finding::Level;
 use crate::python::{Expr, Ranged, Stmt, count_reads, count_reads_in, root_name};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
     name: "cat-in-loop",
     group: Group::Data,
-    level: Level::Warning,
+    size: Size::per_batch(Amount::Batch),
+    is_opportunity: false,
     fix: None,
     summary: "A tensor is concatenated with itself and something new on every turn of a loop.",
     why: "Each turn copies everything collected so far into a new tensor, with the old one still alive, and every new one \

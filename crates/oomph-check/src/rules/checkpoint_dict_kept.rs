@@ -3,18 +3,20 @@
 use crate::analysis::events::{BlockKind, Call, Callee, LoopKind, StmtId};
 use crate::analysis::value::BlockId;
 use crate::facts::{Effect, Facts, Loop, Often};
-use crate::finding::{Edit, Level, Safety};
+use crate::finding::{Edit, Safety};
 use crate::loaded::is_no_network;
 use crate::python::ast::ExprAttribute;
 use crate::python::{Expr, ExprCall, Ranged, Stmt, TextRange, root_name};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 use crate::uses::{Use, attribute_uses, last_name, parts_of, string_of, uses_in};
 
 pub(super) static RULE: Rule = Rule {
     name: "checkpoint-dict-kept",
     group: Group::Data,
-    level: Level::Warning,
+    size: Size::once(Amount::Model),
+    is_opportunity: false,
     fix: Some(Safety::Safe),
     summary: "A checkpoint loaded to the GPU stays alive while the model trains, or as long as what holds it.",
     why: "`load_state_dict` of a module copies. The loaded dict with its own copy of the weights lives as long as its name \
@@ -260,6 +262,9 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
     }
 }
 
+/// Said of the load: where that goes to the CPU, there is no copy to keep.
+const LOADED: &str = "it is loaded onto the GPU here";
+
 /// A checkpoint in a name that lives on while the model trains.
 fn kept_by_name<'a>(facts: &Facts<'a>, report: &mut Report, call: &Call<'a>, name: &'a str) {
     let body = facts.body_around(&call.at);
@@ -313,7 +318,8 @@ fn kept_by_name<'a>(facts: &Facts<'a>, report: &mut Report, call: &Call<'a>, nam
     let finding =
         report.add(call, format!("`{name}` keeps its own copy of the weights on the GPU while the model trains"));
     finding
-        .level(if needed { Level::Info } else { RULE.level })
+        .doubtful_if(needed)
+        .made_by_if(Some(call.range()), LOADED)
         .because(last_load.name, "its tensors are copied into the model here and not needed again")
         .because(training, "training runs with the copy still alive");
     let last = last_statement(facts, call, &uses).filter(|_| !read_later && parts.is_empty() && same_body);
@@ -349,7 +355,8 @@ fn kept_by_server<'a>(facts: &Facts<'a>, report: &mut Report, call: &Call<'a>, n
     let left = model.is_some_and(|model| facts.is_left_where_made(model));
     report
         .add(call, format!("`{name}` keeps its own copy of the weights on the GPU {until}"))
-        .level(if left { Level::Info } else { RULE.level })
+        .doubtful_if(left)
+        .made_by_if(Some(call.range()), LOADED)
         .because(load.name, "its tensors are copied into the model here, and nothing reads them again")
         .because(serves, "the model works on with the copy still alive");
 }
@@ -369,6 +376,7 @@ fn kept_by_object<'a>(facts: &Facts<'a>, report: &mut Report, call: &Call<'a>, a
     }
     report
         .add(call, format!("`{text}` keeps its own copy of the weights on the GPU as long as the object lives"))
+        .made_by_if(Some(call.range()), LOADED)
         .because(load.name, "its tensors are copied into the model here, and nothing reads them again");
 }
 
@@ -407,6 +415,7 @@ fn handed_to_object<'a>(
     }
     report
         .add(call, format!("`{text}` keeps its own copy of the weights on the GPU as long as the object lives"))
+        .made_by_if(Some(call.range()), LOADED)
         .because(load.name, "its tensors are copied into the model here")
         .because(attribute, "the whole checkpoint is kept, and nothing reads the weights in it again");
     true

@@ -2,15 +2,17 @@
 
 use crate::analysis::events::{At, BlockKind, Call};
 use crate::facts::Facts;
-use crate::finding::{Level, Safety};
+use crate::finding::Safety;
 use crate::python::{Expr, Ranged};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
     name: "checkpoint-reentrant-unset",
     group: Group::Operations,
-    level: Level::Warning,
+    size: Size::per_batch(Amount::Activations),
+    is_opportunity: false,
     fix: Some(Safety::Unsafe),
     summary: "Activation checkpointing is used without `use_reentrant`.",
     why: "Unset, torch takes the reentrant way and warns. That way records nothing when no input needs a gradient, so \

@@ -3,16 +3,17 @@
 use crate::analysis::events::{At, Call, Callee, LoopKind};
 use crate::analysis::value::{ClassId, Flags, Kind, Value};
 use crate::facts::{Effect, Facts, FunctionKind};
-use crate::finding::Level;
 use crate::python::{Expr, Ranged};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 use crate::uses::last_name;
 
 pub(super) static RULE: Rule = Rule {
     name: "checkpoint-whole-model",
     group: Group::Operations,
-    level: Level::Warning,
+    size: Size::per_batch(Amount::Activations),
+    is_opportunity: false,
     fix: None,
     summary: "A whole model is one activation checkpoint.",
     why: "Backward runs the checkpointed part again with its graph. When that is the whole model, all its activations are \
@@ -126,7 +127,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         let proven = but_head || is_the_only_pass(facts, call, model);
         report
             .add(call, format!("All activations of `{name}` come back at once in backward: the peak stays the same"))
-            .level(if proven { Level::Warning } else { Level::Info })
+            .doubtful_if(!proven)
             .because(model, "the whole model is one checkpoint");
     }
 }

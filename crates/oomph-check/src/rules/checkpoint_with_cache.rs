@@ -3,16 +3,18 @@
 use crate::analysis::events::{At, Call};
 use crate::analysis::value::Value;
 use crate::facts::{Effect, Facts};
-use crate::finding::{Edit, Level, Safety};
+use crate::finding::{Edit, Safety};
 use crate::python::{Expr, Ranged};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 use crate::uses::last_name;
 
 pub(super) static RULE: Rule = Rule {
     name: "checkpoint-with-cache",
     group: Group::Operations,
-    level: Level::Info,
+    size: Size::per_batch(Amount::Activations),
+    is_opportunity: true,
     fix: Some(Safety::Unsafe),
     summary: "A model trains with gradient checkpointing and `use_cache=True`.",
     why: "Checkpointing drops activations to compute them again; the cache keeps the keys and values of every layer for a \

@@ -3,16 +3,17 @@
 use crate::analysis::events::{Bind, Call};
 use crate::analysis::value::Flags;
 use crate::facts::{Effect, Facts};
-use crate::finding::Level;
 use crate::python::ast::visitor::source_order::{SourceOrderVisitor, walk_body, walk_expr};
 use crate::python::{Expr, Ranged, Stmt, count_reads_in};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
     name: "compute-metrics-on-graph",
     group: Group::GradMode,
-    level: Level::Info,
+    size: Size::per_batch(Amount::Batch),
+    is_opportunity: true,
     fix: None,
     summary: "A metric is computed from outputs with their graph, before the backward pass that does not need it.",
     why: "Each operation of the metric saves its inputs for a backward pass that never goes there. The name holds them \

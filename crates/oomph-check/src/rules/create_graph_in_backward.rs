@@ -3,16 +3,17 @@
 use crate::analysis::events::{At, Call, Callee};
 use crate::analysis::value::Flags;
 use crate::facts::{Effect, Facts};
-use crate::finding::Level;
 use crate::python::{Expr, Ranged, TextRange};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 use crate::uses::uses_in;
 
 pub(super) static RULE: Rule = Rule {
     name: "create-graph-in-backward",
     group: Group::Graph,
-    level: Level::Error,
+    size: Size::per_batch(Amount::Activations).growing(),
+    is_opportunity: false,
     fix: None,
     summary: "`backward(create_graph=True)` leaves gradients that refer to their own graph.",
     why: "With `create_graph=True` every `p.grad` gets a graph, and that graph ends in `p` again. Parameter and gradient \

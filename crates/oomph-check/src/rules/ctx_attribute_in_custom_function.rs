@@ -4,15 +4,16 @@ use crate::analysis::events::{At, Bind, Store, StoreKind};
 use crate::analysis::tables::ClassKind;
 use crate::analysis::value::Kind;
 use crate::facts::{Facts, FunctionKind};
-use crate::finding::Level;
 use crate::python::{Expr, Ranged, Stmt};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
     name: "ctx-attribute-in-custom-function",
     group: Group::Graph,
-    level: Level::Error,
+    size: Size::per_batch(Amount::Activations).growing(),
+    is_opportunity: false,
     fix: None,
     summary: "The output of a custom `autograd.Function` is kept as an attribute of `ctx`.",
     why: "The output refers to its node in the graph, the node to `ctx`, and `ctx` to the output: a cycle that counting \

@@ -4,16 +4,17 @@ use crate::analysis::events::{BlockKind, Call, Callee};
 use crate::analysis::known::has_no_parameters;
 use crate::analysis::value::Kind;
 use crate::facts::Facts;
-use crate::finding::Level;
 use crate::python::{Expr, Stmt};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 use crate::uses::last_name;
 
 pub(super) static RULE: Rule = Rule {
     name: "cuda-at-import",
     group: Group::Data,
-    level: Level::Warning,
+    size: Size::once(Amount::Model),
+    is_opportunity: false,
     fix: None,
     summary: "A module puts something on the GPU when it is imported.",
     why: "Every process that imports the module opens a CUDA context, loader workers and spawned ranks among them, on GPU \
@@ -110,7 +111,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
     let imported = facts.tables().is_imported(facts.file_index());
     report
         .add(call, format!("{text} opens a CUDA context in every process that imports this module"))
-        .level(if imported || !runs_by_itself(facts) { Level::Warning } else { Level::Info })
+        .doubtful_if(!imported && runs_by_itself(facts))
         .because(call, "runs when the module is imported");
 }
 

@@ -3,16 +3,17 @@
 use crate::analysis::events::{At, Bind, BlockKind, Call};
 use crate::analysis::value::{Kind, Value};
 use crate::facts::{Facts, FunctionKind};
-use crate::finding::Level;
 use crate::python::{Expr, Ranged};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::Size;
 use crate::uses::{last_name, string_of};
 
 pub(super) static RULE: Rule = Rule {
     name: "cuda-in-getitem-or-collate",
     group: Group::Data,
-    level: Level::Error,
+    size: Size::failure(),
+    is_opportunity: false,
     fix: None,
     summary: "A dataset or a collate function puts tensors on the GPU.",
     why: "Loader workers are processes of their own. Each one that touches the GPU opens a CUDA context there, and with \
@@ -217,7 +218,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         let on_gpu = place.is_none_or(|place| is_surely_gpu(facts, place, Some(&call.at), 3));
         report
             .add(call, format!("`{part}` runs in the loader's workers: each of them opens a CUDA context here"))
-            .level(if works && on_gpu { Level::Error } else { Level::Info })
+            .doubtful_if(!works || !on_gpu)
             .because(call, "this puts data on the GPU")
             .because_if(with_workers.map(Ranged::range), "this loader has workers");
     }

@@ -2,15 +2,16 @@
 
 use crate::analysis::events::Call;
 use crate::facts::Facts;
-use crate::finding::Level;
 use crate::python::Ranged;
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
     name: "cudagraph-without-shared-pool",
     group: Group::Allocator,
-    level: Level::Info,
+    size: Size::once(Amount::Activations),
+    is_opportunity: true,
     fix: None,
     summary: "Several CUDA graphs are captured, each with a private memory pool.",
     why: "A captured graph needs its memory at the same addresses for ever, so capture takes it from a pool that nothing \

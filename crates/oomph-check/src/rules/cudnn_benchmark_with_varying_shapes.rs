@@ -1,15 +1,16 @@
 //! `cudnn-benchmark-with-varying-shapes`: every new shape is tried with large workspaces.
 
 use crate::facts::Facts;
-use crate::finding::Level;
 use crate::python::Expr;
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
     name: "cudnn-benchmark-with-varying-shapes",
     group: Group::Operations,
-    level: Level::Info,
+    size: Size::per_batch(Amount::Batch),
+    is_opportunity: true,
     fix: None,
     summary: "`cudnn.benchmark` is on though batches differ in shape.",
     why: "With `benchmark` cuDNN tries its algorithms at each new shape, some with very large workspaces, and the allocator \

@@ -3,10 +3,10 @@
 use crate::analysis::events::{At, Call, Callee};
 use crate::analysis::value::{Flags, Kind};
 use crate::facts::{Effect, Facts, is_reference_name};
-use crate::finding::Level;
 use crate::python::{Expr, Stmt};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 use crate::uses::last_name;
 use crate::wrapping::cards::{is_single, is_single_unless_told};
 use crate::wrapping::fate_of;
@@ -14,7 +14,8 @@ use crate::wrapping::fate_of;
 pub(super) static RULE: Rule = Rule {
     name: "dataparallel",
     group: Group::Distributed,
-    level: Level::Warning,
+    size: Size::per_batch(Amount::Batch),
+    is_opportunity: false,
     fix: None,
     summary: "A model trains under `nn.DataParallel`.",
     why: "Every step copies the model to all GPUs, and gathers outputs, loss and gradients on GPU 0. That card is full \
@@ -367,7 +368,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
                 call,
                 format!("The first GPU holds the outputs, the loss and all gradients of `{model}`: it fills up first"),
             )
-            .level(if depends { Level::Info } else { Level::Warning })
+            .doubtful_if(depends)
             .because(call, "`DataParallel` gathers everything on its first device")
             .because(training, "the model is trained");
     }

@@ -1,14 +1,16 @@
 //! `ddp-bucket-view-off`: gradients exist twice under DDP.
 
 use crate::facts::Facts;
-use crate::finding::{Level, Safety};
+use crate::finding::Safety;
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
     name: "ddp-bucket-view-off",
     group: Group::Distributed,
-    level: Level::Info,
+    size: Size::once(Amount::Model),
+    is_opportunity: true,
     fix: Some(Safety::Unsafe),
     summary: "`DistributedDataParallel` keeps gradients and buckets apart.",
     why: "DDP copies each gradient into a bucket to send it. With `gradient_as_bucket_view=True` the gradients are views \

@@ -3,16 +3,17 @@
 use crate::analysis::events::{BlockKind, Call};
 use crate::analysis::outline::Usage;
 use crate::facts::Facts;
-use crate::finding::Level;
 use crate::python::{Expr, Ranged, TextRange};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 use crate::uses::{last_name, string_of, whole_literal};
 
 pub(super) static RULE: Rule = Rule {
     name: "ddp-without-set-device",
     group: Group::Distributed,
-    level: Level::Warning,
+    size: Size::once(Amount::Model),
+    is_opportunity: false,
     fix: None,
     summary: "Processes use \"the GPU\" without having chosen one each.",
     why: "`.cuda()` and `device=\"cuda\"` mean the current device, which is GPU 0 in every process until \
@@ -180,7 +181,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         let asks = facts.calls().iter().find_map(|call| asks_for_current(facts, call));
         report
             .add(start, "No process chooses its GPU: whatever asks for \"the current one\" opens a context on GPU 0")
-            .level(if asks.is_some() { Level::Warning } else { Level::Info })
+            .doubtful_if(asks.is_none())
             .because_if(asks, "this asks for the current one")
             .because(start, "one process a GPU starts here, for `DistributedDataParallel`")
             .because(&start.range(), "`torch.cuda.set_device` is called nowhere in the program");

@@ -3,17 +3,19 @@
 use crate::analysis::events::{BlockKind, Call, LoopKind, Store, StoreKind};
 use crate::analysis::value::{Device, Kind};
 use crate::facts::{Effect, Facts, FunctionKind, Loop};
-use crate::finding::{Edit, Level, Safety};
+use crate::finding::{Edit, Safety};
 use crate::python::ast::ExprAttribute;
 use crate::python::{Expr, Ranged, Stmt, TextRange, count_reads, root_name};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 use crate::uses::{last_name, string_of};
 
 pub(super) static RULE: Rule = Rule {
     name: "deepcopy-of-model-on-gpu",
     group: Group::Optimizer,
-    level: Level::Warning,
+    size: Size::per_epoch(Amount::Model),
+    is_opportunity: false,
     fix: Some(Safety::Unsafe),
     summary: "A training loop keeps the best weights as a deep copy, where the model is: on the GPU.",
     why: "`deepcopy` puts every copied tensor on the device of the original. The copy lies there for the rest of the \

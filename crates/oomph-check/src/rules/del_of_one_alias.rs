@@ -3,15 +3,16 @@
 use crate::analysis::events::{At, Bind, Callee, Delete, Root, Store, StoreKind};
 use crate::analysis::value::{Device, Flags, Kind};
 use crate::facts::Facts;
-use crate::finding::Level;
 use crate::python::{Expr, Ranged, Stmt, TextRange};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
     name: "del-of-one-alias",
     group: Group::Allocator,
-    level: Level::Warning,
+    size: Size::once(Amount::Batch),
+    is_opportunity: false,
     fix: None,
     summary: "A `del` removes one name of what another name, a list, an optimizer or the caller holds.",
     why: "`del` removes a name, not an object. A tensor is freed when the last reference to it goes: a second name, a view \
@@ -242,7 +243,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         if let Some((place, message, why)) = held {
             report.add(delete.target, message).because(&place, why);
         } else if let Some((place, message, why)) = ends_anyway(facts, delete, name) {
-            report.add(delete.target, message).level(Level::Info).because(&place, why);
+            report.add(delete.target, message).doubtful_if(true).because(&place, why);
         }
     }
 }

@@ -1,16 +1,17 @@
 //! `dense-embedding-gradient`: a huge table gets a gradient of its size.
 
 use crate::facts::Facts;
-use crate::finding::Level;
 use crate::python::Expr;
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 use crate::uses::{last_name, whole_number};
 
 pub(super) static RULE: Rule = Rule {
     name: "dense-embedding-gradient",
     group: Group::Operations,
-    level: Level::Info,
+    size: Size::per_batch(Amount::Model),
+    is_opportunity: true,
     fix: None,
     summary: "An embedding of a million rows or more has dense gradients.",
     why: "Each step touches a few rows, but the gradient has all of them, and so has the optimizer's state.",

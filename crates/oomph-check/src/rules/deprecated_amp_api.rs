@@ -3,16 +3,18 @@
 use crate::analysis::events::{At, Call};
 use crate::analysis::value::Kind;
 use crate::facts::Facts;
-use crate::finding::{Edit, Level, Safety};
+use crate::finding::{Edit, Safety};
 use crate::python::{Expr, Ranged, Stmt, TextRange};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 use crate::uses::uses_in;
 
 pub(super) static RULE: Rule = Rule {
     name: "deprecated-amp-api",
     group: Group::Optimizer,
-    level: Level::Warning,
+    size: Size::once(Amount::Small),
+    is_opportunity: false,
     fix: Some(Safety::Safe),
     summary: "Mixed precision is asked for by a deprecated name of `torch.cuda.amp` or `torch.cpu.amp`.",
     why: "Since torch 2.4 these names warn on every use and will be removed. With them goes what they do for memory: \

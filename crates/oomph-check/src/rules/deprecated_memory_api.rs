@@ -1,15 +1,17 @@
 //! `deprecated-memory-api`: memory functions under names that will go.
 
 use crate::facts::Facts;
-use crate::finding::{Edit, Level, Safety};
+use crate::finding::{Edit, Safety};
 use crate::python::{Expr, Ranged};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
     name: "deprecated-memory-api",
     group: Group::Allocator,
-    level: Level::Warning,
+    size: Size::once(Amount::Small),
+    is_opportunity: false,
     fix: Some(Safety::Safe),
     summary: "A memory function is called by a deprecated name.",
     why: "`memory_cached` counts everything the allocator has reserved from the device, live tensors included. The old \

@@ -3,15 +3,17 @@
 use crate::analysis::events::{At, Call, Delete};
 use crate::analysis::value::{Device, Flags, Kind};
 use crate::facts::{Facts, Loop};
-use crate::finding::{Edit, Level, Safety};
+use crate::finding::{Edit, Safety};
 use crate::python::{Expr, Ranged, Stmt, TextRange};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
     name: "empty-cache-before-del",
     group: Group::Allocator,
-    level: Level::Warning,
+    size: Size::once(Amount::Batch).wasted(),
+    is_opportunity: false,
     fix: Some(Safety::Unsafe),
     summary: "`torch.cuda.empty_cache()` runs just before the `del` of what it was to give back.",
     why: "`empty_cache()` returns blocks that no tensor uses. At that moment everything is still in use; what `del` frees \

@@ -3,17 +3,19 @@
 use crate::analysis::events::{BlockKind, Call, Callee, LoopKind};
 use crate::analysis::value::{BlockId, Flags, FunctionId, Kind};
 use crate::facts::{Effect, Facts, Loop};
-use crate::finding::{Level, Safety};
+use crate::finding::Safety;
 use crate::python::ast::CmpOp;
 use crate::python::{Expr, Ranged, Stmt, count_reads_in};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 use crate::uses::{last_name, whole_literal};
 
 pub(super) static RULE: Rule = Rule {
     name: "empty-cache-in-inner-loop",
     group: Group::Allocator,
-    level: Level::Warning,
+    size: Size::per_batch(Amount::Small).wasted(),
+    is_opportunity: false,
     fix: Some(Safety::Unsafe),
     summary: "`torch.cuda.empty_cache()` runs once a batch.",
     why: "It frees no tensor: it only hands unused cached blocks back to the driver. The next batch asks for them \

@@ -2,16 +2,18 @@
 
 use crate::analysis::events::{BlockKind, Call, Callee, GradMode};
 use crate::facts::{Effect, Facts, FunctionKind, Loop};
-use crate::finding::{Edit, Level, Safety};
+use crate::finding::{Edit, Safety};
 use crate::python::ast::CmpOp;
 use crate::python::{Expr, Ranged, Stmt, TextRange};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
     name: "eval-loop-without-no-grad",
     group: Group::GradMode,
-    level: Level::Error,
+    size: Size::per_batch(Amount::Activations).wasted(),
+    is_opportunity: false,
     fix: Some(Safety::Safe),
     summary: "An evaluation loop runs forward passes with gradients recorded.",
     why: "Every forward pass keeps its activations for a backward pass that never comes. `model.eval()` does not change \
@@ -277,7 +279,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
                     call,
                     "Every phase of this loop records gradients, and only one uses them: the other keeps activations",
                 )
-                .level(if is_handed_over(facts, call) { Level::Info } else { RULE.level })
+                .doubtful_if(is_handed_over(facts, call))
                 .because(&phase, "the backward pass runs in this phase only")
                 .because(&batches.head(), "all phases run this loop, and nothing switches gradients off");
             continue;
@@ -299,7 +301,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         let name = facts.function_name(&call.at);
         let finding = report
             .add(&batches.head(), "This evaluation loop records gradients: every forward pass keeps its activations");
-        finding.because(call, "this forward pass runs with gradients recorded");
+        finding.caused_by(call, "this forward pass runs with gradients recorded");
         match eval {
             Sign::Eval(eval) => {
                 finding.because(eval, "the module is switched to evaluation, which does not switch gradients off")
@@ -322,9 +324,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             Sign::Name => matches!(call.callee, Callee::Project(_)) || !facts.records_in_sight(call),
             _ => facts.is_out_of_view(call) || facts.may_switch_itself_off(call),
         };
-        if unseen() || facts.ends_at_once(&batches) {
-            finding.level(Level::Info);
-        }
+        finding.doubtful_if(unseen() || facts.ends_at_once(&batches));
         finding.safe_fix("Run the loop under `no_grad`", wrapped(facts, &batches));
     }
 }

@@ -5,15 +5,16 @@ use crate::analysis::guesses::is_half_of_pass;
 use crate::analysis::known::has_no_parameters;
 use crate::analysis::value::{ClassId, Flags, Graph, Kind, Value};
 use crate::facts::{Facts, FunctionKind};
-use crate::finding::Level;
 use crate::python::{Expr, Ranged, Stmt, TextRange, root_name};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
     name: "eval-mistaken-for-no-grad",
     group: Group::GradMode,
-    level: Level::Warning,
+    size: Size::once(Amount::Activations).wasted(),
+    is_opportunity: false,
     fix: None,
     summary: "A model is switched to `eval()` and then used for inference with gradients recorded.",
     why: "`eval()` switches dropout and batch normalisation, nothing else. Without `no_grad` the forward pass saves every \
@@ -194,12 +195,12 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         let module = facts.source.slice(call.runs().range());
         report
             .add(call, format!("`{module}` is in evaluation mode, but this forward pass still keeps all its activations for a backward pass"))
-            .level(if is_made_step(facts, call) || facts.is_out_of_view(call) { Level::Info } else { RULE.level })
+            .doubtful_if(is_made_step(facts, call) || facts.is_out_of_view(call))
             .because_if(
                 Some(eval.map(Ranged::range).or(given).unwrap_or_else(|| call.runs().range())),
                 "`eval()` switches dropout and batch normalisation, not gradients",
             )
-            .because(call, "no `no_grad` or `inference_mode` is around");
+            .caused_by(call, "no `no_grad` or `inference_mode` is around");
     }
 }
 

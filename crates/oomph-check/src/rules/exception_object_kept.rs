@@ -4,17 +4,19 @@ use crate::analysis::events::{At, BlockKind, Call, Callee, Root, Store, StoreKin
 use crate::analysis::outline::FunctionDef;
 use crate::analysis::value::{BlockId, ClassId, FunctionId, Kind, Value};
 use crate::facts::Facts;
-use crate::finding::{Edit, Level, Safety};
+use crate::finding::{Edit, Safety};
 use crate::python::ast::ExceptHandlerExceptHandler;
 use crate::python::{Expr, Ranged, Stmt, TextRange};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 use crate::uses::last_name;
 
 pub(super) static RULE: Rule = Rule {
     name: "exception-object-kept",
     group: Group::Recovery,
-    level: Level::Error,
+    size: Size::per_batch(Amount::Activations).growing(),
+    is_opportunity: false,
     fix: Some(Safety::Unsafe),
     summary: "An exception from a training or inference step is kept as an object.",
     why: "An exception refers to its traceback, the traceback to every frame of the failed step, and a frame to all its \

@@ -2,17 +2,18 @@
 
 use crate::analysis::events::Call;
 use crate::facts::{Facts, FunctionKind};
-use crate::finding::Level;
 use crate::python::ast::ExprSubscript;
 use crate::python::{Expr, Ranged, Stmt, TextRange, count_reads_in};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 use crate::uses::{last_name, reads_of, whole_number};
 
 pub(super) static RULE: Rule = Rule {
     name: "eye-index-or-dense-mask",
     group: Group::Operations,
-    level: Level::Warning,
+    size: Size::per_batch(Amount::Batch),
+    is_opportunity: false,
     fix: None,
     summary: "A causal mask of 32-bit floats is made anew on every forward pass.",
     why: "A mask of length x length numbers, and the triangle cut from it, exist beside the scores on every call, though \
@@ -120,7 +121,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
                     "A mask of {size} x {size} numbers is made on every forward pass, and a second one for its triangle"
                 ),
             )
-            .level(Level::Info)
+            .doubtful_if(true)
             .because(square, "32 bits or more each, and as many as there are scores")
             .because(&call.node.func.range(), "the same at every call");
     }
@@ -134,6 +135,7 @@ fn indexed_eye(facts: &Facts<'_>, report: &mut Report) {
         if is_many(facts, call, size) {
             report
                 .add(call, format!("A table of {text} x {text} numbers is made to pick rows of zeros from"))
+                .size(table_bytes(facts, call, size).map_or(RULE.size, |bytes| RULE.size.of_bytes(bytes)))
                 .because(&index, "each index takes one row");
             continue;
         }
@@ -164,6 +166,12 @@ fn indexed_eye(facts: &Facts<'_>, report: &mut Report) {
                 .because(&index_range(picked), "one index for each pixel, voxel or token");
         }
     }
+}
+
+/// The bytes of a square table of 32-bit numbers, by the least number in view that its size may be.
+fn table_bytes(facts: &Facts<'_>, call: &Call<'_>, size: &Expr) -> Option<u64> {
+    let rows = whole_number(size).or_else(|| facts.numbers_given(size, &call.at).into_iter().min())?;
+    rows.checked_mul(rows)?.checked_mul(4)
 }
 
 fn index_range(picked: Option<&ExprSubscript>) -> TextRange {

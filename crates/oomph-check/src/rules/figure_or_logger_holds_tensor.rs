@@ -3,16 +3,17 @@
 use crate::analysis::events::Call;
 use crate::analysis::value::{Flags, Kind, Value};
 use crate::facts::Facts;
-use crate::finding::Level;
 use crate::python::{Expr, Ranged, TextRange};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 use crate::uses::last_name;
 
 pub(super) static RULE: Rule = Rule {
     name: "figure-or-logger-holds-tensor",
     group: Group::Graph,
-    level: Level::Info,
+    size: Size::per_batch(Amount::Small),
+    is_opportunity: true,
     fix: None,
     summary: "A figure, an experiment logger or a TensorBoard writer is given a tensor with its graph.",
     why: "What is drawn or logged is kept by the figure, or waits in the logger's queue. A tensor with its graph keeps the \

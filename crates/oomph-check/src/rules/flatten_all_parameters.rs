@@ -2,15 +2,16 @@
 
 use crate::analysis::events::{BlockKind, Call, LoopKind};
 use crate::facts::Facts;
-use crate::finding::Level;
 use crate::python::{Expr, Ranged, TextRange};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
     name: "flatten-all-parameters",
     group: Group::Optimizer,
-    level: Level::Info,
+    size: Size::per_batch(Amount::Model),
+    is_opportunity: true,
     fix: None,
     summary: "All parameters, or all gradients, are copied into one long vector.",
     why: "The vector is a second copy of all of them in one block, and the allocator has to find or reserve a piece of \

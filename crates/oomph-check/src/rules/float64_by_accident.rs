@@ -2,16 +2,18 @@
 
 use crate::analysis::events::Call;
 use crate::facts::Facts;
-use crate::finding::{Edit, Level, Safety};
+use crate::finding::{Edit, Safety};
 use crate::python::{Expr, Ranged, Stmt, TextRange};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 use crate::uses::{Use, last_name, uses_in, whole_number};
 
 pub(super) static RULE: Rule = Rule {
     name: "float64-by-accident",
     group: Group::Operations,
-    level: Level::Warning,
+    size: Size::per_batch(Amount::Batch),
+    is_opportunity: false,
     fix: Some(Safety::Unsafe),
     summary: "An array of numpy's 64-bit floats goes to the GPU as it is.",
     why: "numpy makes 64-bit floats unless told otherwise, and `torch.from_numpy` and `torch.tensor` keep that. Every \
@@ -172,7 +174,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         };
         report
             .add(call, message)
-            .level(if few { Level::Info } else { Level::Warning })
+            .size(if few { Size::per_batch(Amount::Small) } else { RULE.size })
             .because(wide, "numpy makes 64-bit floats")
             .because(&moved.at, "it goes to the GPU as it is")
             .because_if(moved.until, "what is read from it is made narrower here, beside it")

@@ -1,14 +1,15 @@
 //! `foreach-peak`: the step of an optimizer needs room for another set of parameters.
 
 use crate::facts::Facts;
-use crate::finding::Level;
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
     name: "foreach-peak",
     group: Group::Optimizer,
-    level: Level::Info,
+    size: Size::per_batch(Amount::Model),
+    is_opportunity: true,
     fix: None,
     summary: "The optimizer works on all parameters at once, with intermediate results for all of them.",
     why: "On CUDA the default implementation handles the parameters as one list. It is fast, and holds the intermediate \

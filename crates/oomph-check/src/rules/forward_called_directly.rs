@@ -2,16 +2,18 @@
 
 use crate::analysis::value::Kind;
 use crate::facts::Facts;
-use crate::finding::{Edit, Level, Safety};
+use crate::finding::{Edit, Safety};
 use crate::python::{Expr, Ranged, TextRange};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 use crate::uses::last_name;
 
 pub(super) static RULE: Rule = Rule {
     name: "forward-called-directly",
     group: Group::Operations,
-    level: Level::Info,
+    size: Size::per_batch(Amount::Small),
+    is_opportunity: true,
     fix: Some(Safety::Unsafe),
     summary: "`model.forward(x)` is called in the place of `model(x)`.",
     why: "Only the call runs hooks. FSDP gathers and frees parameters in them, offloading moves weights in and out, DDP \

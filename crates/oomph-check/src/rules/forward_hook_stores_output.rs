@@ -4,16 +4,18 @@ use crate::analysis::events::{Bind, BlockKind, Call, Callee, LoopKind, Store, St
 use crate::analysis::value::Kind;
 use crate::callbacks::Callback;
 use crate::facts::{Facts, FunctionKind};
-use crate::finding::{Level, Safety};
+use crate::finding::Safety;
 use crate::python::{Expr, Ranged, Stmt, TextRange, root_name};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 use crate::uses::last_name;
 
 pub(super) static RULE: Rule = Rule {
     name: "forward-hook-stores-output",
     group: Group::Graph,
-    level: Level::Warning,
+    size: Size::per_batch(Amount::Activations).growing(),
+    is_opportunity: false,
     fix: Some(Safety::Unsafe),
     summary: "A forward hook appends what passes through it to a list that nobody empties.",
     why: "The hook runs on every forward pass. Each appended tensor stays as long as the list, and with gradients recorded \
@@ -158,7 +160,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
                 store,
                 format!("The hook appends `{text}` to `{target}` on every forward pass, and nothing empties it"),
             );
-            finding.level(if hooked { RULE.level } else { Level::Info });
+            finding.doubtful_if(!hooked);
             finding.because(call, "the hook is registered here");
             finding.because(&run, "forward passes run once a batch");
             if matches!(store.value_expr, Expr::Name(_)) {

@@ -4,16 +4,18 @@ use crate::analysis::events::{At, Call, Callee, GradMode};
 use crate::analysis::tables::ClassKind;
 use crate::analysis::value::{Flags, Graph, Kind, Value};
 use crate::facts::{Effect, Facts, FunctionKind, is_reference_name};
-use crate::finding::{Edit, Level, Safety};
+use crate::finding::{Edit, Safety};
 use crate::python::{Expr, Ranged, Stmt, TextRange, root_name};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 use crate::uses::{Use, last_name, uses_in};
 
 pub(super) static RULE: Rule = Rule {
     name: "frozen-or-teacher-forward-with-grad",
     group: Group::Graph,
-    level: Level::Warning,
+    size: Size::per_batch(Amount::Activations),
+    is_opportunity: false,
     fix: Some(Safety::Unsafe),
     summary: "A teacher or reference model, which no optimizer trains, runs with gradients recorded.",
     why: "Its parameters require gradients like any others, so its forward pass saves all activations, the backward pass \
@@ -256,7 +258,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         told.push(call.range());
         report
             .add(call, format!("`{module}` runs with gradients recorded, though nothing trains it: its activations are kept through the backward pass"))
-            .level(if may_be_given_frozen(facts, call) { Level::Info } else { RULE.level })
+            .doubtful_if(may_be_given_frozen(facts, call))
             .because_if(eval, format!("`{module}` is switched to evaluation, which does not switch gradients off"))
             .because(&training, "what is trained here is another model: no optimizer has the parameters of this one")
             .unsafe_fix("Run it under `no_grad`", under_no_grad(facts, call));

@@ -2,15 +2,17 @@
 
 use crate::analysis::events::Call;
 use crate::facts::Facts;
-use crate::finding::{Level, Safety};
+use crate::finding::Safety;
 use crate::python::Ranged;
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
     name: "full-state-dict-on-gpu",
     group: Group::Distributed,
-    level: Level::Warning,
+    size: Size::per_epoch(Amount::Model),
+    is_opportunity: false,
     fix: Some(Safety::Unsafe),
     summary: "A sharded model's full state dict is gathered on the GPU.",
     why: "A full state dict gathers every shard. Unless it is offloaded as it is gathered, the whole model is on every \

@@ -3,15 +3,17 @@
 use crate::analysis::events::{Call, LoopKind, Store, StoreKind};
 use crate::analysis::value::{Device, Flags, Value};
 use crate::facts::Facts;
-use crate::finding::{Edit, Level, Safety};
+use crate::finding::{Edit, Safety};
 use crate::python::Expr;
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
     name: "gather-predictions-on-gpu",
     group: Group::Data,
-    level: Level::Info,
+    size: Size::per_batch(Amount::Batch),
+    is_opportunity: false,
     fix: Some(Safety::Unsafe),
     summary: "An evaluation collects every output on the GPU to compute one number.",
     why: "The list grows by one output a batch, and concatenating it makes a second copy of all of them.",

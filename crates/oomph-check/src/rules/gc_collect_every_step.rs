@@ -1,15 +1,17 @@
 //! `gc-collect-every-step`: the collector runs on every batch to hide a cycle.
 
 use crate::facts::Facts;
-use crate::finding::{Level, Safety};
+use crate::finding::Safety;
 use crate::python::Ranged;
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
     name: "gc-collect-every-step",
     group: Group::Allocator,
-    level: Level::Info,
+    size: Size::per_batch(Amount::Small),
+    is_opportunity: true,
     fix: Some(Safety::Unsafe),
     summary: "`gc.collect()` runs once a batch.",
     why: "It frees reference cycles only. If it helps, some cycle holds tensors, and between two collections the peak is \

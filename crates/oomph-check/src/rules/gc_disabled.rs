@@ -2,15 +2,16 @@
 
 use crate::analysis::events::BlockKind;
 use crate::facts::{Effect, Facts};
-use crate::finding::Level;
 use crate::python::Ranged;
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
     name: "gc-disabled",
     group: Group::Allocator,
-    level: Level::Warning,
+    size: Size::per_batch(Amount::Small).growing(),
+    is_opportunity: false,
     fix: None,
     summary: "Training switches Python's cycle collector off and never collects.",
     why: "Most tensors die with their last reference. Those in a reference cycle, such as a module that refers to itself \

@@ -3,15 +3,16 @@
 use crate::analysis::events::{At, Bind, Call, Callee, GradMode};
 use crate::analysis::value::{FunctionId, Kind, Sources};
 use crate::facts::{Effect, Facts};
-use crate::finding::Level;
 use crate::python::{Expr, Ranged, TextRange};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
     name: "generator-output-not-detached",
     group: Group::Graph,
-    level: Level::Warning,
+    size: Size::per_batch(Amount::Activations),
+    is_opportunity: false,
     fix: None,
     summary: "A loss that trains one network goes back through another network that made its input.",
     why: "The discriminator's loss on `G(z)` needs no gradient of `G`. Undetached, the backward pass walks through `G`, \

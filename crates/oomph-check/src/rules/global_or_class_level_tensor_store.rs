@@ -3,15 +3,16 @@
 use crate::analysis::events::{At, Bind, BlockKind, LoopKind, Root, Store, StoreKind};
 use crate::analysis::value::{Device, Flags, Kind, Value};
 use crate::facts::{Facts, FunctionKind, Loop};
-use crate::finding::Level;
 use crate::python::{Expr, Ranged, Stmt, TextRange, count_reads_in, root_name};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
     name: "global-or-class-level-tensor-store",
     group: Group::Graph,
-    level: Level::Warning,
+    size: Size::per_batch(Amount::Batch).growing(),
+    is_opportunity: false,
     fix: None,
     summary: "A function adds a tensor per batch to a list or dict of the module, which nothing empties.",
     why: "A global lives as long as the process. Each batch adds a tensor that no later code can free, on the GPU or with \

@@ -3,15 +3,16 @@
 use crate::analysis::events::{At, Call};
 use crate::analysis::value::{Flags, Value};
 use crate::facts::{Effect, Facts};
-use crate::finding::Level;
 use crate::python::{Expr, Ranged, TextRange};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
     name: "grad-needed-on-input",
     group: Group::GradMode,
-    level: Level::Info,
+    size: Size::per_batch(Amount::Activations),
+    is_opportunity: true,
     fix: None,
     summary: "Training asks for gradients of its input and never reads them.",
     why: "With `requires_grad` on the batch, the first layers save what they need to go back to it, frozen ones too, and \

@@ -3,15 +3,17 @@
 use crate::analysis::events::{Call, Callee, LoopKind, Root, Store, StoreKind};
 use crate::analysis::value::{Device, Kind};
 use crate::facts::{Effect, Facts, Loop};
-use crate::finding::{Edit, Level, Safety};
+use crate::finding::{Edit, Safety};
 use crate::python::{Expr, Ranged, Stmt, TextRange};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
     name: "grad-norm-history-kept",
     group: Group::Optimizer,
-    level: Level::Warning,
+    size: Size::per_batch(Amount::Small).growing(),
+    is_opportunity: false,
     fix: Some(Safety::Unsafe),
     summary: "A list collects what `clip_grad_norm_` returns, a tensor on the GPU, on every step.",
     why: "Each norm is a block of its own in the allocator, 512 bytes at least, in the midst of the blocks of its step. \

@@ -2,17 +2,18 @@
 
 use crate::analysis::events::{At, Bind, Call, Callee, StmtId, StoreKind};
 use crate::facts::Facts;
-use crate::finding::Level;
 use crate::python::ast::Operator;
 use crate::python::{Expr, Ranged, Stmt, TextRange, root_name};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 use crate::uses::{Use, is_number, last_name, string_of, uses_in};
 
 pub(super) static RULE: Rule = Rule {
     name: "hand-written-attention",
     group: Group::Operations,
-    level: Level::Warning,
+    size: Size::per_batch(Amount::Activations),
+    is_opportunity: false,
     fix: None,
     summary: "Attention is written as two matrix products with a softmax between them.",
     why: "The scores and their softmax are tables of length x length for every head, and backward keeps both. \
@@ -233,7 +234,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         // Weights that are also put on the module may be looked at from elsewhere.
         report
             .add(call, "The table of attention weights is written out and kept for backward")
-            .level(if also_kept { Level::Info } else { Level::Warning })
+            .doubtful_if(also_kept)
             .because(&product, "scores of every query against every key")
             .because(&second, "the weights go into this product and nowhere else");
     }

@@ -2,16 +2,17 @@
 
 use crate::analysis::events::{At, Call, Callee};
 use crate::facts::Facts;
-use crate::finding::Level;
 use crate::python::{Expr, Ranged};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 use crate::uses::last_name;
 
 pub(super) static RULE: Rule = Rule {
     name: "hf-eval-accumulation-unset",
     group: Group::Frameworks,
-    level: Level::Warning,
+    size: Size::per_batch(Amount::Batch),
+    is_opportunity: false,
     fix: None,
     summary: "A `Trainer` with metrics collects the logits of a whole evaluation on the GPU.",
     why: "To call `compute_metrics` the Trainer concatenates all logits on the GPU and moves them at the end, unless \
@@ -114,7 +115,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         let Some(large) = large_head_of(facts, call) else { continue };
         report
             .add(call, "All logits of an evaluation stay on the GPU until its end")
-            .level(if surely { Level::Warning } else { Level::Info })
+            .doubtful_if(!surely)
             .because(large, "this model gives a score for every token and word")
             .because(
                 &call.keyword("compute_metrics").map_or_else(|| call.range(), Ranged::range),

@@ -2,16 +2,18 @@
 
 use crate::analysis::events::Call;
 use crate::facts::Facts;
-use crate::finding::{Level, Safety};
+use crate::finding::Safety;
 use crate::python::{Expr, Ranged};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 use crate::uses::uses_in;
 
 pub(super) static RULE: Rule = Rule {
     name: "hf-hidden-states-on",
     group: Group::Frameworks,
-    level: Level::Info,
+    size: Size::per_batch(Amount::Activations),
+    is_opportunity: true,
     fix: Some(Safety::Safe),
     summary: "A forward pass returns hidden states or attentions that nobody reads.",
     why: "The output then refers to the result of every layer, so none can be freed before the output is. Attentions also \

@@ -2,16 +2,18 @@
 
 use crate::analysis::events::{At, Call};
 use crate::facts::Facts;
-use crate::finding::{Level, Safety};
+use crate::finding::Safety;
 use crate::python::Expr;
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 use crate::uses::{last_name, string_of};
 
 pub(super) static RULE: Rule = Rule {
     name: "hf-load-in-fp32",
     group: Group::Frameworks,
-    level: Level::Info,
+    size: Size::once(Amount::Model),
+    is_opportunity: true,
     fix: Some(Safety::Unsafe),
     summary: "A model of billions of parameters is loaded with no word on its type.",
     why: "Before transformers 5, `from_pretrained` made every weight a 32-bit float, whatever the checkpoint holds. Such \

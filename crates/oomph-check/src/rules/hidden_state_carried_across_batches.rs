@@ -3,16 +3,18 @@
 use crate::analysis::events::{Bind, Call, Callee, LoopKind};
 use crate::analysis::value::{BlockId, Kind, Value};
 use crate::facts::{Effect, Facts, FunctionKind};
-use crate::finding::{Level, Safety};
+use crate::finding::Safety;
 use crate::python::{Expr, Ranged, Stmt};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 use crate::uses::last_name;
 
 pub(super) static RULE: Rule = Rule {
     name: "hidden-state-carried-across-batches",
     group: Group::Graph,
-    level: Level::Error,
+    size: Size::per_batch(Amount::Activations).growing(),
+    is_opportunity: false,
     fix: Some(Safety::Unsafe),
     summary: "A module's output is fed into its next call, batch after batch, with its graph.",
     why: "The graph of each batch hangs on the one before. Nothing of it can be freed, and the second `backward()` fails \
@@ -132,7 +134,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             };
             let finding = report.add(expr, format!("`{state}` carries the graph of every past batch into this one"));
             finding
-                .level(if proven { RULE.level } else { Level::Info })
+                .doubtful_if(!proven)
                 .because(call, format!("`{state}` goes in, and what comes out is the next batch's `{state}`"))
                 .because(&batches.head(), "this loop goes over batches, and nothing detaches the state in it")
                 .because_if(back.map(Ranged::range), back.map_or("", goes_back));
@@ -246,7 +248,7 @@ fn check_module(facts: &Facts<'_>, call: &Call<'_>, report: &mut Report) {
         let back = facts.calls_named("backward").find(|back| back.keyword_is("retain_graph", true));
         report
             .add(state, format!("`{text}` carries the graph of every past batch into this one"))
-            .level(if back.is_some() || is_recurrent(facts, call) { RULE.level } else { Level::Info })
+            .doubtful_if(back.is_none() && !is_recurrent(facts, call))
             .because(call, format!("`{text}` goes in, and what comes out is the next call's `{text}`"))
             .because(&assign.targets[0], "nothing in the project detaches it or sets it back")
             .because_if(back.map(Ranged::range), KEEPS);

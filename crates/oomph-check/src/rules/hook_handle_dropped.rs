@@ -3,15 +3,16 @@
 use crate::analysis::events::{At, BlockKind, Call, Callee, LoopKind};
 use crate::analysis::value::{BlockId, Kind};
 use crate::facts::{Facts, FunctionKind, Loop, has_few_turns};
-use crate::finding::Level;
 use crate::python::{Expr, Ranged, Stmt, TextRange, count_reads_in, root_name};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
     name: "hook-handle-dropped",
     group: Group::Graph,
-    level: Level::Warning,
+    size: Size::per_batch(Amount::Small).growing(),
+    is_opportunity: false,
     fix: None,
     summary: "A hook is registered again and again, and its handle thrown away.",
     why: "A module keeps every hook it is given until the handle's `remove()` is called. Registered once a step, hooks and \
@@ -210,7 +211,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         let module = call.receiver_expr().map(|expr| facts.source.slice(expr.range())).unwrap_or_default();
         report
             .add(call, format!("`{module}` gets one more hook each time this runs, and none is ever removed"))
-            .level(if text == ONCE_A_CALL { Level::Info } else { Level::Warning })
+            .doubtful_if(text == ONCE_A_CALL)
             .because(&place, text)
             .because(call, "the handle that could remove it is dropped");
     }

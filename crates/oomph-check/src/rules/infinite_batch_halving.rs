@@ -3,17 +3,18 @@
 use crate::analysis::events::BlockKind;
 use crate::analysis::value::BlockId;
 use crate::facts::Facts;
-use crate::finding::Level;
 use crate::python::ast::visitor::source_order::{SourceOrderVisitor, walk_body, walk_expr};
 use crate::python::ast::{ExceptHandlerExceptHandler, Operator};
 use crate::python::{Expr, Ranged, Stmt, TextRange};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::Size;
 
 pub(super) static RULE: Rule = Rule {
     name: "infinite-batch-halving",
     group: Group::Recovery,
-    level: Level::Warning,
+    size: Size::failure(),
+    is_opportunity: false,
     fix: None,
     summary: "A loop makes the batch smaller on every out-of-memory error and has no lower bound.",
     why: "Where the model alone does not fit, the batch shrinks to zero and the loop fails with a strange error about an \

@@ -3,16 +3,18 @@
 use crate::analysis::events::{Bind, BlockKind, Call};
 use crate::analysis::value::Kind;
 use crate::facts::{Effect, Facts};
-use crate::finding::{Edit, Level, Safety};
+use crate::finding::{Edit, Safety};
 use crate::python::{Expr, Ranged, Stmt};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 use crate::uses::{last_name, whole_number};
 
 pub(super) static RULE: Rule = Rule {
     name: "itertools-cycle-over-loader",
     group: Group::Data,
-    level: Level::Error,
+    size: Size::per_batch(Amount::Batch).growing(),
+    is_opportunity: false,
     fix: Some(Safety::Unsafe),
     summary: "`itertools.cycle` goes over a data loader.",
     why: "`cycle` keeps a copy of every item of the first pass and replays those. For a loader these are all batches of \

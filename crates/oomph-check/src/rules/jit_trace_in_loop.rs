@@ -2,16 +2,17 @@
 
 use crate::analysis::events::{BlockKind, Call, LoopKind};
 use crate::facts::{Facts, FunctionKind};
-use crate::finding::Level;
 use crate::python::{Expr, Ranged, Stmt, TextRange};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 use crate::uses::{last_name, uses_in};
 
 pub(super) static RULE: Rule = Rule {
     name: "jit-trace-in-loop",
     group: Group::Operations,
-    level: Level::Warning,
+    size: Size::per_batch(Amount::Small).growing(),
+    is_opportunity: false,
     fix: None,
     summary: "A model is compiled, traced or scripted again and again.",
     why: "Each `torch.jit.trace` or `torch.jit.script` makes graphs, code and copies of constants, and caches keep them. \
@@ -110,7 +111,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         } else {
             format!("{model} is compiled anew {often}, and each result stays in caches")
         };
-        report.add(call, message).level(if cached { Level::Info } else { Level::Warning }).because(&place, why);
+        report.add(call, message).doubtful_if(cached).because(&place, why);
     }
 }
 

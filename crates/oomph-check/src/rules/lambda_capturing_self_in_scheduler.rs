@@ -2,17 +2,19 @@
 
 use crate::analysis::events::Call;
 use crate::facts::Facts;
-use crate::finding::{Edit, Level, Safety};
+use crate::finding::{Edit, Safety};
 use crate::python::ast::ExprLambda;
 use crate::python::ast::visitor::source_order::{SourceOrderVisitor, walk_expr};
 use crate::python::{Expr, Ranged, Stmt, TextRange};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
     name: "lambda-capturing-self-in-scheduler",
     group: Group::Graph,
-    level: Level::Warning,
+    size: Size::once(Amount::Model),
+    is_opportunity: false,
     fix: Some(Safety::Unsafe),
     summary: "A scheduler's lambda refers to `self`, which keeps the scheduler.",
     why: "`self` holds the scheduler, the scheduler its lambda, and the lambda `self`: a cycle over the optimizer with all \
@@ -79,7 +81,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         let turns = facts.class_at(&call.at).and_then(|class| facts.made_again(class));
         report
             .add(lambda, format!("The lambda holds `{own}`, which holds the scheduler: optimizer state and model are freed only by the cycle collector"))
-            .level(if turns.is_some() { Level::Warning } else { Level::Info })
+            .doubtful_if(turns.is_none())
             .because_if(turns, "another one is made each time around here")
             .because(first, format!("the lambda reads `{own}` each time it is called"))
             .because(call, format!("the scheduler is kept on `{own}`"))

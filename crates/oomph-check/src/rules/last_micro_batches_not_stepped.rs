@@ -2,16 +2,17 @@
 
 use crate::analysis::events::{At, Bind, BlockKind, Call, LoopKind, StoreKind};
 use crate::facts::{Effect, Facts, Loop};
-use crate::finding::Level;
 use crate::python::ast::{BoolOp, CmpOp, Operator, UnaryOp};
 use crate::python::{Expr, Ranged, Stmt};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
     name: "last-micro-batches-not-stepped",
     group: Group::Optimizer,
-    level: Level::Warning,
+    size: Size::per_epoch(Amount::Model),
+    is_opportunity: false,
     fix: None,
     summary: "The optimizer steps every few batches, and the last ones of an epoch get no step.",
     why: "Where the number of batches is no multiple of the accumulation, the gradients of the remainder are computed \
@@ -221,7 +222,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
                 &modulo.range(),
                 format!("The last batches of `{iterated}` get no step unless the very last one meets this condition"),
             )
-            .level(if steps_always(facts, modulo, &step.at) { Level::Info } else { Level::Warning })
+            .doubtful_if(steps_always(facts, modulo, &step.at))
             .because(backward, "every batch adds its gradients")
             .because(step, "the only step, under this condition, and none follows the loop");
     }

@@ -1,16 +1,17 @@
 //! `lbfgs-history`: L-BFGS remembers a hundred steps.
 
 use crate::facts::Facts;
-use crate::finding::Level;
 use crate::python::Expr;
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 use crate::uses::whole_literal;
 
 pub(super) static RULE: Rule = Rule {
     name: "lbfgs-history",
     group: Group::Optimizer,
-    level: Level::Info,
+    size: Size::once(Amount::Model),
+    is_opportunity: true,
     fix: None,
     summary: "L-BFGS over a module's parameters keeps a long history of them.",
     why: "The method approximates curvature from the last steps and gradients, and keeps both for each of them, all \

@@ -4,16 +4,18 @@ use crate::analysis::events::{At, BlockKind, Call, Callee, Store, StoreKind};
 use crate::analysis::tables::ClassKind;
 use crate::analysis::value::{Flags, Kind, Value};
 use crate::facts::{Facts, FunctionKind};
-use crate::finding::{Edit, Level, Safety};
+use crate::finding::{Edit, Safety};
 use crate::python::{Expr, Stmt};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 use crate::uses::string_of;
 
 pub(super) static RULE: Rule = Rule {
     name: "lightning-step-outputs-kept",
     group: Group::Frameworks,
-    level: Level::Warning,
+    size: Size::per_batch(Amount::Batch).growing(),
+    is_opportunity: false,
     fix: Some(Safety::Unsafe),
     summary: "Outputs of Lightning steps are collected on the module and never cleared.",
     why: "Since Lightning 2 the module collects step outputs itself. A list that no `on_*_epoch_end` clears keeps those of \

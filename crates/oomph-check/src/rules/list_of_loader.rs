@@ -4,17 +4,18 @@ use crate::analysis::events::{BlockKind, Call, LoopKind, Store, StoreKind};
 use crate::analysis::guesses::is_loader_name;
 use crate::analysis::value::{Flags, Kind, Value};
 use crate::facts::{Facts, Loop};
-use crate::finding::Level;
 use crate::python::ast::Comprehension;
 use crate::python::{Expr, Ranged, Stmt};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 use crate::uses::{is_number, last_name};
 
 pub(super) static RULE: Rule = Rule {
     name: "list-of-loader",
     group: Group::Data,
-    level: Level::Error,
+    size: Size::per_batch(Amount::Batch).growing(),
+    is_opportunity: false,
     fix: None,
     summary: "A list is made of all batches of a data loader.",
     why: "A loader makes one batch at a time so that only a few exist at once. A list of it holds every batch of the \
@@ -136,7 +137,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         let text = facts.written(argument);
         report
             .add(call, format!("`{}({text})` holds every batch of the epoch at once", call.name))
-            .level(if may_be_one_batch(facts, call, argument) { Level::Info } else { Level::Error })
+            .doubtful_if(may_be_one_batch(facts, call, argument))
             .because(argument, "a data loader: it makes one batch at a time");
     }
     for call in facts.calls_named("extend") {
@@ -232,11 +233,7 @@ fn check_loops(facts: &Facts<'_>, report: &mut Report) {
         report
             .add(store, format!("`{list}` holds every batch of the epoch at once"))
             // Whoever writes the loop to keep an epoch in main memory means to; on the GPU it takes the model's room.
-            .level(if store.value_expr.is_name_expr() || is_plain_tuple(store.value_expr) {
-                Level::Info
-            } else {
-                Level::Error
-            })
+            .doubtful_if(store.value_expr.is_name_expr() || is_plain_tuple(store.value_expr))
             .because(&turns.head(), "a data loader: it makes one batch at a time")
             .because(store.value_expr, "each batch is kept");
     }

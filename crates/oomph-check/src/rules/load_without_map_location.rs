@@ -4,64 +4,72 @@ use crate::analysis::events::{BlockKind, Call, Callee, Return};
 use crate::analysis::tables::ClassKind;
 use crate::analysis::value::{FunctionId, Kind};
 use crate::facts::{Facts, FunctionKind};
-use crate::finding::{Level, Safety};
+use crate::finding::Safety;
 use crate::loaded::is_no_network;
 use crate::python::{Expr, ExprCall, Ranged, Stmt, TextRange, root_name};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 use crate::uses::{Use, last_name, parts_of, uses_in};
 
 pub(super) static RULE: Rule = Rule {
     name: "load-without-map-location",
     group: Group::Data,
-    level: Level::Warning,
+    size: Size::once(Amount::Model),
+    is_opportunity: false,
     fix: Some(Safety::Safe),
     summary: "A checkpoint is loaded without saying where its tensors are to go.",
     why: "`torch.load` puts every tensor back on the device it was saved from. With several processes all of them put a \
-          copy on GPU 0 and open a context there; with one, a second copy of the weights sits beside the model.",
+          copy on GPU 0 and open a context there; with one, a second copy of the weights sits beside a model that is on \
+          the GPU already, or stays there as long as the loaded dict has a name.",
     cost: "All parameters, and twice that again for an optimizer's state, on the wrong GPU, plus a CUDA context a \
            process there.",
     instead: "`torch.load(path, map_location=\"cpu\")`: `load_state_dict` copies to where the parameters are. Add \
               `mmap=True` to spare main memory too.",
-    when_not: "The checkpoint was saved from the CPU.",
+    when_not: "The checkpoint was saved from the CPU. Or one process loads it into a model that is still on the CPU, and \
+               keeps no name for it: the copy is gone before the model comes to the GPU, and the finding is `info`.",
     examples: &[
         Example {
             bad: "\
 import torch
 
 def resume(model, path):
+    model.cuda()
     model.load_state_dict(torch.load(path))
-    return model.cuda()
+    return model
 ",
             good: "\
 import torch
 
 def resume(model, path):
+    model.cuda()
     model.load_state_dict(torch.load(path, map_location=\"cpu\"))
-    return model.cuda()
+    return model
 ",
         },
         Example {
             bad: "\
 import torch
+from torch.nn.parallel import DistributedDataParallel
 
 def resume(model, optimizer, args):
     checkpoint = torch.load(args.resume)
     weights = checkpoint['model']
     model.load_state_dict(weights)
     optimizer.load_state_dict(checkpoint['optimizer'])
-    model.to('cuda')
-    return checkpoint['epoch']
+    model = DistributedDataParallel(model.to(args.local_rank))
+    return model, checkpoint['epoch']
 ",
             good: "\
 import torch
+from torch.nn.parallel import DistributedDataParallel
 
 def resume(model, optimizer, args):
     checkpoint = torch.load(args.resume, map_location='cpu')
     model.load_state_dict(checkpoint['model'])
     optimizer.load_state_dict(checkpoint['optimizer'])
-    model.to('cuda')
-    return checkpoint['epoch']
+    model = DistributedDataParallel(model.to(args.local_rank))
+    return model, checkpoint['epoch']
 ",
         },
         Example {
@@ -82,28 +90,6 @@ class Net(torch.nn.Module):
         package = torch.load(str(path), map_location='cpu')
         self.load_state_dict(package['model'])
         return package['version']
-",
-        },
-        Example {
-            bad: "\
-import torch
-
-@torch.no_grad()
-def serve(requests):
-    net = torch.load('net.pt', weights_only=False)
-    net.eval()
-    for x in requests:
-        yield net(x.cuda()).argmax().item()
-",
-            good: "\
-import torch
-
-@torch.no_grad()
-def serve(requests):
-    net = torch.load('net.pt', weights_only=False, map_location='cpu').cuda()
-    net.eval()
-    for x in requests:
-        yield net(x.cuda()).argmax().item()
 ",
         },
         Example {
@@ -375,7 +361,6 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         }
         let path = call.arg(0).map_or("the checkpoint", |path| facts.written(path));
         let path = if path.contains('\n') || path.len() > 60 { "the checkpoint" } else { path };
-        let message = format!("`{path}` is loaded onto the card it was saved from, beside the model's own copy");
         let of_program = gpu.map(Ranged::range);
         if let Some((load, copies_only)) = goes_into_state(facts, call) {
             if facts.is_borrowed(load)
@@ -392,13 +377,16 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             }
             let moves_data = gpu.is_some() && only_data_moves(facts) && facts.is_never_moved(call, load);
             let whole = facts.optimizer_taken_whole(call);
-            let finding = report.add(call, message);
+            let copy = facts.second_copy(call, load);
+            let finding = report.add(call, message(path, copy.is_some()));
             finding
-                .level(if moves_data || whole.is_some() { Level::Info } else { Level::Warning })
+                .size(if copy.is_some() { RULE.size } else { Size::once(Amount::Small) })
+                .doubtful_if(moves_data || whole.is_some())
                 .because(&call.node.arguments, "no `map_location`")
                 .because(load, if copies_only { "the tensors are only copied into parameters" } else { COPIED })
                 .because_if(whole, "an optimizer that was saved whole goes on where it lands")
-                .because_if(of_program, "this program uses the GPU");
+                .because_if(copy.map(|copy| copy.range), copy.map_or("", |copy| copy.text))
+                .because_if(of_program.filter(|_| copy.is_none()), "this program uses the GPU");
             let edits = facts.add_argument(call, "map_location=\"cpu\"");
             if copies_only {
                 finding.safe_fix("Load to the CPU", edits);
@@ -406,13 +394,22 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
                 finding.unsafe_fix("Load to the CPU", edits);
             }
         } else if let (Some(used), Some(gpu)) = (is_whole_model(facts, call), gpu) {
+            let copies = facts.copy_in_each_process(call);
             report
                 .add(call, format!("`{path}` is loaded onto the card it was saved from, whichever that was"))
+                .size(if copies.is_some() { RULE.size } else { Size::once(Amount::Small) })
                 .because(&call.node.arguments, "no `map_location`")
                 .because(&used, "a whole model, used where it lands")
+                .because_if(copies.map(|copy| copy.range), copies.map_or("", |copy| copy.text))
                 .because(gpu, "this program uses the GPU");
         }
     }
+}
+
+/// What is loaded lies beside the model's copy, or is gone before the model comes there.
+fn message(path: &str, is_beside: bool) -> String {
+    let rest = if is_beside { "beside the model's own copy" } else { "and is gone once it is copied" };
+    format!("`{path}` is loaded onto the card it was saved from, {rest}")
 }
 
 /// Said where other entries of the checkpoint go elsewhere.

@@ -2,16 +2,18 @@
 
 use crate::analysis::events::{Bind, Call};
 use crate::facts::Facts;
-use crate::finding::{Edit, Level, Safety};
+use crate::finding::{Edit, Safety};
 use crate::python::ast::Operator;
 use crate::python::{Expr, Ranged, TextRange, count_reads};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
     name: "log-of-softmax",
     group: Group::Operations,
-    level: Level::Info,
+    size: Size::per_batch(Amount::Batch),
+    is_opportunity: true,
     fix: Some(Safety::Unsafe),
     summary: "The logarithm of a softmax is taken in two steps.",
     why: "`softmax` and `log` each keep a tensor of the logits' size for backward; `log_softmax` keeps one. It is also \

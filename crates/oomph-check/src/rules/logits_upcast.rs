@@ -2,16 +2,17 @@
 
 use crate::analysis::events::Call;
 use crate::facts::Facts;
-use crate::finding::Level;
 use crate::python::Expr;
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 use crate::uses::last_name;
 
 pub(super) static RULE: Rule = Rule {
     name: "logits-upcast",
     group: Group::Operations,
-    level: Level::Info,
+    size: Size::per_batch(Amount::Activations),
+    is_opportunity: true,
     fix: None,
     summary: "Logits over a vocabulary are made 32-bit before the loss.",
     why: "Logits are the largest tensor of a language model. `.float()` makes a second one, and the loss a third for its \

@@ -3,16 +3,18 @@
 use crate::analysis::events::{GradMode, LoopKind, Root, Store, StoreKind};
 use crate::analysis::value::{BlockId, Flags, Kind};
 use crate::facts::{Effect, Facts, FunctionKind, Loop, Turn};
-use crate::finding::{Level, Safety};
+use crate::finding::Safety;
 use crate::python::{Expr, Ranged, TextRange};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 use crate::uses::last_name;
 
 pub(super) static RULE: Rule = Rule {
     name: "loss-accumulated-with-graph",
     group: Group::Graph,
-    level: Level::Error,
+    size: Size::per_batch(Amount::Activations).growing(),
+    is_opportunity: false,
     fix: Some(Safety::Unsafe),
     summary: "A running sum adds up losses that still have their graph.",
     why: "The sum refers to every loss, every loss to its graph, and a graph that no `backward()` has freed to all \
@@ -377,6 +379,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         let target = facts.source.slice(facts.keeper(store).range());
         let added = if is_loss(facts, store) { "loss" } else { "tensor" };
         let frees = back.filter(|back| !back.retains).map(|back| back.range);
+        let retains = back.filter(|back| back.retains).map(|back| back.range);
         let is_freed = frees.is_some() || back.is_none() && store.value.is_freed_elsewhere();
         let kept = if is_freed {
             "a small block and the nodes of each batch"
@@ -386,10 +389,12 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         let message = format!("`{target}` keeps the graph of every {added} added to it: {kept}");
         let finding = report.add(store, message);
         finding
-            .level(level(facts, store, back.is_some()))
-            .because_if(facts.forward_pass(&store.value, &store.at), "this forward pass makes the graph")
+            .size(if is_freed { Size::per_batch(Amount::Small).growing() } else { RULE.size })
+            .doubtful_if(is_doubtful(facts, store, back.is_some()))
+            .made_by_if(facts.forward_pass(&store.value, &store.at), "this forward pass makes the graph")
             .because(&turn.head, "once a batch, and the sum outlives it")
-            .because_if(frees, "the backward pass frees activations, but not the nodes of the graph");
+            .because_if(frees, "the backward pass frees activations, but not the nodes of the graph")
+            .because_if(retains, "this backward pass retains the graph: it frees nothing");
         if store.kind == StoreKind::AugAssign {
             finding.unsafe_fix("Detach what is added", facts.call_method_on(store.value_expr, "detach"));
         }
@@ -398,13 +403,11 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
 
 /// What is seen of a sum tells how sure it is: where nothing goes back, the network that makes the graph has to be seen;
 /// where the backward pass runs elsewhere, at least the pass.
-fn level<'a>(facts: &Facts<'a>, store: &Store<'a>, goes_back: bool) -> Level {
-    let unproven = || is_unproven_entry(facts, store.value_expr, store) || facts.is_unseen_part(store);
-    let freed = goes_back || store.value.is_freed_elsewhere() && facts.forward_pass(&store.value, &store.at).is_some();
-    match freed {
-        true if !unproven() => Level::Warning,
-        false if facts.is_seen_to_record(&store.value, &store.at) => Level::Error,
-        _ => Level::Info,
+fn is_doubtful<'a>(facts: &Facts<'a>, store: &Store<'a>, goes_back: bool) -> bool {
+    if goes_back || store.value.is_freed_elsewhere() && facts.forward_pass(&store.value, &store.at).is_some() {
+        is_unproven_entry(facts, store.value_expr, store) || facts.is_unseen_part(store)
+    } else {
+        !facts.is_seen_to_record(&store.value, &store.at)
     }
 }
 

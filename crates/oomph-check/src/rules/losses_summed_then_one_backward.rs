@@ -3,16 +3,17 @@
 use crate::analysis::events::{At, BlockKind, Call, Store, StoreKind};
 use crate::analysis::value::{BlockId, Flags, Graph, Kind, Value};
 use crate::facts::{Effect, Facts, FunctionKind, Loop};
-use crate::finding::Level;
 use crate::python::{Expr, Ranged, Stmt, TextRange};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
 use crate::rules::zero_grad_inside_accumulation::turns_once;
+use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
     name: "losses-summed-then-one-backward",
     group: Group::Graph,
-    level: Level::Warning,
+    size: Size::per_batch(Amount::Activations),
+    is_opportunity: false,
     fix: None,
     summary: "The losses of several forward passes are summed, then back-propagated at once.",
     why: "No graph can be freed before the one backward pass, so the activations of all forward passes are alive at the \
@@ -152,7 +153,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
                 store,
                 "All these losses wait for one backward pass: the activations of every forward pass are alive at once",
             )
-            .level(if turns_once(facts, &turns, &store.at) { Level::Info } else { RULE.level })
+            .doubtful_if(turns_once(facts, &turns, &store.at))
             .because_if(facts.forward_pass(&store.value, &store.at), "a forward pass each turn")
             .because(&turns.head(), here)
             .because(backward, "the one backward pass over all of them");

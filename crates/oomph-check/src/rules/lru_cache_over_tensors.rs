@@ -4,16 +4,17 @@ use crate::analysis::events::{Call, Callee, Decorator};
 use crate::analysis::outline::FunctionDef;
 use crate::analysis::value::{Device, FunctionId, Kind, Value};
 use crate::facts::{Facts, FunctionKind};
-use crate::finding::Level;
 use crate::python::{Expr, Ranged, TextRange, count_reads, count_reads_in, root_name};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 use crate::uses::{last_name, reads_of, whole_number};
 
 pub(super) static RULE: Rule = Rule {
     name: "lru-cache-over-tensors",
     group: Group::Graph,
-    level: Level::Warning,
+    size: Size::per_batch(Amount::Batch),
+    is_opportunity: false,
     fix: None,
     summary: "`lru_cache` keeps a tensor for every size and device it was ever asked for.",
     why: "The cache holds its results for the life of the process. When a size is part of the key, every new length adds \
@@ -155,11 +156,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
                     function.node.name.as_str()
                 ),
             )
-            .level(if is_large(facts, decorator, made) && !has_few_keys(facts, function) {
-                Level::Warning
-            } else {
-                Level::Info
-            })
+            .doubtful_if(!is_large(facts, decorator, made) || has_few_keys(facts, function))
             .because(made, "the tensor's size comes from the key, so every new size is a new entry")
             .because(decorator.expr, "nothing takes entries out before there are very many");
     }
@@ -272,10 +269,10 @@ fn keeps_outputs(facts: &Facts<'_>, report: &mut Report, decorator: &Decorator<'
         return;
     }
     let name = function.node.name.as_str();
-    let level = if is_unbounded(decorator) || holds_thousands(decorator) { Level::Warning } else { Level::Info };
+    let few = !is_unbounded(decorator) && !holds_thousands(decorator);
     report
         .add(decorator.expr, format!("The cache of `{name}` keeps one output of the model for every `{}` it is asked for, as long as the process runs", key.name().as_str()))
-        .level(level)
+        .doubtful_if(few)
         .because(pass, "what the model gives is kept")
         .because(decorator.expr, "nothing takes entries out before there are very many");
 }

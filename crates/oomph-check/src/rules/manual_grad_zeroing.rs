@@ -2,17 +2,19 @@
 
 use crate::analysis::events::{At, BlockKind, Call, LoopKind};
 use crate::facts::{Effect, Facts, Loop};
-use crate::finding::{Edit, Level, Safety};
+use crate::finding::{Edit, Safety};
 use crate::python::ast::Operator;
 use crate::python::{Expr, Ranged, Stmt};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 use crate::uses::{is_number, string_of};
 
 pub(super) static RULE: Rule = Rule {
     name: "manual-grad-zeroing",
     group: Group::Optimizer,
-    level: Level::Warning,
+    size: Size::per_batch(Amount::Model),
+    is_opportunity: false,
     fix: Some(Safety::Unsafe),
     summary: "A loop over a module's parameters fills each gradient with zeros.",
     why: "The gradients stay allocated through the next forward pass, when the activations are built up, and each is \

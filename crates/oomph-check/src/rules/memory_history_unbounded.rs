@@ -2,15 +2,17 @@
 
 use crate::analysis::events::{BlockKind, Call};
 use crate::facts::Facts;
-use crate::finding::{Level, Safety};
+use crate::finding::Safety;
 use crate::python::{Expr, Ranged, Stmt};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
     name: "memory-history-unbounded",
     group: Group::Allocator,
-    level: Level::Warning,
+    size: Size::per_batch(Amount::Small).growing(),
+    is_opportunity: false,
     fix: Some(Safety::Safe),
     summary: "The allocator's history is recorded without a limit on its entries.",
     why: "`_record_memory_history()` keeps an entry with its stack for every allocation and every free, and its default \

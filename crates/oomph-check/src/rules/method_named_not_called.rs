@@ -3,16 +3,18 @@
 use crate::analysis::events::Bare;
 use crate::analysis::value::Kind;
 use crate::facts::Facts;
-use crate::finding::{Edit, Level, Safety};
+use crate::finding::{Edit, Safety};
 use crate::python::{Expr, Ranged};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 use crate::source;
 
 pub(super) static RULE: Rule = Rule {
     name: "method-named-not-called",
     group: Group::GradMode,
-    level: Level::Error,
+    size: Size::per_batch(Amount::Model).wasted(),
+    is_opportunity: false,
     fix: Some(Safety::Unsafe),
     summary: "A method is named on a line of its own but not called: the brackets are missing.",
     why: "`optimizer.zero_grad` without brackets looks the method up and drops it. Gradients are never cleared, the mode \

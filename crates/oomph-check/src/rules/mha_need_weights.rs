@@ -2,16 +2,18 @@
 
 use crate::analysis::events::{At, Bind, Call};
 use crate::facts::Facts;
-use crate::finding::{Level, Safety};
+use crate::finding::Safety;
 use crate::python::{Expr, Ranged, Stmt, TextRange};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 use crate::uses::{is_number, last_name, uses_in};
 
 pub(super) static RULE: Rule = Rule {
     name: "mha-need-weights",
     group: Group::Operations,
-    level: Level::Warning,
+    size: Size::per_batch(Amount::Activations),
+    is_opportunity: false,
     fix: Some(Safety::Unsafe),
     summary: "`nn.MultiheadAttention` returns attention weights that nobody reads.",
     why: "`need_weights` is true unless told otherwise. The module then makes the full table of weights, averages it over \
@@ -210,7 +212,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         let attention = facts.written(&*call.node.func);
         report
             .add(call, format!("`{attention}` makes the whole table of attention weights, and nothing reads it"))
-            .level(if is_of_one_row(facts, call, made) { Level::Info } else { Level::Warning })
+            .doubtful_if(is_of_one_row(facts, call, made))
             .because(&dropped, "the weights are dropped here")
             .because(&made, "`need_weights` is true unless told otherwise")
             .unsafe_fix("Do not make the weights", facts.add_argument(call, "need_weights=False"));

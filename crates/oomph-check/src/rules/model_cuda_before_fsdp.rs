@@ -3,16 +3,17 @@
 use crate::analysis::events::Call;
 use crate::analysis::value::Device;
 use crate::facts::Facts;
-use crate::finding::Level;
 use crate::python::{Expr, Ranged, TextRange};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 use crate::uses::last_name;
 
 pub(super) static RULE: Rule = Rule {
     name: "model-cuda-before-fsdp",
     group: Group::Distributed,
-    level: Level::Warning,
+    size: Size::once(Amount::Model),
+    is_opportunity: false,
     fix: None,
     summary: "A model is moved to the GPU whole and sharded afterwards.",
     why: "FSDP is there for models that do not fit on one card. Moved first, the full model has to fit on every card \

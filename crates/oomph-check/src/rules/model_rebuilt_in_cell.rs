@@ -3,15 +3,16 @@
 use crate::analysis::events::Call;
 use crate::analysis::value::{Device, Kind};
 use crate::facts::Facts;
-use crate::finding::Level;
 use crate::python::Ranged;
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
     name: "model-rebuilt-in-cell",
     group: Group::Frameworks,
-    level: Level::Info,
+    size: Size::once(Amount::Model),
+    is_opportunity: true,
     fix: None,
     summary: "A cell builds a model on the GPU, and another cell's optimizer holds its weights.",
     why: "Run again, the cell builds the new model while the old one is alive; the optimizer, made elsewhere, then keeps \

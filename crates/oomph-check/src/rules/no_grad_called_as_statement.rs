@@ -4,15 +4,17 @@ use crate::analysis::events::{At, BlockKind, Call, Callee, GradMode};
 use crate::analysis::known;
 use crate::analysis::value::Value;
 use crate::facts::Facts;
-use crate::finding::{Edit, Level, Safety};
+use crate::finding::{Edit, Safety};
 use crate::python::{Expr, Ranged, Stmt};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
     name: "no-grad-called-as-statement",
     group: Group::GradMode,
-    level: Level::Error,
+    size: Size::per_batch(Amount::Activations).wasted(),
+    is_opportunity: false,
     fix: Some(Safety::Unsafe),
     summary: "`torch.no_grad()` stands alone on a line, where it does nothing.",
     why: "`no_grad`, `inference_mode` and `autocast` are context managers: they act only inside `with` (or as a \

@@ -2,16 +2,17 @@
 
 use crate::analysis::events::Call;
 use crate::facts::Facts;
-use crate::finding::Level;
 use crate::python::Ranged;
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 use crate::uses::last_name;
 
 pub(super) static RULE: Rule = Rule {
     name: "no-sync-with-sharding",
     group: Group::Distributed,
-    level: Level::Info,
+    size: Size::per_batch(Amount::Model),
+    is_opportunity: true,
     fix: None,
     summary: "`no_sync()` is used with FSDP.",
     why: "Without the reduce-scatter at the end of each backward pass every rank keeps whole gradients, not its shard of \

@@ -2,16 +2,18 @@
 
 use crate::analysis::events::{BlockKind, Call};
 use crate::facts::Facts;
-use crate::finding::{Level, Safety};
+use crate::finding::Safety;
 use crate::python::{Expr, Ranged, Stmt};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 use crate::uses::last_name;
 
 pub(super) static RULE: Rule = Rule {
     name: "non-blocking-without-pin",
     group: Group::Data,
-    level: Level::Info,
+    size: Size::per_batch(Amount::Small),
+    is_opportunity: true,
     fix: Some(Safety::Unsafe),
     summary: "Batches are copied with `non_blocking=True` from a loader that does not pin them.",
     why: "A copy from ordinary memory waits whatever it is told. Pinning makes it overlap, and costs page-locked main \

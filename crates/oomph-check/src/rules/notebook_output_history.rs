@@ -3,16 +3,18 @@
 use crate::analysis::events::{Bind, Call, Callee};
 use crate::analysis::value::{Device, Flags, Kind, Value};
 use crate::facts::Facts;
-use crate::finding::{Edit, Level, Safety};
+use crate::finding::{Edit, Safety};
 use crate::python::{Expr, Output, Ranged, Stmt, TextRange, count_reads_in, root_name};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 use crate::uses::last_name;
 
 pub(super) static RULE: Rule = Rule {
     name: "notebook-output-history",
     group: Group::Frameworks,
-    level: Level::Warning,
+    size: Size::once(Amount::Activations).growing(),
+    is_opportunity: false,
     fix: Some(Safety::Unsafe),
     summary: "A notebook cell ends in a tensor that lives on the GPU or has a graph.",
     why: "IPython keeps the value of every cell that ends in an expression: in `Out[n]` for good, and in `_`, `__` and \

@@ -2,16 +2,17 @@
 
 use crate::analysis::events::{At, BlockKind, Call, StoreKind};
 use crate::facts::Facts;
-use crate::finding::Level;
 use crate::python::{Expr, Ranged, Stmt, TextRange};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 use crate::uses::{is_number, last_name, string_of, uses_in, whole_number};
 
 pub(super) static RULE: Rule = Rule {
     name: "one-hot-large",
     group: Group::Operations,
-    level: Level::Warning,
+    size: Size::per_batch(Amount::Batch),
+    is_opportunity: false,
     fix: None,
     summary: "Indices are spread out over thousands of classes.",
     why: "`F.one_hot` makes 64-bit integers, one for every index and class, and nearly all of them are zero. `.float()` \

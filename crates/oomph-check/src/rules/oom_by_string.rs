@@ -3,19 +3,20 @@
 use crate::analysis::events::{BlockKind, Callee};
 use crate::analysis::value::BlockId;
 use crate::facts::Facts;
-use crate::finding::Level;
 use crate::python::ast::visitor::source_order::{SourceOrderVisitor, walk_body, walk_expr};
 use crate::python::ast::{CmpOp, ExceptHandlerExceptHandler};
 use crate::python::{Expr, Ranged, Stmt, TextRange, count_reads_in};
 use crate::questions::string_literal;
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 use crate::uses::last_name;
 
 pub(super) static RULE: Rule = Rule {
     name: "oom-by-string",
     group: Group::Recovery,
-    level: Level::Warning,
+    size: Size::once(Amount::Small),
+    is_opportunity: false,
     fix: None,
     summary: "A handler looks for \"out of memory\" in the text of a `RuntimeError`.",
     why: "Running out of memory has a class of its own, `torch.OutOfMemoryError`. The text is no promise: when it changes, \

@@ -2,15 +2,16 @@
 
 use crate::analysis::events::Call;
 use crate::facts::Facts;
-use crate::finding::Level;
 use crate::python::{Expr, Ranged};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
     name: "optimizer-before-to-device",
     group: Group::Optimizer,
-    level: Level::Info,
+    size: Size::once(Amount::Model),
+    is_opportunity: true,
     fix: None,
     summary: "An optimizer is made from parameters that are moved to the device afterwards.",
     why: "A plain `.cuda()` changes parameters in place, and the optimizer follows. It does not follow where the move makes \

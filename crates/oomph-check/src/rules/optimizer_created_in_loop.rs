@@ -3,15 +3,16 @@
 use crate::analysis::events::{Call, LoopKind};
 use crate::analysis::value::Kind;
 use crate::facts::{Facts, Loop};
-use crate::finding::Level;
 use crate::python::{Expr, Ranged};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
     name: "optimizer-created-in-loop",
     group: Group::Optimizer,
-    level: Level::Warning,
+    size: Size::per_epoch(Amount::Model),
+    is_opportunity: false,
     fix: None,
     summary: "An optimizer of the same parameters is made anew on every turn of a training loop.",
     why: "Each one begins with no state and allocates it at its first step; the old state lives until the new optimizer \

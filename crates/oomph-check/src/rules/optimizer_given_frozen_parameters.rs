@@ -3,15 +3,17 @@
 use crate::analysis::events::{At, BlockKind};
 use crate::analysis::value::Kind;
 use crate::facts::Facts;
-use crate::finding::{Edit, Level, Safety};
+use crate::finding::{Edit, Safety};
 use crate::python::{Expr, Ranged, Stmt, TextRange};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
     name: "optimizer-given-frozen-parameters",
     group: Group::GradMode,
-    level: Level::Info,
+    size: Size::once(Amount::Model),
+    is_opportunity: true,
     fix: Some(Safety::Unsafe),
     summary: "An optimizer is given all parameters of a model that is partly frozen.",
     why: "State is made lazily, so a parameter without a gradient costs nothing at first. But one stray gradient, a weight \

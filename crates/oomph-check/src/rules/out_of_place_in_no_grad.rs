@@ -3,15 +3,16 @@
 use crate::analysis::events::Call;
 use crate::analysis::value::Device;
 use crate::facts::Facts;
-use crate::finding::Level;
 use crate::python::{Expr, Ranged};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
     name: "out-of-place-in-no-grad",
     group: Group::Operations,
-    level: Level::Info,
+    size: Size::per_batch(Amount::Batch),
+    is_opportunity: true,
     fix: None,
     summary: "A GPU tensor is replaced by arithmetic on itself where nothing is recorded.",
     why: "Each operator makes a new tensor of the same size; without a graph the old values are of no further use and could \

@@ -3,16 +3,17 @@
 use crate::analysis::events::{BlockKind, Call, Callee, Return, Root, Store, StoreKind};
 use crate::analysis::value::{ClassId, FunctionId};
 use crate::facts::Facts;
-use crate::finding::Level;
 use crate::python::{Expr, ExprCall, Ranged};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 use crate::uses::last_name;
 
 pub(super) static RULE: Rule = Rule {
     name: "pack-hook-keeps-undetached-tensor",
     group: Group::Graph,
-    level: Level::Error,
+    size: Size::per_batch(Amount::Activations).growing(),
+    is_opportunity: false,
     fix: None,
     summary: "A pack hook of `saved_tensors_hooks` keeps the very tensor it was given.",
     why: "What the pack hook returns is kept by the node of the graph. A tensor that the node itself made refers to that \

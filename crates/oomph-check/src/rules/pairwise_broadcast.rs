@@ -2,17 +2,18 @@
 
 use crate::analysis::events::Call;
 use crate::facts::Facts;
-use crate::finding::Level;
 use crate::python::ast::Operator;
 use crate::python::{Expr, Ranged, count_reads, root_name};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 use crate::uses::{is_number, whole_number};
 
 pub(super) static RULE: Rule = Rule {
     name: "pairwise-broadcast",
     group: Group::Operations,
-    level: Level::Warning,
+    size: Size::per_batch(Amount::Activations),
+    is_opportunity: false,
     fix: None,
     summary: "Distances between all pairs are computed through a tensor of all differences.",
     why: "Subtracting with two new axes makes N x M x D numbers to get N x M distances, and squaring them makes as many \
@@ -146,7 +147,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         }
         report
             .add(call, "All pairs are subtracted into one N x M x D tensor to get N x M distances")
-            .level(if prepares_samples(facts, call) { Level::Info } else { Level::Warning })
+            .doubtful_if(prepares_samples(facts, call))
             .because(pair, "this has every pair and every coordinate");
     }
 }

@@ -3,16 +3,17 @@
 use crate::analysis::events::{BlockKind, Call, LoopKind};
 use crate::analysis::value::Kind;
 use crate::facts::{Facts, FunctionKind, Loop};
-use crate::finding::Level;
 use crate::python::{Expr, Ranged, Stmt, TextRange, count_reads_in, root_name};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 use crate::uses::{Use, uses_in};
 
 pub(super) static RULE: Rule = Rule {
     name: "pin-memory-in-loop",
     group: Group::Data,
-    level: Level::Warning,
+    size: Size::per_batch(Amount::Batch),
+    is_opportunity: false,
     fix: None,
     summary: "`pin_memory()` is called for every batch or sample.",
     why: "Pinning copies the tensor into page-locked memory, on the thread that waits for it, and torch caches such memory \
@@ -137,7 +138,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
                     call,
                     format!("{what} is copied into page-locked memory on every batch, and that is seldom given back"),
                 )
-                .level(if proven { Level::Warning } else { Level::Info })
+                .doubtful_if(!proven)
                 .because(&turns.head(), "once a batch");
         } else if let Some(caller) = sent_by_helper(facts, call) {
             report
@@ -149,7 +150,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         } else if in_worker {
             report
                 .add(call, format!("{what} is pinned in a worker: each worker opens a CUDA context for it"))
-                .level(Level::Info)
+                .doubtful_if(true)
                 .because(call, "this function runs in the loader's workers");
         }
     }

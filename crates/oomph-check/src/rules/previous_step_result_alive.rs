@@ -2,15 +2,17 @@
 
 use crate::analysis::events::{Bind, BlockKind};
 use crate::facts::{Effect, Facts, Loop};
-use crate::finding::{Edit, Level, Safety};
+use crate::finding::{Edit, Safety};
 use crate::python::{Expr, Ranged, Stmt, count_reads};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
     name: "previous-step-result-alive",
     group: Group::Graph,
-    level: Level::Info,
+    size: Size::per_batch(Amount::Batch),
+    is_opportunity: true,
     fix: Some(Safety::Safe),
     summary: "The output of a step stays bound while the next step's forward pass runs.",
     why: "A name keeps its tensor until it is bound anew, and that happens only after the next forward pass has made the \

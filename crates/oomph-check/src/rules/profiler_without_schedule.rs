@@ -3,15 +3,16 @@
 use crate::analysis::events::{Block, BlockKind, Call, Callee, LoopKind};
 use crate::analysis::value::{BlockId, FunctionId};
 use crate::facts::Facts;
-use crate::finding::Level;
 use crate::python::{Expr, Ranged, Stmt, TextRange};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
     name: "profiler-without-schedule",
     group: Group::Allocator,
-    level: Level::Warning,
+    size: Size::per_batch(Amount::Small).growing(),
+    is_opportunity: false,
     fix: None,
     summary: "The profiler records a whole pass over a data loader.",
     why: "The profiler keeps every operation, with shapes, stacks and allocations as asked for, in host memory until it \

@@ -1,15 +1,16 @@
 //! `record-stream-in-loop`: freed blocks wait for another stream.
 
 use crate::facts::Facts;
-use crate::finding::Level;
 use crate::python::Ranged;
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
     name: "record-stream-in-loop",
     group: Group::Allocator,
-    level: Level::Info,
+    size: Size::per_batch(Amount::Batch),
+    is_opportunity: true,
     fix: None,
     summary: "`record_stream` is called on every batch.",
     why: "A tensor recorded on another stream is not free when its last reference goes: its block waits until that stream \

@@ -2,17 +2,19 @@
 
 use crate::analysis::events::Call;
 use crate::facts::Facts;
-use crate::finding::{Edit, Level, Safety};
+use crate::finding::{Edit, Safety};
 use crate::python::ast::Operator;
 use crate::python::{Expr, Ranged, TextRange};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 use crate::uses::{is_number, last_name, string_of, uses_in, whole_number};
 
 pub(super) static RULE: Rule = Rule {
     name: "repeat-instead-of-expand",
     group: Group::Operations,
-    level: Level::Warning,
+    size: Size::per_batch(Amount::Batch),
+    is_opportunity: false,
     fix: Some(Safety::Unsafe),
     summary: "`repeat` copies a tensor that is only read by operations that broadcast or copy anyway.",
     why: "`repeat` writes every copy out. `expand` gives a view of the same shape that needs no memory, and arithmetic and \

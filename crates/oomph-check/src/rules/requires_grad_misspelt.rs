@@ -3,18 +3,20 @@
 use crate::analysis::events::{At, Bare, Bind, BlockKind, Call, LoopKind};
 use crate::analysis::value::{Flags, Graph, Kind, Value};
 use crate::facts::Facts;
-use crate::finding::{Edit, Level, Safety};
+use crate::finding::{Edit, Safety};
 use crate::python::ast::visitor::source_order::{SourceOrderVisitor, walk_body, walk_expr};
 use crate::python::ast::{CmpOp, ExprAttribute};
 use crate::python::{Expr, Ranged, Stmt, TextRange};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 use crate::uses::string_of;
 
 pub(super) static RULE: Rule = Rule {
     name: "requires-grad-misspelt",
     group: Group::GradMode,
-    level: Level::Error,
+    size: Size::per_batch(Amount::Activations).wasted(),
+    is_opportunity: false,
     fix: Some(Safety::Unsafe),
     summary: "Parameters are meant to be frozen, but the line that does it has no effect.",
     why: "Python lets code set any attribute: `p.require_grad = False` makes a new one that torch never reads. So does \
@@ -297,7 +299,7 @@ fn misspelt_attribute(facts: &Facts<'_>, report: &mut Report, misspelt: &str, bi
         "makes a new attribute that torch never reads"
     };
     let finding = report.add(target, format!("`{text} = ...` {does}: {cost}"));
-    finding.level(if harmless { Level::Info } else { Level::Error });
+    finding.doubtful_if(harmless);
     if bind.owner.as_ref().is_some_and(|owner| owner.is_tensor() || owner.has(Flags::LEAF)) {
         finding
             .because(&target.attr, "the attribute is called `requires_grad`")
@@ -372,7 +374,7 @@ fn set_on_module(facts: &Facts<'_>, report: &mut Report, bind: &Bind<'_>, target
             &whole,
             format!("`{owner}` is a module, and modules have no `requires_grad`: its parameters are not frozen"),
         )
-        .level(if frozen_around { Level::Info } else { Level::Error })
+        .doubtful_if(frozen_around)
         .because_if((!module.made_at.is_empty()).then_some(module.made_at), "the module is made here")
         .because(&target.attr, "this sets a plain attribute that nothing reads")
         .unsafe_fix(

@@ -3,16 +3,18 @@
 use crate::analysis::events::{At, Bind, BlockKind, Call, Callee, LoopKind, Root, Store, StoreKind};
 use crate::analysis::value::{BlockId, Kind, Value};
 use crate::facts::{Effect, Facts, FunctionKind, Loop, Turn};
-use crate::finding::{Edit, Level, Safety};
+use crate::finding::{Edit, Safety};
 use crate::python::ast::visitor::source_order::{SourceOrderVisitor, walk_expr};
 use crate::python::{Expr, Ranged, Stmt, TextRange, root_name};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
     name: "retain-graph-true",
     group: Group::Graph,
-    level: Level::Warning,
+    size: Size::per_batch(Amount::Activations),
+    is_opportunity: false,
     fix: Some(Safety::Unsafe),
     summary: "`backward(retain_graph=True)` is the last backward pass over its graph.",
     why: "The flag keeps every saved activation for a second backward pass. None comes, so they live until the loss is \
@@ -199,7 +201,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
                     "`retain_graph=True` on the last backward pass over this graph: its activations stay alive {until}"
                 ),
             )
-            .level(if dies && !steps || may_share(facts, call, turn.block) { Level::Info } else { Level::Warning })
+            .doubtful_if(dies && !steps || may_share(facts, call, turn.block))
             .because(&forward, "the graph is made here, anew on every turn")
             .because(flag, "no later backward pass goes over it")
             .because_if(hooked, "the hook keeps this output until the next pass, and the graph before it")

@@ -3,16 +3,17 @@
 use crate::analysis::events::{BlockKind, Call, Callee};
 use crate::analysis::value::BlockId;
 use crate::facts::Facts;
-use crate::finding::Level;
 use crate::python::ast::ExceptHandlerExceptHandler;
 use crate::python::{Expr, Ranged, Stmt, TextRange};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
     name: "retry-inside-except",
     group: Group::Recovery,
-    level: Level::Error,
+    size: Size::per_batch(Amount::Activations).wasted(),
+    is_opportunity: false,
     fix: None,
     summary: "After running out of memory the work is tried again inside the `except` block.",
     why: "Inside the block the exception is alive, with it the frames of the failed step and every tensor in them. The \

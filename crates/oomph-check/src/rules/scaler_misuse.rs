@@ -3,15 +3,16 @@
 use crate::analysis::events::Call;
 use crate::analysis::value::Kind;
 use crate::facts::{Effect, Facts};
-use crate::finding::Level;
 use crate::python::{Expr, Ranged, Stmt, TextRange};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
     name: "scaler-misuse",
     group: Group::Optimizer,
-    level: Level::Warning,
+    size: Size::per_batch(Amount::Model),
+    is_opportunity: false,
     fix: None,
     summary: "A `GradScaler` is made every step, never updated, or used with bfloat16 or a half model.",
     why: "The scaler looks for the largest scale that does not overflow, over many steps. Made anew it begins at 65536 \

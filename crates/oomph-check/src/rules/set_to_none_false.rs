@@ -3,15 +3,17 @@
 use crate::analysis::events::{At, Call, Callee};
 use crate::analysis::tables::ClassKind;
 use crate::facts::Facts;
-use crate::finding::{Level, Safety};
+use crate::finding::Safety;
 use crate::python::{Expr, Ranged, TextRange};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
     name: "set-to-none-false",
     group: Group::Optimizer,
-    level: Level::Warning,
+    size: Size::per_batch(Amount::Model),
+    is_opportunity: false,
     fix: Some(Safety::Unsafe),
     summary: "`zero_grad(set_to_none=False)` fills gradients with zeros instead of dropping them.",
     why: "The zeros take as much room as the gradients did, all through the next forward pass, when the activations are \

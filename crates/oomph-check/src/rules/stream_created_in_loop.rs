@@ -3,14 +3,15 @@
 use crate::analysis::events::Callee;
 use crate::analysis::value::Value;
 use crate::facts::Facts;
-use crate::finding::Level;
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
     name: "stream-created-in-loop",
     group: Group::Allocator,
-    level: Level::Warning,
+    size: Size::per_batch(Amount::Batch),
+    is_opportunity: false,
     fix: None,
     summary: "A CUDA stream is made on every batch.",
     why: "The allocator keeps freed blocks for the stream they were used on. PyTorch hands out 32 streams of a priority in \

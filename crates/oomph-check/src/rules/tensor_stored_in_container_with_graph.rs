@@ -6,16 +6,18 @@ use crate::analysis::tables::ClassKind;
 use crate::analysis::value::{Flags, Kind};
 use crate::detaching::{Read, detached_by, reads_in};
 use crate::facts::{Effect, Facts, FunctionKind, Turn};
-use crate::finding::{Level, Safety};
+use crate::finding::Safety;
 use crate::python::{Expr, Ranged, Stmt, TextRange};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 use crate::uses::reads_of;
 
 pub(super) static RULE: Rule = Rule {
     name: "tensor-stored-in-container-with-graph",
     group: Group::Graph,
-    level: Level::Error,
+    size: Size::per_batch(Amount::Activations).growing(),
+    is_opportunity: false,
     fix: Some(Safety::Unsafe),
     summary: "A list or dict collects tensors that still have their graph.",
     why: "Each tensor refers to its graph, and a graph that no `backward()` has freed to all activations of its \
@@ -291,25 +293,26 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         };
         report
             .add(store, message)
-            .level(level(facts, store, goes_back))
-            .because_if(facts.forward_pass(&store.value, &store.at), "this forward pass makes the graph")
+            .size(if freed { Size::per_batch(Amount::Small).growing() } else { RULE.size })
+            .doubtful_if(is_doubtful(facts, store, goes_back))
+            .made_by_if(facts.forward_pass(&store.value, &store.at), "this forward pass makes the graph")
             .because(&turn.head, format!("once a {each}, and the holder outlives it"))
             .because_if(late, late_words(facts, late))
             .because_if(
                 freeing.map(Ranged::range),
                 "the backward pass frees activations, but not the nodes of the graph",
             )
+            .because_if(
+                backward.filter(|_| !freed).map(Ranged::range),
+                "this backward pass retains the graph: it frees nothing",
+            )
             .unsafe_fix("Detach what is stored", detached(facts, store));
     }
 }
 
 /// What is seen of a store tells how sure it is: where nothing goes back, the network that makes the graph has to be seen.
-fn level<'a>(facts: &Facts<'a>, store: &Store<'a>, freed: bool) -> Level {
-    match freed {
-        true if !facts.is_unseen_part(store) => Level::Warning,
-        false if facts.is_seen_to_record(&store.value, &store.at) => Level::Error,
-        _ => Level::Info,
-    }
+fn is_doubtful<'a>(facts: &Facts<'a>, store: &Store<'a>, goes_back: bool) -> bool {
+    if goes_back { facts.is_unseen_part(store) } else { !facts.is_seen_to_record(&store.value, &store.at) }
 }
 
 /// Whether all forward passes that a stored value comes from run on every turn.

@@ -2,16 +2,18 @@
 
 use crate::analysis::events::Call;
 use crate::facts::Facts;
-use crate::finding::{Level, Safety};
+use crate::finding::Safety;
 use crate::python::{Expr, Stmt};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 use crate::uses::{is_number, last_name};
 
 pub(super) static RULE: Rule = Rule {
     name: "torchmetrics-unbinned-curves",
     group: Group::Frameworks,
-    level: Level::Warning,
+    size: Size::per_batch(Amount::Batch),
+    is_opportunity: false,
     fix: Some(Safety::Unsafe),
     summary: "A curve metric of torchmetrics keeps all scores and targets.",
     why: "Without `thresholds` the exact curve needs every score and target of the epoch, and the metric keeps them on the \
@@ -92,7 +94,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
             if call.name == "SpearmanCorrCoef" { Vec::new() } else { facts.add_argument(call, "thresholds=200") };
         report
             .add(call, format!("`{}` keeps every score and target of the epoch on the GPU", call.name))
-            .level(if takes_pixels(facts, call) { Level::Warning } else { Level::Info })
+            .doubtful_if(!takes_pixels(facts, call))
             .because(&call.node.arguments, "no `thresholds`: the exact curve needs them all")
             .unsafe_fix("Use a table of 200 thresholds", edits);
     }

@@ -2,15 +2,17 @@
 
 use crate::analysis::events::{BlockKind, Call};
 use crate::facts::Facts;
-use crate::finding::{Edit, Level, Safety};
+use crate::finding::{Edit, Safety};
 use crate::python::{Expr, Ranged};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::Size;
 
 pub(super) static RULE: Rule = Rule {
     name: "unknown-memory-api",
     group: Group::Allocator,
-    level: Level::Error,
+    size: Size::failure(),
+    is_opportunity: false,
     fix: Some(Safety::Safe),
     summary: "The code calls a memory function that torch does not have.",
     why: "The call raises `AttributeError`. It usually stands in a handler for running out of memory, so it hides the \

@@ -3,15 +3,17 @@
 use crate::analysis::events::{Store, StoreKind};
 use crate::analysis::value::{Flags, Graph, Kind};
 use crate::facts::Facts;
-use crate::finding::{Level, Safety};
+use crate::finding::Safety;
 use crate::python::{Expr, Ranged};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
     name: "view-keeps-whole-storage",
     group: Group::Graph,
-    level: Level::Info,
+    size: Size::per_batch(Amount::Batch),
+    is_opportunity: true,
     fix: Some(Safety::Safe),
     summary: "A small slice of each batch's tensor is kept, and with it the whole tensor.",
     why: "Indexing with numbers and slices gives a view: it shares the storage of the tensor it was cut from. As long as \

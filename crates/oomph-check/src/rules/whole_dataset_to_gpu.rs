@@ -4,15 +4,16 @@ use crate::analysis::events::Call;
 use crate::analysis::tables::ClassKind;
 use crate::analysis::value::Device;
 use crate::facts::{Facts, FunctionKind};
-use crate::finding::Level;
 use crate::python::{Expr, Stmt};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
     name: "whole-dataset-to-gpu",
     group: Group::Data,
-    level: Level::Info,
+    size: Size::once(Amount::Batch),
+    is_opportunity: true,
     fix: None,
     summary: "A dataset keeps all its tensors on the GPU.",
     why: "The data takes room for the whole run that one batch at a time would not. Workers and `pin_memory` do not work \

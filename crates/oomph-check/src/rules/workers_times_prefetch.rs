@@ -1,15 +1,16 @@
 //! `workers-times-prefetch`: hundreds of batches wait in main memory.
 
 use crate::facts::Facts;
-use crate::finding::Level;
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 use crate::uses::whole_number;
 
 pub(super) static RULE: Rule = Rule {
     name: "workers-times-prefetch",
     group: Group::Data,
-    level: Level::Info,
+    size: Size::once(Amount::Batch),
+    is_opportunity: true,
     fix: None,
     summary: "A loader keeps a great many batches ready.",
     why: "Each worker prepares `prefetch_factor` batches ahead (2 unless told otherwise), and pinning makes a second copy.",

@@ -2,15 +2,17 @@
 
 use crate::analysis::events::{Call, Callee};
 use crate::facts::{Effect, Facts};
-use crate::finding::{Edit, Level, Safety};
+use crate::finding::{Edit, Safety};
 use crate::python::Ranged;
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
     name: "zero-grad-after-forward",
     group: Group::Optimizer,
-    level: Level::Info,
+    size: Size::per_batch(Amount::Model),
+    is_opportunity: true,
     fix: Some(Safety::Unsafe),
     summary: "Gradients are cleared after the forward pass, not before it.",
     why: "The gradients of the last step are of no more use once the optimizer has stepped. Cleared between forward and \

@@ -3,19 +3,20 @@
 use crate::analysis::events::{At, Block, BlockKind, Call, Callee, LoopKind, StoreKind};
 use crate::analysis::value::BlockId;
 use crate::facts::{Effect, Facts, Loop, Turn};
-use crate::finding::Level;
 use crate::python::ast::CmpOp;
 use crate::python::ast::visitor::source_order::{SourceOrderVisitor, walk_body, walk_expr};
 use crate::python::{Expr, Ranged, Stmt};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
 use crate::rules::last_micro_batches_not_stepped::steps_always;
+use crate::size::{Amount, Size};
 use crate::uses::last_name;
 
 pub(super) static RULE: Rule = Rule {
     name: "zero-grad-inside-accumulation",
     group: Group::Optimizer,
-    level: Level::Error,
+    size: Size::per_batch(Amount::Activations).wasted(),
+    is_opportunity: false,
     fix: None,
     summary: "Gradients are cleared on every micro-batch, but the optimizer steps only every few.",
     why: "Each clearing throws the accumulated gradients away: the step sees the last micro-batch alone. The accumulation \
@@ -138,7 +139,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         let Some(backward) = backward_of_turn(facts, zero, &turn) else { continue };
         report
             .add(zero, "Gradients are cleared on every micro-batch: what was accumulated is lost before the step")
-            .level(if steps_always(facts, every, &step.at) { Level::Info } else { RULE.level })
+            .doubtful_if(steps_always(facts, every, &step.at))
             .because(every, "the optimizer steps only when this holds")
             .because(step, "the step")
             .because(backward, "gradients are added up here on every micro-batch");
@@ -207,7 +208,7 @@ fn report_micro_loop(facts: &Facts<'_>, zero: &Call<'_>, report: &mut Report) ->
     }
     report
         .add(zero, "Gradients are cleared on every micro-batch: only the last one reaches the step")
-        .level(if turns_once(facts, &micro, &zero.at) { Level::Info } else { RULE.level })
+        .doubtful_if(turns_once(facts, &micro, &zero.at))
         .because(&micro.head(), "this loop adds up the gradients of one step")
         .because(backward, "gradients are added up here on every micro-batch")
         .because(step, "the step comes once, after them");

@@ -3,15 +3,17 @@
 use crate::analysis::events::{Call, Callee};
 use crate::analysis::value::{Flags, FunctionId, Kind};
 use crate::facts::{Effect, Facts, Loop};
-use crate::finding::{Level, Safety};
+use crate::finding::Safety;
 use crate::python::{Ranged, TextRange};
 use crate::report::Report;
 use crate::rule::{Example, Group, Rule};
+use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
     name: "zero-grad-missing",
     group: Group::Optimizer,
-    level: Level::Warning,
+    size: Size::per_batch(Amount::Model),
+    is_opportunity: false,
     fix: Some(Safety::Unsafe),
     summary: "A training loop runs `backward()` and `step()` and never clears the gradients.",
     why: "`backward()` adds to the gradients that are there. Without clearing, every step goes along the sum of all past \

@@ -58,7 +58,7 @@ impl Selector {
     pub fn covers(self, rule: &Rule) -> bool {
         match self {
             Self::All => true,
-            Self::Default => rule.level > Level::Info,
+            Self::Default => rule.level() > Level::Info,
             Self::Group(group) => rule.group == group,
             Self::Rule(name) => rule.name == name,
         }

@@ -2,12 +2,14 @@
 
 use super::*;
 use crate::rule::Group;
+use crate::size::{Amount, Size};
 
-const fn rule(name: &'static str, group: Group, level: Level) -> Rule {
+const fn rule(name: &'static str, group: Group, size: Size, is_opportunity: bool) -> Rule {
     Rule {
         name,
         group,
-        level,
+        size,
+        is_opportunity,
         fix: None,
         summary: "",
         why: "",
@@ -20,9 +22,9 @@ const fn rule(name: &'static str, group: Group, level: Level) -> Rule {
     }
 }
 
-static LOUD: Rule = rule("loud-thing", Group::Graph, Level::Error);
-static FAIR: Rule = rule("fair-thing", Group::Graph, Level::Warning);
-static QUIET: Rule = rule("quiet-thing", Group::GradMode, Level::Info);
+static LOUD: Rule = rule("loud-thing", Group::Graph, Size::failure(), false);
+static FAIR: Rule = rule("fair-thing", Group::Graph, Size::once(Amount::Batch), false);
+static QUIET: Rule = rule("quiet-thing", Group::GradMode, Size::once(Amount::Batch), true);
 static RULES: [&Rule; 3] = [&LOUD, &FAIR, &QUIET];
 
 fn options(table: &str) -> Options {

@@ -3,6 +3,7 @@
 use super::*;
 use crate::file_rules::FILE_RULES;
 use crate::finding::Level;
+use crate::size::Size;
 
 /// Any name the catalogue knows will do.
 const RULE: &str = "syntax-error";
@@ -12,6 +13,10 @@ fn findings(text: &str) -> Vec<Finding> {
     let finding = |(offset, bug): (usize, &str)| Finding {
         rule: RULE,
         level: Level::Error,
+        size: Size::failure(),
+        is_doubtful: false,
+        cause: None,
+        made_by: None,
         range: TextRange::at(TextSize::of(&text[..offset]), TextSize::of(bug)),
         message: String::new(),
         evidence: Vec::new(),

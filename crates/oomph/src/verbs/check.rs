@@ -47,7 +47,7 @@ use crate::verbs::Verdict;
     oomph check --trace snapshot.pickle         what does each finding cost?\n  \
     oomph doc retain-graph-true                 the page of a rule\n\n\
     Exit codes:\n  \
-    0   no findings\n  \
+    0   no findings, or only some of level info\n  \
     1   findings; with --diff, something to fix\n  \
     2   an error: a path that is not there, a setting nobody knows, a file that cannot be read")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
@@ -227,7 +227,7 @@ fn report(args: &Args, batch: &mut Batch) -> Result<Verdict, Error> {
             batch.write(&mended)?;
         }
         show(args, batch, &checked, &mended, costs.as_ref())?;
-        checked.iter().any(|checked| !checked.findings.is_empty())
+        checked.iter().flat_map(|checked| &checked.findings).any(|finding| finding.level.fails())
     };
     Ok(match (failed, found && !args.exit_zero) {
         (true, _) => Verdict::Failed,

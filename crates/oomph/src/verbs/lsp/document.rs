@@ -107,7 +107,7 @@ impl Document {
             }),
             code: Some(NumberOrString::String(finding.rule.to_owned())),
             source: Some("oomph".to_owned()),
-            message: finding.message.clone(),
+            message: format!("{}\n{}", finding.message, finding.size.words()),
             related_information: (!related.is_empty()).then_some(related),
             tags: (finding.rule == "unused-ignore").then(|| vec![DiagnosticTag::UNNECESSARY]),
             ..Diagnostic::default()
