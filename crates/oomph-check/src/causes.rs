@@ -82,5 +82,5 @@ fn statement_around(facts: &Facts<'_>, range: TextRange) -> TextSize {
     let around = facts.statements().iter().map(|statement| statement.node.range());
     let innermost =
         around.filter(|statement| statement.contains(range.start())).min_by_key(|statement| statement.len());
-    innermost.map_or(range.start(), |statement| statement.start())
+    innermost.map_or(range.start(), TextRange::start)
 }

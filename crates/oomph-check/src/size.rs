@@ -117,10 +117,8 @@ impl Size {
     pub fn level(self) -> Level {
         let is_small = self.magnitude() == Amount::Small;
         match self.course {
-            Course::Failure => Level::Error,
-            Course::Growth | Course::Waste if is_small => Level::Warning,
-            Course::Growth | Course::Waste if self.frequency == Frequency::Once => Level::Warning,
-            Course::Growth | Course::Waste => Level::Error,
+            Course::Growth | Course::Waste if is_small || self.frequency == Frequency::Once => Level::Warning,
+            Course::Failure | Course::Growth | Course::Waste => Level::Error,
             Course::Peak if is_small => Level::Info,
             Course::Peak => Level::Warning,
         }
