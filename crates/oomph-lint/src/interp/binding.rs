@@ -1,5 +1,7 @@
 //! Variables: where they are kept, and what their uses say of values that are not followed.
 
+use std::rc::Rc;
+
 use super::imports::number_of;
 use super::machine::{Machine, Maker};
 use crate::domain::{Grad, Kind, ModuleFacts, ObjId, Object, Origins, Size, State, Sure, Tensor, Value};
@@ -163,16 +165,17 @@ impl Machine<'_> {
 
     /// A backward pass starts from this value: it has a graph, whatever made it.
     fn prove_graph(&mut self, state: &mut State, value: &mut Value, span: Span) {
-        match &mut value.tensor {
+        let is_unknown = value.is_unknown;
+        match value.tensor_mut() {
             Some(tensor) if tensor.graph >= Sure::Maybe => tensor.graph = tensor.graph.max(Sure::Likely),
-            Some(tensor) if value.is_unknown => tensor.graph = Sure::Yes,
-            None if value.is_unknown => {
+            Some(tensor) if is_unknown => tensor.graph = Sure::Yes,
+            None if is_unknown => {
                 let tensor = Tensor { graph: Sure::Yes, ..Tensor::default() };
-                value.tensor = Some(Box::new(tensor));
+                value.tensor = Some(tensor.into());
             }
             _ => return,
         }
-        if let Some(tensor) = &mut value.tensor
+        if let Some(tensor) = value.tensor_mut()
             && tensor.origins.is_empty()
         {
             let site = self.site(span);
@@ -187,8 +190,8 @@ impl Machine<'_> {
             return;
         }
         let mut value = object.clone();
-        let tensor = value.tensor.get_or_insert_with(|| Box::new(Tensor { size: Size::Batch, ..Tensor::default() }));
-        tensor.is_leaf = !flag.is_const(&Const::Bool(false));
+        let tensor = value.tensor.get_or_insert_with(|| Rc::new(Tensor { size: Size::Batch, ..Tensor::default() }));
+        Rc::make_mut(tensor).is_leaf = !flag.is_const(&Const::Bool(false));
         self.store_quietly(state, var, value);
     }
 }

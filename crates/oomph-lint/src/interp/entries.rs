@@ -39,6 +39,7 @@ impl Machine<'_> {
     fn file_entry(&mut self, file: u32) {
         let body = FuncRef { file, function: 0 };
         self.budget = BUDGET;
+        self.calls_done.clear();
         let mut state = State::new();
         let id = self.file_object(file);
         state.put(id, Object::new(Kind::File(file), [].into()));
@@ -159,7 +160,7 @@ impl Machine<'_> {
 
     fn methods(&self, state: &State, class: ObjId) -> Vec<(ObjId, FuncRef)> {
         let Some(object) = state.object(class) else { return Vec::new() };
-        let functions = object.attrs.values().flat_map(|value| value.refs.clone());
+        let functions = object.attrs.values().flat_map(|value| value.refs.to_vec());
         functions
             .filter_map(|id| match state.object(id)?.kind {
                 Kind::Function { func, .. } => Some((id, func)),
