@@ -77,6 +77,13 @@ impl Heap {
         *self.slot_mut(id) = slot;
     }
 
+    /// Lets an object go, if it is made.
+    pub(crate) fn forget(&mut self, id: ObjId) {
+        if self.slot(id).is_some() {
+            self.put(id, None);
+        }
+    }
+
     fn slot_mut(&mut self, id: ObjId) -> &mut Slot {
         let (chunk, at) = place(id);
         let chunks = Rc::make_mut(&mut self.chunks);

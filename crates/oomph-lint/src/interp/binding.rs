@@ -47,10 +47,15 @@ impl Machine<'_> {
                 }
             }
         };
-        if !is_open(&known) && !self.is_of_unknown_class(state, &known) {
+        let may_be_anything = known.is_unknown && known.refs.is_empty();
+        if !may_be_anything && !self.is_of_unknown_class(state, &known) {
             return known;
         }
         let duck = self.program.files[self.file() as usize].ducks.var(self.func().function as usize, var);
+        // What was moved may be a tensor; who asks for its parameters knows better.
+        if may_be_anything && !is_open(&known) && !duck.is_module {
+            return known;
+        }
         let name = self.var_name(var).unwrap_or_else(|| "".into());
         let scope = if matches!(var, Var::Global(_)) { 0 } else { self.func().function };
         if let Some(id) = known.single() {
@@ -68,7 +73,11 @@ impl Machine<'_> {
             return value.clone();
         }
         let path = format!("builtins.{name}");
-        if effect_of_call(&path).is_some() { self.external(state, &path) } else { Value::unknown() }
+        if effect_of_call(&path).is_some() {
+            return self.external(state, &path);
+        }
+        // A class that an `import *` brings is as good as one imported by name.
+        if name.starts_with(char::is_uppercase) { self.external(state, name) } else { Value::unknown() }
     }
 
     /// A module, where uses or the name say that something not followed is one.

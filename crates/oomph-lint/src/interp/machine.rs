@@ -294,6 +294,12 @@ impl<'p> Machine<'p> {
                 break;
             }
         }
+        // What binds a method for one call is gone after it: states that meet need not agree on it.
+        for &method in &plan.methods_called[number as usize] {
+            if let Some(&bound) = self.makers.get(&Maker::Inst(func, method, 1)) {
+                state.heap.forget(bound);
+            }
+        }
         if lives {
             if let Some(handler) = block.handler {
                 self.hand_on((func, number, handler), Cow::Borrowed(&state), run, is_last);
