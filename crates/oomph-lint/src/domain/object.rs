@@ -1,8 +1,9 @@
 //! Objects: containers, instances, modules, functions.
 
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use super::attrs::Attrs;
+use super::origins::Age;
 use super::value::{ObjId, Sure, Value};
 use crate::ir::Name;
 
@@ -100,7 +101,7 @@ pub(crate) struct Object {
     /// What it is.
     pub kind: Kind,
     /// Attributes; for a dictionary, its constant keys.
-    pub attrs: BTreeMap<Name, Value>,
+    pub attrs: Attrs,
     /// What it holds, whichever element.
     pub elem: Value,
     /// Its elements one by one, where they are known.
@@ -114,7 +115,7 @@ pub(crate) struct Object {
 impl Object {
     /// A new object without contents.
     pub(crate) fn new(kind: Kind, birth: Rc<[u32]>) -> Self {
-        Self { kind, attrs: BTreeMap::new(), elem: Value::nothing(), items: None, birth, module: None }
+        Self { kind, attrs: Attrs::default(), elem: Value::nothing(), items: None, birth, module: None }
     }
 
     /// Anything it may hold.
@@ -136,18 +137,39 @@ impl Object {
         matches!(self.kind, Kind::List { .. } | Kind::Tuple | Kind::Dict | Kind::Stream)
     }
 
+    /// Takes a step along an edge.
+    pub(crate) fn age(&mut self, age: Age) {
+        self.attrs.age(age);
+        self.items.iter_mut().flatten().for_each(|item| item.age(age));
+        self.elem.age(age);
+    }
+
+    /// Whether a step along an edge changes anything.
+    pub(crate) fn is_aged_by(&self, age: Age) -> bool {
+        self.items.iter().flatten().chain(self.attrs.values()).chain([&self.elem]).any(|value| value.is_aged_by(age))
+    }
+
+    /// Whether a join with what the other knows of the same object would surely add nothing.
+    pub(crate) fn covers(&self, other: &Self) -> bool {
+        let are_items_covered = match (&self.items, &other.items) {
+            (Some(own), Some(others)) => {
+                own.len() == others.len() && own.iter().zip(others).all(|(own, other)| own.covers(other))
+            }
+            (None, Some(others)) => others.iter().all(|item| self.elem.covers(item)),
+            (Some(_), None) => false,
+            (None, None) => true,
+        };
+        are_items_covered
+            && self.birth.len() <= other.birth.len()
+            && self.module == other.module
+            && self.elem.covers(&other.elem)
+            && self.attrs.covers(&other.attrs)
+            && self.kind == other.kind
+    }
+
     /// Adds what the other knows of the same object.
     pub(crate) fn join(&mut self, other: &Self) -> bool {
-        let mut changed = false;
-        for (name, value) in &other.attrs {
-            match self.attrs.get_mut(name) {
-                Some(own) => changed |= own.join(value),
-                None => {
-                    self.attrs.insert(name.clone(), value.clone());
-                    changed = true;
-                }
-            }
-        }
+        let mut changed = self.attrs.join(&other.attrs);
         changed |= self.elem.join(&other.elem);
         changed |= self.join_items(other);
         match (&mut self.module, &other.module) {

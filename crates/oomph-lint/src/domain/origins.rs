@@ -53,16 +53,40 @@ impl Origins {
         changed
     }
 
-    /// Marks everything as carried around a loop at a depth.
-    pub(crate) fn carry(&mut self, depth: usize) {
-        let bit = 1 << depth.min(15);
-        self.0.iter_mut().for_each(|(_, loops)| *loops |= bit);
+    /// Whether a join with another set would add nothing.
+    pub(crate) fn covers(&self, other: &Self) -> bool {
+        other.0.iter().all(|(site, loops)| match self.0.binary_search_by_key(site, |(known, _)| *known) {
+            Ok(at) => self.0[at].1 | loops == self.0[at].1,
+            Err(_) => self.0.len() >= ENTRIES_MAX,
+        })
     }
 
-    /// Forgets loops at a depth and below: they have been left.
-    pub(crate) fn leave(&mut self, depth: usize) {
-        let kept = (1u16 << depth.min(15)) - 1;
-        self.0.iter_mut().for_each(|(_, loops)| *loops &= kept);
+    /// Whether a step along an edge changes anything.
+    pub(crate) fn is_aged_by(&self, age: Age) -> bool {
+        self.0.iter().any(|(_, loops)| age.of(*loops) != *loops)
+    }
+
+    /// Takes a step along an edge.
+    pub(crate) fn age(&mut self, age: Age) {
+        self.0.iter_mut().for_each(|(_, loops)| *loops = age.of(*loops));
+    }
+}
+
+/// What a step along an edge does to graphs.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Age {
+    /// They are carried around the loop at a depth.
+    Carry(usize),
+    /// Loops at a depth and below are forgotten: they have been left.
+    Leave(usize),
+}
+
+impl Age {
+    fn of(self, loops: u16) -> u16 {
+        match self {
+            Self::Carry(depth) => loops | 1 << depth.min(15),
+            Self::Leave(depth) => loops & ((1 << depth.min(15)) - 1),
+        }
     }
 }
 
@@ -74,6 +98,11 @@ impl Tags {
     /// Its members.
     pub(crate) fn iter(&self) -> impl Iterator<Item = u32> + '_ {
         self.0.iter().copied()
+    }
+
+    /// Whether a join with another set would add nothing.
+    pub(crate) fn covers(&self, other: &Self) -> bool {
+        self.0.len() >= ENTRIES_MAX || other.iter().all(|tag| self.0.binary_search(&tag).is_ok())
     }
 
     /// Adds a member; gives whether it is new.
@@ -95,15 +124,15 @@ impl Tags {
 
 #[cfg(test)]
 mod tests {
-    use super::Origins;
+    use super::{Age, Origins};
 
     #[test]
     fn what_came_around_a_loop_is_told_from_what_is_fresh() {
         let mut origins = Origins::at(3);
-        origins.carry(1);
+        origins.age(Age::Carry(1));
         assert_eq!(origins.carried(3), 0b10);
-        origins.leave(1);
-        assert!(!origins.has_carried());
+        origins.age(Age::Leave(1));
+        assert!(!origins.has_carried() && !origins.is_aged_by(Age::Leave(1)));
     }
 
     #[test]

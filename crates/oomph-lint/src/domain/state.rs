@@ -2,11 +2,13 @@
 
 use std::rc::Rc;
 
+use super::heap::Heap;
 use super::object::Object;
+use super::origins::Age;
 use super::value::{ObjId, Value};
 
 /// Whether graphs are recorded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Grad {
     /// They are not.
     Off,
@@ -16,76 +18,8 @@ pub(crate) enum Grad {
     On,
 }
 
-/// Objects of one chunk.
-const CHUNK: usize = 32;
-
-/// Objects by number, in chunks that states share until one of them changes an object: most states differ in few.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Heap(Vec<Rc<Vec<Option<Rc<Object>>>>>);
-
-impl Heap {
-    /// All objects with their numbers.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (ObjId, &Object)> {
-        let slots = self.0.iter().flat_map(|chunk| chunk.iter()).enumerate();
-        slots.filter_map(|(id, slot)| slot.as_deref().map(|object| (id as ObjId, object)))
-    }
-
-    fn get(&self, id: ObjId) -> Option<&Object> {
-        self.0.get(id as usize / CHUNK)?[id as usize % CHUNK].as_deref()
-    }
-
-    fn get_mut(&mut self, id: ObjId) -> Option<&mut Object> {
-        let chunk = self.0.get_mut(id as usize / CHUNK)?;
-        chunk[id as usize % CHUNK].as_ref()?;
-        Rc::make_mut(chunk)[id as usize % CHUNK].as_mut().map(Rc::make_mut)
-    }
-
-    fn put(&mut self, id: ObjId, object: Object) {
-        let at = id as usize / CHUNK;
-        if self.0.len() <= at {
-            self.0.resize_with(at + 1, || Rc::new(vec![None; CHUNK]));
-        }
-        Rc::make_mut(&mut self.0[at])[id as usize % CHUNK] = Some(Rc::new(object));
-    }
-
-    fn join(&mut self, other: &Self) -> bool {
-        let mut changed = false;
-        for (at, theirs) in other.0.iter().enumerate() {
-            match self.0.get_mut(at) {
-                None => {
-                    self.0.push(theirs.clone());
-                    changed = true;
-                }
-                Some(own) if Rc::ptr_eq(own, theirs) => {}
-                Some(own) => changed |= join_chunk(own, theirs),
-            }
-        }
-        changed
-    }
-}
-
-fn join_chunk(own: &mut Rc<Vec<Option<Rc<Object>>>>, theirs: &[Option<Rc<Object>>]) -> bool {
-    let mut changed = false;
-    for (at, other) in theirs.iter().enumerate() {
-        let Some(other) = other else { continue };
-        match &own[at] {
-            Some(known) if Rc::ptr_eq(known, other) || **known == **other => {}
-            Some(_) => {
-                if let Some(known) = &mut Rc::make_mut(own)[at] {
-                    changed |= Rc::make_mut(known).join(other);
-                }
-            }
-            None => {
-                Rc::make_mut(own)[at] = Some(other.clone());
-                changed = true;
-            }
-        }
-    }
-    changed
-}
-
 /// Variables of the running function, objects, the modes of torch.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(crate) struct State {
     /// Local variables.
     pub locals: Vec<Value>,
@@ -122,7 +56,7 @@ impl State {
 
     /// Puts an object at its number; what was there is gone.
     pub(crate) fn put(&mut self, id: ObjId, object: Object) {
-        self.heap.put(id, object);
+        self.heap.put(id, Some(Rc::new(object)));
     }
 
     /// Adds what another way here knows; gives whether anything was new.
@@ -141,25 +75,11 @@ impl State {
         changed | (before != self.freed.len())
     }
 
-    /// Changes every value, those in objects too.
-    pub(crate) fn for_each_value(&mut self, change: &impl Fn(&mut Value)) {
-        self.locals.iter_mut().chain(&mut self.regs).for_each(change);
-        let with_graphs: Vec<ObjId> =
-            self.heap.iter().filter(|(_, object)| has_graph(object)).map(|(id, _)| id).collect();
-        for id in with_graphs {
-            if let Some(object) = self.object_mut(id) {
-                object.attrs.values_mut().for_each(change);
-                object.items.iter_mut().flatten().for_each(change);
-                change(&mut object.elem);
-            }
-        }
+    /// Takes graphs a step along an edge: variables, and what is in objects that the running call has touched.
+    pub(crate) fn age(&mut self, age: Age) {
+        self.locals.iter_mut().chain(&mut self.regs).for_each(|value| value.age(age));
+        self.heap.age(age);
     }
-}
-
-/// Whether an object holds a tensor with a graph itself.
-fn has_graph(object: &Object) -> bool {
-    let has_origins = |value: &Value| value.tensor.as_ref().is_some_and(|tensor| !tensor.origins.is_empty());
-    object.items.iter().flatten().chain(object.attrs.values()).chain([&object.elem]).any(has_origins)
 }
 
 fn join_all(own: &mut Vec<Value>, others: &[Value]) -> bool {

@@ -1,6 +1,9 @@
 //! The abstract value.
 
-use super::origins::{Origins, Tags};
+use std::rc::Rc;
+
+use super::origins::{Age, Origins, Tags};
+use super::refs::{Inserted, Refs};
 use crate::ir::Const;
 
 /// An object, by the place that made it.
@@ -76,6 +79,18 @@ impl Tensor {
         changed
     }
 
+    /// Whether a join with another would add nothing.
+    fn covers(&self, other: &Self) -> bool {
+        self.graph >= other.graph
+            && self.card >= other.card
+            && self.size >= other.size
+            && self.is_output >= other.is_output
+            && self.is_leaf >= other.is_leaf
+            && (self.parameter_of.is_some() || other.parameter_of.is_none())
+            && self.origins.covers(&other.origins)
+            && self.via.covers(&other.via)
+    }
+
     /// The same without its graph.
     pub(crate) fn detached(&self) -> Self {
         Self {
@@ -97,12 +112,6 @@ fn raise<T: Ord + Copy>(value: &mut T, other: T) -> bool {
     higher
 }
 
-/// The objects a value may be.
-pub(crate) type Refs = Vec<ObjId>;
-
-/// More objects than this are not told apart.
-const REFS_MAX: usize = 6;
-
 /// What a value may be: any of its parts.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Value {
@@ -113,7 +122,7 @@ pub(crate) struct Value {
     /// Something not followed.
     pub is_unknown: bool,
     /// A tensor or a structure of tensors; with `is_unknown`, something that may be one.
-    pub tensor: Option<Box<Tensor>>,
+    pub tensor: Option<Rc<Tensor>>,
     /// Objects, sorted.
     pub refs: Refs,
 }
@@ -141,17 +150,17 @@ impl Value {
 
     /// A tensor.
     pub(crate) fn tensor(tensor: Tensor) -> Self {
-        Self { tensor: Some(Box::new(tensor)), ..Self::default() }
+        Self { tensor: Some(Rc::new(tensor)), ..Self::default() }
     }
 
     /// An object.
     pub(crate) fn object(id: ObjId) -> Self {
-        Self { refs: vec![id], ..Self::default() }
+        Self { refs: Refs::one(id), ..Self::default() }
     }
 
     /// Whether nothing leads here.
     pub(crate) fn is_nothing(&self) -> bool {
-        *self == Self::default()
+        !self.is_plain && !self.is_unknown && self.tensor.is_none() && self.refs.is_empty() && self.constant.is_none()
     }
 
     /// Whether it is one constant.
@@ -169,15 +178,43 @@ impl Value {
 
     /// The one object it is, if it is that alone.
     pub(crate) fn single(&self) -> Option<ObjId> {
-        match *self.refs {
-            [id] => Some(id),
+        match self.refs.as_slice() {
+            [id] => Some(*id),
             _ => None,
         }
     }
 
+    /// Whether a join with another value would add nothing.
+    pub(crate) fn covers(&self, other: &Self) -> bool {
+        let is_tensor_covered = match (&self.tensor, &other.tensor) {
+            (Some(own), Some(other)) => Rc::ptr_eq(own, other) || own.covers(other),
+            (None, Some(_)) => false,
+            (_, None) => true,
+        };
+        is_tensor_covered
+            && self.is_plain >= other.is_plain
+            && self.is_unknown >= other.is_unknown
+            && self.refs.covers(&other.refs, self.is_unknown)
+            && (self.constant.is_none() || other.is_nothing() || self.constant == other.constant)
+    }
+
+    /// Takes a step along an edge.
+    pub(crate) fn age(&mut self, age: Age) {
+        if self.is_aged_by(age)
+            && let Some(tensor) = self.tensor_mut()
+        {
+            tensor.origins.age(age);
+        }
+    }
+
+    /// Whether a step along an edge changes anything.
+    pub(crate) fn is_aged_by(&self, age: Age) -> bool {
+        self.tensor.as_ref().is_some_and(|tensor| tensor.origins.is_aged_by(age))
+    }
+
     /// Adds another possibility; gives whether that is new.
     pub(crate) fn join(&mut self, other: &Self) -> bool {
-        if other.is_nothing() || self == other {
+        if self.covers(other) {
             return false;
         }
         if self.is_nothing() {
@@ -192,7 +229,9 @@ impl Value {
         changed |= raise(&mut self.is_plain, other.is_plain);
         changed |= raise(&mut self.is_unknown, other.is_unknown);
         match (&mut self.tensor, &other.tensor) {
-            (Some(own), Some(other)) => changed |= own.join(other),
+            (Some(own), Some(other)) if !Rc::ptr_eq(own, other) && !own.covers(other) => {
+                changed |= Rc::make_mut(own).join(other);
+            }
             (None, Some(other)) => {
                 self.tensor = Some(other.clone());
                 changed = true;
@@ -200,16 +239,23 @@ impl Value {
             _ => {}
         }
         for &id in &other.refs {
-            if let Err(at) = self.refs.binary_search(&id) {
-                if self.refs.len() < REFS_MAX {
-                    self.refs.insert(at, id);
-                    changed = true;
-                } else {
-                    changed |= raise(&mut self.is_unknown, true);
-                }
+            match self.refs.insert(id) {
+                Inserted::New => changed = true,
+                Inserted::Known => {}
+                Inserted::Full => changed |= raise(&mut self.is_unknown, true),
             }
         }
         changed
+    }
+
+    /// The tensor that it may be, to change.
+    pub(crate) fn tensor_mut(&mut self) -> Option<&mut Tensor> {
+        self.tensor.as_mut().map(Rc::make_mut)
+    }
+
+    /// The same without the objects that it may be.
+    pub(crate) fn without_refs(&self) -> Self {
+        Self { refs: Refs::default(), ..self.clone() }
     }
 
     /// Both possibilities.

@@ -9,6 +9,8 @@ pub(crate) struct Loop {
     pub(crate) head: BlockId,
     /// The loop around it.
     pub(crate) outer: Option<usize>,
+    /// The loops around it and itself, outermost first.
+    pub(crate) nest: Vec<usize>,
     /// Its blocks, the head among them, sorted.
     pub(crate) blocks: Vec<BlockId>,
 }
@@ -77,15 +79,8 @@ impl Flow {
 
     /// The loops around a block, outermost first.
     #[must_use]
-    pub(crate) fn loops_around(&self, block: BlockId) -> Vec<usize> {
-        let mut around = Vec::new();
-        let mut at = self.loop_of[block as usize];
-        while let Some(inner) = at {
-            around.push(inner);
-            at = self.loops[inner].outer;
-        }
-        around.reverse();
-        around
+    pub(crate) fn loops_around(&self, block: BlockId) -> &[usize] {
+        self.loop_of[block as usize].map_or(&[], |inner| &self.loops[inner].nest)
     }
 
     /// Whether an edge goes back to the head of a loop it is in.
@@ -114,12 +109,15 @@ impl Flow {
                 }
             }
             blocks.sort_unstable();
-            found.push(Loop { head, outer: None, blocks });
+            found.push(Loop { head, outer: None, nest: Vec::new(), blocks });
         }
         // In order of heads an outer loop comes first; the innermost is the last that holds a block.
         for at in 0..found.len() {
             let head = found[at].head;
             found[at].outer = (0..at).rev().find(|&outer| found[outer].blocks.binary_search(&head).is_ok());
+            let mut nest = found[at].outer.map_or_else(Vec::new, |outer| found[outer].nest.clone());
+            nest.push(at);
+            found[at].nest = nest;
             for &block in &found[at].blocks {
                 self.loop_of[block as usize] = Some(at);
             }

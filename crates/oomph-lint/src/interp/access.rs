@@ -73,7 +73,7 @@ impl Machine<'_> {
 
     fn attr_of_ref(&mut self, state: &mut State, id: ObjId, name: &Name, dst: Reg) -> Value {
         if let Some(found) = self.attr_of_object(state, id, name) {
-            return self.bind(state, id, found, dst);
+            return self.bind(state, id, name, found, dst);
         }
         let Some(object) = state.object(id) else { return Value::unknown() };
         match &object.kind {
@@ -127,7 +127,7 @@ impl Machine<'_> {
     }
 
     /// Binds functions that are read through an object to it.
-    fn bind(&mut self, state: &mut State, this: ObjId, found: Value, dst: Reg) -> Value {
+    fn bind(&mut self, state: &mut State, this: ObjId, name: &str, found: Value, dst: Reg) -> Value {
         let (is_instance, this) = match state.object(this) {
             Some(object) if matches!(object.kind, Kind::Instance(_) | Kind::Module) => (true, this),
             // What `super()` gave binds to the object it was called for.
@@ -140,8 +140,8 @@ impl Machine<'_> {
         if !is_instance {
             return found;
         }
-        let own = state.object(this).is_some_and(|object| object.attrs.values().any(|value| *value == found));
-        let mut result = Value { refs: Vec::new(), ..found.clone() };
+        let own = state.object(this).is_some_and(|object| object.attrs.get(name) == Some(&found));
+        let mut result = found.without_refs();
         for &id in &found.refs {
             let is_method = match state.object(id).map(|object| &object.kind) {
                 Some(Kind::Function { func, .. }) => {
@@ -199,7 +199,7 @@ impl Machine<'_> {
             result.join(&read_from(id, found));
         }
         if let Some(tensor) = &value.tensor {
-            result.join(&Value { is_unknown: value.is_unknown, ..Value::tensor((**tensor).clone()) });
+            result.join(&Value { is_unknown: value.is_unknown, tensor: Some(tensor.clone()), ..Value::default() });
         }
         if result.is_nothing() {
             result = if value.is_plain && !value.is_unknown { Value::plain() } else { Value::unknown() };
@@ -242,7 +242,7 @@ impl Machine<'_> {
             result.join(&read_from(id, found));
         }
         if let Some(tensor) = &value.tensor {
-            result.join(&Value { is_unknown: value.is_unknown, ..Value::tensor((**tensor).clone()) });
+            result.join(&Value { is_unknown: value.is_unknown, tensor: Some(tensor.clone()), ..Value::default() });
         }
         if value.is_unknown || result.is_nothing() {
             result.join(&Value::unknown());
@@ -323,7 +323,7 @@ fn has_parts(object: &Object, of: usize) -> bool {
 
 /// Marks tensors as read from a container.
 pub(super) fn read_from(id: ObjId, mut value: Value) -> Value {
-    if let Some(tensor) = &mut value.tensor {
+    if let Some(tensor) = value.tensor_mut() {
         tensor.via.insert(id);
     }
     value

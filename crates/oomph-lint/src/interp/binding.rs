@@ -1,5 +1,7 @@
 //! Variables: where they are kept, and what their uses say of values that are not followed.
 
+use std::rc::Rc;
+
 use super::imports::number_of;
 use super::machine::{Machine, Maker};
 use crate::domain::{Grad, Kind, ModuleFacts, ObjId, Object, Origins, Size, State, Sure, Tensor, Value};
@@ -45,10 +47,15 @@ impl Machine<'_> {
                 }
             }
         };
-        if !is_open(&known) && !self.is_of_unknown_class(state, &known) {
+        let may_be_anything = known.is_unknown && known.refs.is_empty();
+        if !may_be_anything && !self.is_of_unknown_class(state, &known) {
             return known;
         }
         let duck = self.program.files[self.file() as usize].ducks.var(self.func().function as usize, var);
+        // What was moved may be a tensor; who asks for its parameters knows better.
+        if may_be_anything && !is_open(&known) && !duck.is_module {
+            return known;
+        }
         let name = self.var_name(var).unwrap_or_else(|| "".into());
         let scope = if matches!(var, Var::Global(_)) { 0 } else { self.func().function };
         if let Some(id) = known.single() {
@@ -66,7 +73,11 @@ impl Machine<'_> {
             return value.clone();
         }
         let path = format!("builtins.{name}");
-        if effect_of_call(&path).is_some() { self.external(state, &path) } else { Value::unknown() }
+        if effect_of_call(&path).is_some() {
+            return self.external(state, &path);
+        }
+        // A class that an `import *` brings is as good as one imported by name.
+        if name.starts_with(char::is_uppercase) { self.external(state, name) } else { Value::unknown() }
     }
 
     /// A module, where uses or the name say that something not followed is one.
@@ -163,16 +174,17 @@ impl Machine<'_> {
 
     /// A backward pass starts from this value: it has a graph, whatever made it.
     fn prove_graph(&mut self, state: &mut State, value: &mut Value, span: Span) {
-        match &mut value.tensor {
+        let is_unknown = value.is_unknown;
+        match value.tensor_mut() {
             Some(tensor) if tensor.graph >= Sure::Maybe => tensor.graph = tensor.graph.max(Sure::Likely),
-            Some(tensor) if value.is_unknown => tensor.graph = Sure::Yes,
-            None if value.is_unknown => {
+            Some(tensor) if is_unknown => tensor.graph = Sure::Yes,
+            None if is_unknown => {
                 let tensor = Tensor { graph: Sure::Yes, ..Tensor::default() };
-                value.tensor = Some(Box::new(tensor));
+                value.tensor = Some(tensor.into());
             }
             _ => return,
         }
-        if let Some(tensor) = &mut value.tensor
+        if let Some(tensor) = value.tensor_mut()
             && tensor.origins.is_empty()
         {
             let site = self.site(span);
@@ -187,8 +199,8 @@ impl Machine<'_> {
             return;
         }
         let mut value = object.clone();
-        let tensor = value.tensor.get_or_insert_with(|| Box::new(Tensor { size: Size::Batch, ..Tensor::default() }));
-        tensor.is_leaf = !flag.is_const(&Const::Bool(false));
+        let tensor = value.tensor.get_or_insert_with(|| Rc::new(Tensor { size: Size::Batch, ..Tensor::default() }));
+        Rc::make_mut(tensor).is_leaf = !flag.is_const(&Const::Bool(false));
         self.store_quietly(state, var, value);
     }
 }

@@ -232,11 +232,12 @@ impl Machine<'_> {
         let this = function.is_method.then(|| args.plain.first().cloned()).flatten();
         self.frames.push(Frame { func, cells, class: None, called_at: span, this, yields: Value::nothing() });
         self.bind_parameters(&mut inner, func, defaults, args);
-        let outcome = self.run_graph(func, inner);
-        let yields = self.frames.pop().map(|frame| frame.yields).unwrap_or_default();
+        let (outcome, yields) = self.run_or_redo(func, inner);
+        self.frames.pop();
         let Some(after) = outcome.state else {
             // It never returns normally: what it did before it raised is not followed.
-            (state.heap, state.freed) = kept;
+            state.heap.take_back(kept.0);
+            state.freed = kept.1;
             return if function.is_generator { Some(Value::unknown()) } else { None };
         };
         Self::resume(state, after, grad.is_some());
@@ -323,7 +324,7 @@ impl Machine<'_> {
         self.frames.pop();
         match outcome.state {
             Some(after) => Self::resume(state, after, true),
-            None => state.heap = kept,
+            None => state.heap.take_back(kept),
         }
         Value::object(id)
     }
@@ -368,16 +369,16 @@ impl Machine<'_> {
     /// Fields of a dataclass that are made anew for each object.
     fn make_fields(&mut self, state: &mut State, id: ObjId, class: ObjId, span: Span) {
         let Some(fields) = state.object(class).map(|object| object.attrs.clone()) else { return };
-        for (name, value) in fields {
+        for (name, value) in fields.iter() {
             let factory = value.single().and_then(|field| state.object(field)?.attrs.get("<factory>").cloned());
             let Some(factory) = factory else { continue };
             let made = self.call_value(state, &factory, None, &Args::default(), span, 0).unwrap_or_default();
             // The call made it under its own number: each field of each object gets one.
             let Some(object) = made.single().and_then(|made| state.object(made)).cloned() else { continue };
-            let own = self.id(Maker::Part(id, super::imports::number_of(&name)));
+            let own = self.id(Maker::Part(id, super::imports::number_of(name)));
             state.put(own, object);
-            if let Some(object) = state.object_mut(id) {
-                object.attrs.entry(name).or_insert_with(|| Value::object(own));
+            if let Some(object) = state.object_mut(id).filter(|object| !object.attrs.contains_key(name)) {
+                object.attrs.insert(name.clone(), Value::object(own));
             }
         }
     }

@@ -24,7 +24,7 @@ impl Machine<'_> {
             }
         }
         if value.is_unknown || value.tensor.is_some() {
-            all.join(&Value { refs: Vec::new(), ..value.clone() });
+            all.join(&value.without_refs());
         }
         all
     }
@@ -207,7 +207,7 @@ impl Machine<'_> {
                     .iter()
                     .filter_map(|other| state.object(*other))
                     .filter(|other| other.kind == Kind::Dict)
-                    .flat_map(|other| other.attrs.clone())
+                    .flat_map(|other| other.attrs.iter().map(|(name, value)| (name.clone(), value.clone())))
                     .chain(args.named.iter().cloned())
                     .collect();
                 let rest = given

@@ -38,7 +38,7 @@ impl Machine<'_> {
     /// Runs a file's body, then what nothing called.
     fn file_entry(&mut self, file: u32) {
         let body = FuncRef { file, function: 0 };
-        self.budget = BUDGET;
+        self.start_entry();
         let mut state = State::new();
         let id = self.file_object(file);
         state.put(id, Object::new(Kind::File(file), [].into()));
@@ -54,6 +54,12 @@ impl Machine<'_> {
         self.function_entries(&mut state, file, true);
     }
 
+    /// Work for one entry; what calls of earlier ones did is forgotten, so that memory is bounded as work is.
+    fn start_entry(&mut self) {
+        self.budget = BUDGET;
+        self.calls_done.clear();
+    }
+
     /// Functions that nothing has called: first those that nothing names, which lead to the others.
     fn function_entries(&mut self, state: &mut State, file: u32, is_named: bool) {
         let functions = &self.program.files[file as usize].unit.functions;
@@ -67,7 +73,7 @@ impl Machine<'_> {
             }
             let mut after = state.clone();
             let Some(callee) = self.function_object(&after, func) else { continue };
-            self.budget = BUDGET;
+            self.start_entry();
             self.enter_entry(&mut after, callee, LoopKind::Calls(func), func, None);
             // What it leaves in globals, those tried later find.
             state.join(&after);
@@ -151,7 +157,7 @@ impl Machine<'_> {
             if methods.iter().all(|(_, func)| self.visited.contains(func)) {
                 continue;
             }
-            self.budget = BUDGET;
+            self.start_entry();
             let mut tried = state.clone();
             self.try_class(&mut tried, class, body, &methods);
         }
@@ -159,7 +165,7 @@ impl Machine<'_> {
 
     fn methods(&self, state: &State, class: ObjId) -> Vec<(ObjId, FuncRef)> {
         let Some(object) = state.object(class) else { return Vec::new() };
-        let functions = object.attrs.values().flat_map(|value| value.refs.clone());
+        let functions = object.attrs.values().flat_map(|value| value.refs.to_vec());
         functions
             .filter_map(|id| match state.object(id)?.kind {
                 Kind::Function { func, .. } => Some((id, func)),
@@ -199,7 +205,7 @@ impl Machine<'_> {
                 if runs_without_grad(&name) && self.is_module(state, id) {
                     after.grad = vec![Grad::Off];
                 }
-                self.budget = BUDGET;
+                self.start_entry();
                 // The loop of uses is outside the forward pass.
                 let base = is_forward.then(|| self.enter_forward());
                 self.forward_base += usize::from(is_forward);

@@ -434,7 +434,7 @@ impl Machine<'_> {
     }
 
     fn deep_copy(&mut self, state: &mut State, value: &Value, dst: Reg) -> Value {
-        let mut copy = Value { refs: Vec::new(), ..value.clone() };
+        let mut copy = value.without_refs();
         for (at, &id) in value.refs.iter().enumerate() {
             let Some(object) = state.object(id).cloned() else { continue };
             let new = self.id(Maker::Inst(self.func(), dst, 10 + at as u8));

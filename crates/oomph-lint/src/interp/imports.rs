@@ -89,7 +89,10 @@ impl Machine<'_> {
         self.frames.pop();
         match outcome.state {
             Some(after) => Self::resume(state, after, true),
-            None => (state.heap, state.freed) = before,
+            None => {
+                state.heap.take_back(before.0);
+                state.freed = before.1;
+            }
         }
         (self.is_recording, self.loops) = (records, loops);
     }

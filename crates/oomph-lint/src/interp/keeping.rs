@@ -154,7 +154,7 @@ impl Machine<'_> {
         }
         let globals = self.file_object(self.file());
         let globals = state.object(globals).into_iter().flat_map(|object| object.attrs.values());
-        let held: Vec<ObjId> = state.locals.iter().chain(globals).flat_map(|value| value.refs.clone()).collect();
+        let held: Vec<ObjId> = state.locals.iter().chain(globals).flat_map(|value| value.refs.to_vec()).collect();
         for loading in self.log.loadings.values_mut().filter(|loading| held.contains(&loading.object)) {
             loading.stays = true;
         }

@@ -1,14 +1,15 @@
 //! The machine: numbers for sites, objects and loops, the stack of calls, and the fixpoint over one function's graph.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::events::{At, Log, LoopFacts, LoopKind, ObjectFacts, Trip};
+use super::memo::{Call, CallKey};
 use super::program::Program;
-use crate::domain::{FuncRef, Grad, Kind, ObjId, Object, State, Value};
-use crate::flow::next_blocks;
+use crate::domain::{Age, FuncRef, Grad, Kind, ObjId, Object, State, Value};
 use crate::ir::{Block, BlockId, Const, Name, Reg, Span, Term, Var};
 
 /// Calls are followed this deep.
@@ -84,6 +85,8 @@ pub(super) struct Machine<'p> {
     pub run_files: FxHashMap<u32, Vec<(ObjId, Object)>>,
     /// What a `for` runs over, by the register of its iterator.
     pub iterated: FxHashMap<(FuncRef, Reg), Name>,
+    /// Calls that were followed.
+    pub calls_done: FxHashMap<CallKey, Vec<Call>>,
     /// Sites not followed that a backward pass proved to give graphs, of an earlier run.
     pub proven: FxHashSet<At>,
 }
@@ -94,6 +97,8 @@ pub(super) struct Running {
     /// The lowest register it sets.
     base: Reg,
     regs: Vec<RegFacts>,
+    /// What is known of registers of other blocks.
+    nothing: RegFacts,
 }
 
 /// What is known of a register inside its block.
@@ -108,23 +113,21 @@ pub(super) struct RegFacts {
     pub var: Option<Var>,
 }
 
-static NOTHING: RegFacts = RegFacts {
-    value: Value { constant: None, is_plain: false, is_unknown: false, tensor: None, refs: Vec::new() },
-    name: None,
-    attr: None,
-    var: None,
-};
-
 impl Running {
     fn new(func: FuncRef, block: &Block) -> Self {
         let base = block.insts.iter().map(|inst| inst.dst).min().unwrap_or(0);
         let end = block.insts.iter().map(|inst| inst.dst + 1).max().unwrap_or(0);
-        Self { func, base, regs: vec![RegFacts::default(); (end - base.min(end)) as usize] }
+        Self {
+            func,
+            base,
+            regs: vec![RegFacts::default(); (end - base.min(end)) as usize],
+            nothing: RegFacts::default(),
+        }
     }
 
     /// A register of this block; nothing is known of others.
     pub(super) fn reg(&self, reg: Reg) -> &RegFacts {
-        reg.checked_sub(self.base).and_then(|at| self.regs.get(at as usize)).unwrap_or(&NOTHING)
+        reg.checked_sub(self.base).and_then(|at| self.regs.get(at as usize)).unwrap_or(&self.nothing)
     }
 
     /// A register that this block sets.
@@ -152,6 +155,7 @@ impl<'p> Machine<'p> {
             is_hook: false,
             run_files: FxHashMap::default(),
             iterated: FxHashMap::default(),
+            calls_done: FxHashMap::default(),
             proven,
         }
     }
@@ -274,14 +278,14 @@ impl<'p> Machine<'p> {
         self.budget = self.budget.saturating_sub(1 + self.makers.len() / 256);
         let block = &function.blocks[number as usize];
         let outer = self.loops.len();
-        for inner in plan.flow.loops_around(number) {
+        for &inner in plan.flow.loops_around(number) {
             let number = self.loop_number(LoopKind::Written(func, inner));
             self.loops.push(number);
         }
         let depth = self.loops.len();
         let mut running = Running::new(func, block);
         if let Some(handler) = block.handler {
-            self.hand_on(func, number, handler, &state, run, is_last);
+            self.hand_on((func, number, handler), Cow::Borrowed(&state), run, is_last);
         }
         let mut lives = true;
         for inst in &block.insts {
@@ -290,84 +294,96 @@ impl<'p> Machine<'p> {
                 break;
             }
         }
+        // What binds a method for one call is gone after it: states that meet need not agree on it.
+        for &method in &plan.methods_called[number as usize] {
+            if let Some(&bound) = self.makers.get(&Maker::Inst(func, method, 1)) {
+                state.heap.forget(bound);
+            }
+        }
         if lives {
             if let Some(handler) = block.handler {
-                self.hand_on(func, number, handler, &state, run, is_last);
+                self.hand_on((func, number, handler), Cow::Borrowed(&state), run, is_last);
             }
-            match &block.term {
-                Term::Return(value) => {
-                    let value = self.read(&running, &state, *value);
-                    run.outcome.value.join(&value);
-                    run.leave(&state);
-                }
-                Term::Raise => {}
-                Term::For { iter, item, body, exit } => {
-                    let values = self.read(&running, &state, *iter);
-                    let element = self.start_round(&mut state, &values, *iter, number);
-                    self.hand_on(func, number, *exit, &state, run, is_last);
-                    if let Some(slot) = plan.shared[*item as usize] {
-                        state.regs[slot as usize] = element;
-                    }
-                    self.hand_on(func, number, *body, &state, run, is_last);
-                }
-                Term::Branch { cond, yes, no } => {
-                    let known = truth(&self.read(&running, &state, *cond));
-                    self.note_while(func, number, known);
-                    if known != Some(false) {
-                        self.hand_on(func, number, *yes, &state, run, is_last);
-                    }
-                    if known != Some(true) {
-                        self.hand_on(func, number, *no, &state, run, is_last);
-                    }
-                }
-                term @ Term::Goto(_) => {
-                    for next in next_blocks(term).into_iter().flatten() {
-                        self.hand_on(func, number, next, &state, run, is_last);
-                    }
-                }
-            }
+            self.end_block(&running, state, (func, number), &block.term, run, is_last);
         }
         debug_assert_eq!(depth, self.loops.len());
         self.loops.truncate(outer);
     }
 
+    fn end_block(
+        &mut self,
+        running: &Running,
+        mut state: State,
+        (func, number): (FuncRef, BlockId),
+        term: &Term,
+        run: &mut GraphRun,
+        is_last: bool,
+    ) {
+        match term {
+            Term::Return(value) => {
+                let value = self.read(running, &state, *value);
+                run.outcome.value.join(&value);
+                run.leave(state);
+            }
+            Term::Raise => {}
+            Term::For { iter, item, body, exit } => {
+                let values = self.read(running, &state, *iter);
+                let element = self.start_round(&mut state, &values, *iter, number);
+                self.hand_on((func, number, *exit), Cow::Borrowed(&state), run, is_last);
+                let plan = self.program.files[func.file as usize].plan(func.function as usize);
+                if let Some(slot) = plan.shared[*item as usize] {
+                    state.regs[slot as usize] = element;
+                }
+                self.hand_on((func, number, *body), Cow::Owned(state), run, is_last);
+            }
+            Term::Branch { cond, yes, no } => {
+                let known = truth(&self.read(running, &state, *cond));
+                self.note_while(func, number, known);
+                if known != Some(false) {
+                    self.hand_on((func, number, *yes), Cow::Borrowed(&state), run, is_last);
+                }
+                if known != Some(true) {
+                    self.hand_on((func, number, *no), Cow::Owned(state), run, is_last);
+                }
+            }
+            Term::Goto(next) => self.hand_on((func, number, *next), Cow::Owned(state), run, is_last),
+        }
+    }
+
     /// Takes a state along an edge: around a loop it gets older, out of a loop it forgets the loop.
-    fn hand_on(&mut self, func: FuncRef, from: BlockId, to: BlockId, state: &State, run: &mut GraphRun, is_last: bool) {
+    fn hand_on(
+        &mut self,
+        (func, from, to): (FuncRef, BlockId, BlockId),
+        mut state: Cow<'_, State>,
+        run: &mut GraphRun,
+        is_last: bool,
+    ) {
         let flow = &self.program.files[func.file as usize].plan(func.function as usize).flow;
-        let (depth_from, outer) = (flow.loops_around(from), self.loops.len() - flow.loops_around(from).len());
-        let to_loops = flow.loops_around(to);
-        let kept = depth_from.iter().zip(&to_loops).take_while(|(a, b)| a == b).count();
+        let (from_loops, to_loops) = (flow.loops_around(from), flow.loops_around(to));
+        let outer = self.loops.len() - from_loops.len();
+        let kept = from_loops.iter().zip(to_loops).take_while(|(a, b)| a == b).count();
         let is_back = flow.is_back_edge(from, to);
         if is_last {
             if is_back && kept > 0 {
-                let number = self.loop_number(LoopKind::Written(func, depth_from[kept - 1]));
+                let number = self.loop_number(LoopKind::Written(func, from_loops[kept - 1]));
                 self.note_latch(number, &state.freed);
             }
             return;
         }
-        let mut state = state.clone();
         let with_depth = self.program.function(func).blocks[to as usize].with_depth as usize;
-        state.grad.truncate(with_depth + 1);
+        if state.grad.len() > with_depth + 1 {
+            state.to_mut().grad.truncate(with_depth + 1);
+        }
         if is_back && kept > 0 {
-            let depth = outer + kept - 1;
-            state.for_each_value(&|value| {
-                if let Some(tensor) = &mut value.tensor {
-                    tensor.origins.carry(depth);
-                }
-            });
-        } else if kept < depth_from.len() {
-            let depth = outer + kept;
-            state.for_each_value(&|value| {
-                if let Some(tensor) = &mut value.tensor {
-                    tensor.origins.leave(depth);
-                }
-            });
+            state.to_mut().age(Age::Carry(outer + kept - 1));
+        } else if kept < from_loops.len() {
+            state.to_mut().age(Age::Leave(outer + kept));
         }
         let slot = &mut run.into[to as usize];
         let changed = match slot {
             Some(known) => known.join(&state),
             None => {
-                *slot = Some(state);
+                *slot = Some(state.into_owned());
                 true
             }
         };
@@ -416,12 +432,12 @@ struct GraphRun {
 }
 
 impl GraphRun {
-    fn leave(&mut self, state: &State) {
+    fn leave(&mut self, state: State) {
         match &mut self.outcome.state {
             Some(known) => {
-                known.join(state);
+                known.join(&state);
             }
-            None => self.outcome.state = Some(state.clone()),
+            None => self.outcome.state = Some(state),
         }
     }
 }
@@ -449,7 +465,7 @@ impl Machine<'_> {
         State {
             locals: vec![Value::nothing(); function.locals.len()],
             regs: vec![Value::nothing(); plan.shared_count],
-            heap: std::mem::take(&mut state.heap),
+            heap: state.heap.lend(),
             grad: vec![now],
             freed: std::mem::take(&mut state.freed),
         }
@@ -457,7 +473,7 @@ impl Machine<'_> {
 
     /// Goes on in the caller with what the callee left.
     pub(super) fn resume(caller: &mut State, callee: State, has_own_grad: bool) {
-        caller.heap = callee.heap;
+        caller.heap.take_back(callee.heap);
         caller.freed = callee.freed;
         if let (false, Some(last), Some(now)) = (has_own_grad, caller.grad.last_mut(), callee.grad.first()) {
             *last = *now;

@@ -28,7 +28,7 @@ impl Machine<'_> {
             result.join(&value.unwrap_or_default());
         }
         if this.tensor.is_some() {
-            let value = self.tensor_method(state, &Value { refs: Vec::new(), ..this.clone() }, name, args, inst);
+            let value = self.tensor_method(state, &this.without_refs(), name, args, inst);
             result.join(&value);
         } else if this.is_unknown || (this.refs.is_empty() && !this.is_plain) {
             let value = self.unknown_method(state, this, callee, name, args, inst);
@@ -101,15 +101,12 @@ impl Machine<'_> {
                 Value::constant(Const::None)
             }
             "cuda" => Value {
-                tensor: Some(Box::new(Tensor { card: Sure::Yes, size: Size::Batch, ..Tensor::default() })),
+                tensor: Some(Tensor { card: Sure::Yes, size: Size::Batch, ..Tensor::default() }.into()),
                 ..this.clone()
             },
             "to" => {
                 let card = self.is_card(&args.first());
-                Value {
-                    tensor: Some(Box::new(Tensor { card, size: Size::Batch, ..Tensor::default() })),
-                    ..this.clone()
-                }
+                Value { tensor: Some(Tensor { card, size: Size::Batch, ..Tensor::default() }.into()), ..this.clone() }
             }
             "eval" | "train" | "cpu" | "half" | "detach" => this.clone(),
             "item" | "tolist" | "numpy" | "size" | "format" | "join" | "split" => Value::plain(),

@@ -13,6 +13,7 @@ mod externals;
 mod imports;
 mod keeping;
 mod machine;
+mod memo;
 mod methods;
 mod modules;
 mod program;

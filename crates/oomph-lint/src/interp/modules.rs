@@ -61,11 +61,11 @@ impl Machine<'_> {
 
     /// What a module of the program gives is its output, of a graph unless it is frozen all over.
     fn mark_output(&mut self, state: &State, mut value: Value, facts: ModuleFacts) -> Value {
-        if let Some(tensor) = &mut value.tensor {
+        if let Some(tensor) = value.tensor_mut() {
             tensor.is_output = true;
             tensor.card = tensor.card.max(facts.card);
             if state.grad_now() == Grad::Off {
-                **tensor = tensor.detached();
+                *tensor = tensor.detached();
             }
         }
         value
@@ -130,7 +130,7 @@ impl Machine<'_> {
             let Some(facts) = &mut object.module else { continue };
             change(facts);
             let parts = object.attrs.values().chain(object.items.iter().flatten()).chain([&object.elem]);
-            waiting.extend(parts.flat_map(|part| part.refs.clone()));
+            waiting.extend(parts.flat_map(|part| part.refs.to_vec()));
         }
     }
 
@@ -237,7 +237,7 @@ impl Machine<'_> {
 
     fn note_loaded_into(&mut self, state: &State, id: ObjId, given: &Value) {
         let card = state.object(id).and_then(|object| object.module).map_or(Sure::Maybe, |facts| facts.card);
-        let sources: Vec<ObjId> = given.refs.clone();
+        let sources: Vec<ObjId> = given.refs.to_vec();
         let tags: Vec<u32> = self.deep(state, given).map(|tensor| tensor.via.iter().collect()).unwrap_or_default();
         if !self.is_recording {
             return;

@@ -7,7 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::domain::FuncRef;
 use crate::flow::Flow;
 use crate::hints::Ducks;
-use crate::ir::{Function, Name, Op, Reg, Unit, Var, lower};
+use crate::ir::{Block, Function, Name, Op, Reg, Unit, Var, lower};
 use crate::syntax::Source;
 
 /// What is read once of a function's graph.
@@ -19,6 +19,8 @@ pub(crate) struct Plan {
     pub shared: Vec<Option<u32>>,
     /// How many outlive their block.
     pub shared_count: usize,
+    /// For each block the registers that hold a method which is called there and nowhere else kept.
+    pub methods_called: Vec<Vec<Reg>>,
 }
 
 /// One file, lowered.
@@ -70,6 +72,7 @@ impl Plan {
             block.insts.iter().for_each(|inst| inst.op.reads(&mut read));
             block.term.reads(&mut read);
         }
+        let methods_called = function.blocks.iter().map(|block| methods_called(block, &is_shared)).collect();
         let mut shared_count = 0;
         let shared = is_shared.into_iter().map(|is_shared| {
             is_shared.then(|| {
@@ -78,8 +81,24 @@ impl Plan {
             })
         });
         let shared = shared.collect();
-        Self { flow: Flow::of(function), shared, shared_count: shared_count as usize }
+        Self { flow: Flow::of(function), shared, shared_count: shared_count as usize, methods_called }
     }
+}
+
+fn methods_called(block: &Block, is_shared: &[bool]) -> Vec<Reg> {
+    let mut methods: Vec<Reg> =
+        block.insts.iter().filter(|inst| matches!(inst.op, Op::Attr(..))).map(|inst| inst.dst).collect();
+    methods.retain(|reg| !is_shared[*reg as usize]);
+    for inst in &block.insts {
+        match &inst.op {
+            Op::Call { func, args } if args.iter().all(|arg| arg.value != *func) => {
+                inst.op.reads(&mut |read| methods.retain(|reg| *reg != read || *reg == *func));
+            }
+            op => op.reads(&mut |read| methods.retain(|reg| *reg != read)),
+        }
+    }
+    block.term.reads(&mut |read| methods.retain(|reg| *reg != read));
+    methods
 }
 
 /// All files, and how they are imported.

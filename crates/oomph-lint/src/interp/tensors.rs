@@ -1,5 +1,7 @@
 //! Operations on tensors: what they are given, whether the result has a graph, where that begins.
 
+use std::rc::Rc;
+
 use super::events::{Backward, Chain, ChainOp};
 use super::machine::Machine;
 use crate::domain::{Grad, Kind, ModuleFacts, Origins, Size, State, Sure, Tensor, Value};
@@ -31,12 +33,12 @@ impl Machine<'_> {
     pub(super) fn deep(&self, state: &State, value: &Value) -> Option<Tensor> {
         let mut found: Option<Value> = None;
         self.deep_into(state, value, 0, &mut found);
-        found.and_then(|value| value.tensor).map(|tensor| *tensor)
+        found.and_then(|value| value.tensor).map(Rc::unwrap_or_clone)
     }
 
     fn deep_into(&self, state: &State, value: &Value, deep: usize, found: &mut Option<Value>) {
         if let Some(tensor) = &value.tensor {
-            found.get_or_insert_with(Value::nothing).join(&Value::tensor((**tensor).clone()));
+            found.get_or_insert_with(Value::nothing).join(&Value { tensor: Some(tensor.clone()), ..Value::default() });
         }
         if deep >= DEEP_MAX {
             return;
@@ -56,7 +58,7 @@ impl Machine<'_> {
             let mut own = None;
             self.deep_into(state, &inside, deep + 1, &mut own);
             if let Some(mut own) = own {
-                if let Some(tensor) = &mut own.tensor {
+                if let Some(tensor) = own.tensor_mut() {
                     tensor.via.insert(id);
                 }
                 found.get_or_insert_with(Value::nothing).join(&own);
@@ -70,7 +72,7 @@ impl Machine<'_> {
         for tensor in values.iter().filter_map(|value| self.deep(state, value)) {
             all.join(&Value::tensor(tensor));
         }
-        all.tensor.map(|tensor| *tensor).unwrap_or_default()
+        all.tensor.map(Rc::unwrap_or_clone).unwrap_or_default()
     }
 
     /// The result of an operation.
@@ -159,9 +161,9 @@ impl Machine<'_> {
                 is_output: has_module,
                 ..Tensor::default()
             };
-            value.tensor = Some(Box::new(tensor));
+            value.tensor = Some(tensor.into());
         } else if inputs != Tensor::default() {
-            value.tensor = Some(Box::new(Tensor { size: inputs.size.max(Size::Unknown), ..inputs.detached() }));
+            value.tensor = Some(Tensor { size: inputs.size.max(Size::Unknown), ..inputs.detached() }.into());
         }
         value
     }
@@ -177,7 +179,7 @@ impl Machine<'_> {
             Making::of(ChainOp::Other)
         };
         let mut value = self.compute(state, inputs, making, span);
-        if let Some(tensor) = &mut value.tensor {
+        if let Some(tensor) = value.tensor_mut() {
             tensor.card = tensor.card.max(facts.card);
             if facts.is_loss && tensor.graph == Sure::Maybe {
                 tensor.graph = Sure::Maybe;
