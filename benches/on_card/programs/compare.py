@@ -55,7 +55,10 @@ def plan(job: Job, folder: Path, oomph: str) -> dict[str, Any]:
         planned = json.loads(told)
     except ValueError:
         return {**facts, "error": " ".join(said.strip().splitlines()[-3:])[-400:] or f"status {process.returncode}"}
-    return {**facts, **{peak: planned[peak] for peak in PEAKS}, "notes": planned.get("notes", [])}
+    if planned.get("outcome") == "error" or not all(peak in planned for peak in PEAKS):
+        return {**facts, "error": str(planned.get("error") or said.strip() or sorted(planned))[-400:]}
+    kept = {name: planned[name] for name in ("notes", "values", "reads") if planned.get(name)}
+    return {**facts, **{peak: planned[peak] for peak in PEAKS}, **kept}
 
 
 def off(planned: dict[str, Any], measured: dict[str, Any]) -> list[float]:
