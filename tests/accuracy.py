@@ -144,7 +144,8 @@ HEADER = """# Accuracy
 
 What `oomph plan --gpu h200` says on a machine without a GPU, against what an H200 measured: the difference of the two
 peaks over the whole run of every job in `corpus/h200/h200.jsonl`, `variants.jsonl` beside it and
-`corpus/h200/extra_plan/h200.jsonl`. `make accuracy` makes this page.
+`corpus/h200/extra_plan/h200.jsonl`. `make accuracy` makes this page. [programs.md](programs.md) has public
+programs that were measured before any of them had been planned.
 
 The sets: `first` is what the mechanisms were found with. The others were measured later, each before any of its jobs had
 been planned; what the first plans had wrong was then mended where it was a mechanism. `variants` are the scripts of

@@ -20,8 +20,8 @@ from .remedies import models
 from .remedies.desk import Desk
 from .settings import Settings
 from .stream import Stream
+from .values.budget import Budget
 from .values.recording import Recorder
-from .values.working import Budget
 from .watching import imports, recorder, scaling, stepping
 from .watching.activity import Activity
 from .watching.loops import Loops, memory

@@ -156,6 +156,22 @@ def test_weights_stay_as_drawn_and_gradients_are_not_worked_out(planned, script)
     assert plan["values"]["worked_out"] < plan["values"]["records"] / 2
 
 
+def test_the_backward_pass_gets_what_it_asks_of_the_forward_pass(planned, script):
+    """The gradient of `cumprod` looks for zeros in its input, and takes more memory where there are any."""
+    path = script("""
+        import sys, torch
+        torch.manual_seed(0)
+        x = torch.nn.Linear(64, 4096).cuda()(torch.randn(256, 64).cuda()).sigmoid()
+        if sys.argv[1] == "zeros":
+            x = x * (torch.arange(4096) > 9).cuda()
+        x.cumprod(-1).sum().backward()
+    """)
+    without, with_zeros = planned(path, "none"), planned(path, "zeros")
+    assert without["reads"] == with_zeros["reads"] == []
+    assert without["values"]["answered"] == 1 and not without["values"]["updates"]
+    assert without["peak_allocated_bytes"] < with_zeros["peak_allocated_bytes"]
+
+
 def test_steps_are_taken_where_they_must_be_true(planned, script):
     plan = planned(
         script("""

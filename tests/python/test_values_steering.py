@@ -20,6 +20,10 @@ def read(value=1.5, *, may_divide=False):
     return value
 
 
+def test_what_no_python_code_reads_decides():
+    assert Steering().steers(None)
+
+
 def shows():
     total = 0.0
     history = []

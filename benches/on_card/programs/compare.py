@@ -2,6 +2,7 @@
 
     python compare.py FOLDER [--truth h200.jsonl] [--out plans.jsonl] [--oomph COMMAND] [--jobs 1] [NAME ...]
     python compare.py FOLDER --table plans.jsonl      the table alone
+    python compare.py FOLDER --table final.jsonl --first first_sight.jsonl      two tries side by side
 
 FOLDER is the one of prepare.py, with the data of data.py in it. A plan ends at the same optimizer step as the program did on
 the card (standins/sitecustomize.py), so that `--steps 0`, to the end, means the same.
@@ -54,7 +55,10 @@ def plan(job: Job, folder: Path, oomph: str) -> dict[str, Any]:
         planned = json.loads(told)
     except ValueError:
         return {**facts, "error": " ".join(said.strip().splitlines()[-3:])[-400:] or f"status {process.returncode}"}
-    return {**facts, **{peak: planned[peak] for peak in PEAKS}, "notes": planned.get("notes", [])}
+    if planned.get("outcome") == "error" or not all(peak in planned for peak in PEAKS):
+        return {**facts, "error": str(planned.get("error") or said.strip() or sorted(planned))[-400:]}
+    kept = {name: planned[name] for name in ("notes", "values", "reads") if planned.get(name)}
+    return {**facts, **{peak: planned[peak] for peak in PEAKS}, **kept}
 
 
 def off(planned: dict[str, Any], measured: dict[str, Any]) -> list[float]:
@@ -65,25 +69,53 @@ def off(planned: dict[str, Any], measured: dict[str, Any]) -> list[float]:
 def table(plans: dict[str, dict[str, Any]], found: dict[str, list[dict[str, Any]]]) -> str:
     """Every program, and how many are near."""
     lines = ["| program | domain | card MiB | allocated | reserved | the card itself, twice | seconds |", "|---|---|---|---|---|---|---|"]
-    errors: list[list[float]] = []
-    failed = 0
     for job in all_jobs():
         if job.name not in plans or job.name not in found:
             continue
         planned, runs = plans[job.name], found[job.name]
-        cells = ["failed", planned["error"][:60]] if "error" in planned else []
-        if not cells:
-            errors.append(off(planned, runs[0]))
-            cells = ["exact" if value == 0 else f"{value:+.3f} %" for value in errors[-1]]
-        failed += "error" in planned
         again = [f"{100 * (runs[1][peak] / runs[0][peak] - 1):+.3f} %" for peak in PEAKS] if len(runs) > 1 else []
-        lines.append(f"| {job.name} | {job.domain} | {runs[0][PEAKS[0]] >> 20} | {cells[0]} | {cells[1]} | {' / '.join(again)} | {planned['seconds']:.0f} |")
-    count = len(errors) + failed
+        both = " | ".join(cells(planned, runs[0]))
+        lines.append(f"| {job.name} | {job.domain} | {runs[0][PEAKS[0]] >> 20} | {both} | {' / '.join(again)} | {planned['seconds']:.0f} |")
+    return "\n\n".join(["\n".join(lines), *rates(plans, found)])
+
+
+def cells(planned: dict[str, Any] | None, measured: dict[str, Any]) -> list[str]:
+    """Both peaks of one plan, in words."""
+    if planned is None:
+        return ["not planned", ""]
+    if "error" in planned:
+        return ["failed", planned["error"][:60].replace("|", "/")]
+    return ["exact" if value == 0 else f"{value:+.3f} %" for value in off(planned, measured)]
+
+
+def rates(plans: dict[str, dict[str, Any]], found: dict[str, list[dict[str, Any]]]) -> list[str]:
+    """How many plans are near, of those that were tried."""
+    tried = [job.name for job in all_jobs() if job.name in plans and job.name in found]
+    errors = [off(plans[name], found[name][0]) for name in tried if "error" not in plans[name]]
+    lines = []
     for at, peak in enumerate(PEAKS):
         values = sorted(abs(one[at]) for one in errors)
         near = ", ".join(f"{sum(value <= bound for value in values)} within {bound} %" for bound in (0.1, 0.5, 1, 2))
-        lines.append(f"\n{peak}: {count} programs, {failed} failed, {sum(value == 0 for value in values)} exact, {near}, worst {values[-1] if values else 0:.2f} %")
+        exact, worst = sum(value == 0 for value in values), values[-1] if values else 0
+        lines.append(f"{peak}: {len(tried)} programs, {len(tried) - len(errors)} failed, {exact} exact, {near}, worst {worst:.2f} %")
+    return lines
+
+
+def side_by_side(first: dict[str, dict[str, Any]], last: dict[str, dict[str, Any]], found: dict[str, list[dict[str, Any]]]) -> str:
+    """Every program that was measured, at first sight and now."""
+    lines = ["| program | domain | card MiB | first sight: allocated | reserved | now: allocated | reserved |", "|---|---|---|---|---|---|---|"]
+    for job in all_jobs():
+        if job.name in found:
+            measured = found[job.name][0]
+            both = [*cells(first.get(job.name), measured), *cells(last.get(job.name), measured)]
+            lines.append(f"| {job.name} | {job.domain} | {measured[PEAKS[0]] >> 20} | {' | '.join(both)} |")
+    lines += [f"\n{title}: {line}" for title, plans in (("First sight", first), ("Now", last)) for line in rates(plans, found)]
     return "\n".join(lines)
+
+
+def read_plans(file: Path) -> dict[str, dict[str, Any]]:
+    """The plans of an earlier try, the last of each program."""
+    return {facts["name"]: facts for facts in map(json.loads, file.read_text().splitlines())} if file.exists() else {}
 
 
 def main() -> None:
@@ -94,13 +126,13 @@ def main() -> None:
     parser.add_argument("--truth", type=Path, default=HERE / "h200.jsonl")
     parser.add_argument("--out", type=Path)
     parser.add_argument("--table", type=Path)
+    parser.add_argument("--first", type=Path)
     parser.add_argument("--oomph", default=os.environ.get("OOMPH", "oomph"))
     parser.add_argument("--jobs", type=int, default=1)
     given = parser.parse_args()
     found, plans = truth(given.truth), {}
     for file in filter(None, (given.table, given.out)):
-        if file.exists():
-            plans.update({facts["name"]: facts for facts in map(json.loads, file.read_text().splitlines())})
+        plans.update(read_plans(file))
     if not given.table:
         wanted = [job for job in all_jobs() if job.name in found and (job.name in given.names or not given.names and job.name not in plans)]
         folder = given.folder.resolve()
@@ -116,7 +148,7 @@ def main() -> None:
 
         with ThreadPoolExecutor(given.jobs) as pool:
             plans.update({planned["name"]: planned for planned in pool.map(one, wanted)})
-    print(table(plans, found))
+    print(side_by_side(read_plans(given.first), plans, found) if given.first else table(plans, found))
 
 
 if __name__ == "__main__":

@@ -56,6 +56,8 @@ pub enum Assumed {
     Zeros,
     /// Every element of a mask picked, every element of its own kind: the most there can be.
     All,
+    /// As many as the same line picked in the step before.
+    Earlier,
     /// Some elements of a mask true, some false.
     Some,
     /// Neither NaN nor infinite.

@@ -78,6 +78,7 @@ class Following:
         self.torch = torch
         self.values = Values(torch)
         self.sizes = SizeReads(self)
+        self.sizes.earlier.install()
         self.library = torch.library.Library("aten", "IMPL")
         key = torch._C.DispatchKey.BackendSelect
         self._below = torch._C._dispatch_keyset_full_after(key)

@@ -14,9 +14,9 @@ from types import FrameType, ModuleType
 from ..source_lines import place_of
 from ..values.steering import Steering, is_shown
 
-#: What an unknown value was taken for: zeros; every element of a mask as picked; some true and some false; no NaN and
-#: no infinity; other draws than the card's.
-ZEROS, ALL, SOME, FINITE, DRAWN = "zeros", "all", "some", "finite", "drawn"
+#: What an unknown value was taken for: zeros; every element of a mask as picked; as many as in the step before; some
+#: true and some false; no NaN and no infinity; other draws than the card's.
+ZEROS, ALL, EARLIER, SOME, FINITE, DRAWN = "zeros", "all", "earlier", "some", "finite", "drawn"
 
 
 _REMEDIES = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "remedies") + os.sep

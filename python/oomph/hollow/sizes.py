@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from . import reads
+from .earlier_sizes import EarlierSizes
 from .operators import Shape, tensors_of
 
 if TYPE_CHECKING:
@@ -14,10 +15,12 @@ if TYPE_CHECKING:
 
 
 class SizeReads:
-    """Answers what they read: the true size where values are known, the most there can be elsewhere."""
+    """Answers what they read: the true size where values are known; elsewhere that of the step before, or the most there
+    can be."""
 
     def __init__(self, following: Following) -> None:
         self.following = following
+        self.earlier = EarlierSizes()
         #: What the next selection picks, where who makes it knows.
         self._picked: int | None = None
 
@@ -42,8 +45,8 @@ class SizeReads:
             with self.following.reads.answered(_chunk_counts(self._picked, tensor.numel()), None):
                 return run()
         values, assumed = self.following.known(tensor)
-        assumed = reads.ALL if values is None else assumed
-        count = tensor.numel() if values is None else int(self.following.quietly(values.count_nonzero))
+        known = None if values is None else int(self.following.quietly(values.count_nonzero))
+        count, assumed = self._size(shape.name, tensor.numel(), known, assumed)
         with self.following.reads.answered(_chunk_counts(count, tensor.numel()), assumed):
             result = run()
         if values is not None:
@@ -58,12 +61,12 @@ class SizeReads:
         values, assumed = self.following.known(tensor)
         found = None
         along = tensor.size(args[1]) if shape.name.startswith("unique_dim") else tensor.numel()
-        if values is None:
-            assumed = reads.ALL
-        else:
+        known = None
+        if values is not None:
             found = self.following.quietly(lambda: shape.operator(values, *args[1:], **kwargs))
-            along = tensors_of(found)[0].size(args[1] if shape.name.startswith("unique_dim") else 0)
-        with self.following.reads.answered(along.to_bytes(8, "little"), assumed):
+            known = tensors_of(found)[0].size(args[1] if shape.name.startswith("unique_dim") else 0)
+        count, assumed = self._size(shape.name, along, known, assumed)
+        with self.following.reads.answered(count.to_bytes(8, "little"), assumed):
             result = run()
         if found is not None:
             self.following.aside(lambda *_: self._put_all(result, found, assumed), shape, args, kwargs, result)
@@ -87,6 +90,13 @@ class SizeReads:
             self.following.quietly(lambda: self._put_all(result._indices(), places, assumed))
         self.following.check()
         return result
+
+    def _size(self, name: str, most: int, known: int | None, assumed: str | None) -> tuple[int, str | None]:
+        """How many of at most so many there are, and what was assumed for that."""
+        count = self.earlier.picked(name, most, known)
+        if known is not None:
+            return known, assumed
+        return (most, reads.ALL) if count is None else (count, reads.EARLIER)
 
     @contextlib.contextmanager
     def picking(self, count: int) -> Iterator[None]:

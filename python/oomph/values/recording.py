@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from ..hollow.operators import takes_tensors
 from ..watching import imports
+from .budget import Budget
 from .collector import Unnoticed
 from .nodes import Call, Node, Record, Ref, flat, mapped
-from .working import Budget, Worker
+from .working import Worker
 
 if TYPE_CHECKING:
     from ..hollow.following import Following
@@ -254,7 +255,7 @@ class Recorder:
             if any(self._address(tensor) in self._weights for tensor in written):
                 # Weights stay as they were drawn.
                 return self._lose(tensor for tensor in changed if self._address(tensor) not in self._weights)
-            if self._graph_task() != -1 and not self.torch.is_grad_enabled():
+            if self._graph_task() != -1 and not self.torch.is_grad_enabled() and not self._counts(changed):
                 return self._lose(changed)
         if call.name in _RESIZING:
             return self._lose(changed)
@@ -267,6 +268,11 @@ class Recorder:
             return self._lose(changed)
         self._bind(record, written, made)
         return None
+
+    def _counts(self, changed: list[Any]) -> bool:
+        """Whether a step of the backward pass gives truth values or whole numbers: some look for zeros in the forward
+        pass's tensors and go on accordingly. What they take from gradients is not known all the same."""
+        return not any(tensor.dtype.is_floating_point or tensor.dtype.is_complex for tensor in changed)
 
     def _lose(self, tensors: Any) -> None:
         for tensor in tensors:

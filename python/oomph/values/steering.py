@@ -45,6 +45,9 @@ class Steering:
     def steers(self, frame: FrameType | None, *, may_divide: bool = False) -> bool:
         """Whether what the innermost frame reads now decides about anything, or something may be divided by it."""
         frame = _reading(frame)
+        if frame is None:
+            # No code of Python's reads: autograd's own does in its threads, and never to show anything.
+            return True
         key: list[object] = [may_divide]
         caller = frame
         while caller is not None and len(key) <= _MOST_CALLERS:

@@ -12,6 +12,7 @@ import weakref
 from types import ModuleType
 from typing import Any
 
+from .budget import Budget
 from .host_kernels import HostKernels
 from .nodes import Node, Record, Ref, flat, mapped
 
@@ -19,35 +20,9 @@ from .nodes import Node, Record, Ref, flat, mapped
 _FIRST_RATE = 2e10
 #: Work that says enough about the host's speed.
 _TIMED_WORK = 1e10
-#: The part of the memory bound from which on results that only the card still holds are dropped.
-_CROWDED = 0.7
 #: Results below this size are not worth dropping.
 _SMALL_BYTES = 1 << 16
-_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
-
-
-class Budget:
-    """What working out may take: seconds of time, and bytes of memory for the whole process."""
-
-    def __init__(self, seconds: float, host_bytes: int) -> None:
-        self.seconds, self.host_bytes = seconds, host_bytes
-        self.used_seconds = 0.0
-        self.most_bytes = 0
-
-    def resident_bytes(self) -> int:
-        """What the process takes now."""
-        with open("/proc/self/statm", encoding="ascii") as file:
-            now = int(file.read().split()[1]) * _PAGE_BYTES
-        self.most_bytes = max(self.most_bytes, now)
-        return now
-
-    def is_full(self) -> bool:
-        """Whether there is no memory left."""
-        return self.resident_bytes() >= self.host_bytes
-
-    def is_crowded(self) -> bool:
-        """Whether it is time to drop what may not be needed again."""
-        return self.resident_bytes() >= _CROWDED * self.host_bytes
+_PROCESSORS = len(os.sched_getaffinity(0))
 
 
 class Unknown(Exception):
@@ -66,6 +41,8 @@ class Worker:
         self._work, self._timed_seconds = 0.0, 0.0
         #: Other threads that run on this machine, on average.
         self._others = 0.0
+        #: Threads that work now.
+        self._threads = 1
         #: Results in the order in which they were made, that can be dropped.
         self._results: collections.deque[weakref.ref[Node]] = collections.deque()
 
@@ -121,10 +98,11 @@ class Worker:
     def _work_out(self, needed: dict[int, Record]) -> None:
         """The oldest first; each record is let go of, so that what it needed can go too."""
         queue = [needed.pop(at) for at in sorted(needed, reverse=True)]
-        start, threads = time.perf_counter(), self.torch.get_num_threads()
-        self.torch.set_num_threads(min(threads, self._idle_processors()))
+        start, threads = time.thread_time(), self.torch.get_num_threads()
+        self._threads = min(threads, self._idle_processors())
+        self.torch.set_num_threads(self._threads)
         try:
-            while queue and self.budget.used_seconds + time.perf_counter() - start <= self.budget.seconds:
+            while queue and self.budget.used_seconds + self._seconds_since(start) <= self.budget.seconds:
                 record = queue.pop()
                 if self.budget.is_crowded():
                     self._drop_results()
@@ -133,7 +111,11 @@ class Worker:
                 self._execute(record)
         finally:
             self.torch.set_num_threads(threads)
-            self.budget.used_seconds += time.perf_counter() - start
+            self.budget.used_seconds += self._seconds_since(start)
+
+    def _seconds_since(self, start: float) -> float:
+        """What all processors would have taken: this thread works as long as those that help it."""
+        return (time.thread_time() - start) * self._threads / _PROCESSORS
 
     def _idle_processors(self) -> int:
         """How many there are for us: threads that wait for one another on a busy machine take many times as long."""
@@ -141,7 +123,7 @@ class Worker:
             running = int(file.read().split()[3].partition("/")[0])
         # One of those that run is this thread; what runs now and then counts in part.
         self._others += (running - 1 - self._others) / 4
-        return max(1, len(os.sched_getaffinity(0)) - round(self._others))
+        return max(1, _PROCESSORS - round(self._others))
 
     # Doing it.
 
@@ -174,10 +156,10 @@ class Worker:
             name: mapped(mapped(value, Ref, of_ref), self.torch.device, lambda _: device)
             for name, value in record.kwargs.items()
         }
-        work, start = work_of(record), time.perf_counter()
+        work, start = work_of(record), time.thread_time()
         result = self.kernels.call(record, args, kwargs)
         self._work += work
-        self._timed_seconds += time.perf_counter() - start
+        self._timed_seconds += self._seconds_since(start)
         for before, after in record.written:
             node = after()
             if node is not None:

@@ -90,6 +90,9 @@ fn of_read(assumed: Assumed, times: &str) -> String {
         Assumed::All => {
             format!("selects by values on the card ({times}); the plan took every element, the most there can be")
         }
+        Assumed::Earlier => {
+            format!("selects by values on the card ({times}); the plan took as many as in the step before")
+        }
         Assumed::Some => {
             format!("asks whether any or all values on the card are true ({times}); the plan took some to be true")
         }

@@ -1,0 +1,34 @@
+"""Bounds of time and memory."""
+
+from __future__ import annotations
+
+import os
+
+#: The part of the memory bound from which on results that only the card still holds are dropped.
+_CROWDED = 0.7
+_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+
+
+class Budget:
+    """What working out may take: seconds of the whole machine's processors, which a busy machine gives later but in the
+    same number, and bytes of memory for the whole process."""
+
+    def __init__(self, seconds: float, host_bytes: int) -> None:
+        self.seconds, self.host_bytes = seconds, host_bytes
+        self.used_seconds = 0.0
+        self.most_bytes = 0
+
+    def resident_bytes(self) -> int:
+        """What the process takes now."""
+        with open("/proc/self/statm", encoding="ascii") as file:
+            now = int(file.read().split()[1]) * _PAGE_BYTES
+        self.most_bytes = max(self.most_bytes, now)
+        return now
+
+    def is_full(self) -> bool:
+        """Whether there is no memory left."""
+        return self.resident_bytes() >= self.host_bytes
+
+    def is_crowded(self) -> bool:
+        """Whether it is time to drop what may not be needed again."""
+        return self.resident_bytes() >= _CROWDED * self.host_bytes
