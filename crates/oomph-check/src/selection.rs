@@ -25,7 +25,7 @@ pub struct RuleSet {
 }
 
 impl RuleSet {
-    /// What runs when nobody chose: everything but opportunities.
+    /// What runs when nobody chose: everything but opportunities and what costs little.
     #[must_use]
     pub fn defaults() -> Self {
         let choice = |rule: &&Rule| if rule.level() == Level::Info { Choice::Off } else { Choice::Default };

@@ -129,6 +129,8 @@ impl<'a> Walker<'a, '_> {
             }
             // Of `torch.max(x, 1)` and the like: whole numbers have no graph.
             Kind::Tensor if matches!(name, "grad" | "indices") => Value::data(),
+            // Outputs of transformers' models have it beside the logits: one number, not as much as they are.
+            Kind::Tensor if name == "loss" => base.clone().flagged(Flags::RAW.with(Flags::LOSS)),
             Kind::Tensor => Value { flags: base.flags.with(Flags::RAW), ..base.clone() },
             Kind::Tuple if matches!(name, "values" | "indices") => base
                 .parts
