@@ -24,8 +24,6 @@ const DOUBT_PERCENT: u64 = 5;
 const SHORTER_PERMILLE: u64 = 10;
 /// The same where the set should rather not fit.
 const MUCH_SHORTER_PERMILLE: u64 = 50;
-/// A set that saves less than this part of what is too much is not worth a run.
-const WORTHWHILE_PARTS: u64 = 50;
 /// A run brings another closer if it takes at most so much of what that one took, in hundredths.
 const CLOSER_PERCENT: u64 = 99;
 
@@ -206,10 +204,12 @@ impl Ledger {
         Some(self.drafts[chosen].draft.clone())
     }
 
-    /// Whether a set promises so much less than anything that was run that a run is worth it.
+    /// Whether a set promises so much less than anything that was run that a run is worth it: with as much from each, the
+    /// runs that are left would get there.
     fn is_worthwhile(&self, expected_bytes: u64, room_bytes: u64) -> bool {
         let least_bytes = self.entries.iter().map(|entry| entry.shown.needed_bytes).min().unwrap_or(u64::MAX);
-        expected_bytes + least_bytes.saturating_sub(room_bytes) / WORTHWHILE_PARTS < least_bytes
+        let runs_left = RUNS_MAX.saturating_sub(self.runs).max(1) as u64;
+        expected_bytes + least_bytes.saturating_sub(room_bytes) / runs_left < least_bytes
     }
 
     /// What a draft should need, drawn if it was not.
