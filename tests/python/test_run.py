@@ -81,6 +81,34 @@ def test_signals_reach_the_script_and_the_caller_sees_its_end(oomph, script, tmp
     assert account_in(tmp_path)["steps"] == 8
 
 
+INTERRUPTED = """
+import os, signal, subprocess, sys, time
+import torch
+torch.zeros(1, device="cuda")
+# Whoever started the tests in the background has them ignore it, and so do their children.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+INTERRUPT = "import os, sys, time\\nwhile os.read(0, 1): time.sleep(0.003); os.kill(int(sys.argv[1]), 2)"
+sender = subprocess.Popen([sys.executable, "-c", INTERRUPT, str(os.getpid())], stdin=subprocess.PIPE, bufsize=0)
+heard = 0
+for _ in range(300):
+    try:
+        sender.stdin.write(b".")
+        until = time.monotonic() + 10
+        while time.monotonic() < until:
+            os.close(os.open(os.devnull, os.O_RDONLY))
+        break
+    except KeyboardInterrupt:
+        heard += 1
+sender.stdin.close()
+print(heard)
+"""
+
+
+def test_no_interrupt_is_lost_while_files_are_opened(oomph, script, tmp_path):
+    # What is opened is heard of in Python, where an interrupt may come as anywhere else.
+    assert recorded(oomph, tmp_path, script(INTERRUPTED)).out == "300\n"
+
+
 def _child(pid):
     with open(f"/proc/{pid}/task/{pid}/children") as file:
         return int(file.read().split()[0])

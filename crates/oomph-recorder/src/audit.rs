@@ -13,6 +13,7 @@ type AddHook = unsafe extern "C" fn(Hook, *mut c_void) -> c_int;
 type Call = unsafe extern "C" fn(Object, ...) -> Object;
 type IsInitialized = extern "C" fn() -> c_int;
 type Interpreter = extern "C" fn() -> *mut c_void;
+type Matches = unsafe extern "C" fn(Object) -> c_int;
 
 /// Events that are passed on.
 const WANTED: [&CStr; 2] = [c"open", c"sys.excepthook"];
@@ -25,6 +26,9 @@ struct Listener {
     text_from: TextFrom,
     decrease: Count,
     clear_error: Clear,
+    error_matches: Matches,
+    /// `Exception`: what else is raised, such as an interrupt, is not a fault.
+    fault: Object,
     is_initialized: IsInitialized,
     current_interpreter: Interpreter,
 }
@@ -37,6 +41,8 @@ static LISTENER: AtomicPtr<Listener> = AtomicPtr::new(std::ptr::null_mut());
 /// `callback` is an object of this interpreter.
 pub(crate) unsafe fn listen(callback: Object) -> Option<()> {
     let current_interpreter = function!(c"PyInterpreterState_Get" as Interpreter);
+    // SAFETY: Python's variable of that name holds the class, for as long as there is an interpreter.
+    let fault = unsafe { (oomph_elf::global_symbol(c"PyExc_Exception")? as *const Object).read() };
     let listener = Listener {
         callback,
         interpreter: current_interpreter(),
@@ -44,6 +50,8 @@ pub(crate) unsafe fn listen(callback: Object) -> Option<()> {
         text_from: function!(c"PyUnicode_FromString" as TextFrom),
         decrease: function!(c"Py_DecRef" as Count),
         clear_error: function!(c"PyErr_Clear" as Clear),
+        error_matches: function!(c"PyErr_ExceptionMatches" as Matches),
+        fault,
         is_initialized: function!(c"Py_IsInitialized" as IsInitialized),
         current_interpreter,
     };
@@ -63,19 +71,22 @@ unsafe extern "C" fn hook(event: *const c_char, arguments: Object, _: *mut c_voi
         // SAFETY: null, or left for ever by `listen`.
         if let Some(listener) = unsafe { LISTENER.load(Ordering::Acquire).as_ref() } {
             // SAFETY: as Python calls it.
-            unsafe { listener.pass_on(name, arguments) };
+            return unsafe { listener.pass_on(name, arguments) };
         }
     }
     0
 }
 
 impl Listener {
+    /// Returns what a hook returns: other than 0 where an exception is to go on to whoever caused the event. Ctrl-C may
+    /// come while the callback runs, and belongs to the script.
+    ///
     /// # Safety
     /// The GIL is held, and `arguments` is a tuple.
-    unsafe fn pass_on(&self, name: &CStr, arguments: Object) {
+    unsafe fn pass_on(&self, name: &CStr, arguments: Object) -> c_int {
         // Files are opened while Python ends, too, when there is nobody left to be told; and by other interpreters.
         if (self.is_initialized)() == 0 || (self.current_interpreter)() != self.interpreter {
-            return;
+            return 0;
         }
         // SAFETY: the caller's promise; each new reference is given back.
         unsafe {
@@ -85,12 +96,14 @@ impl Listener {
             } else {
                 (self.call)(self.callback, text, arguments, std::ptr::null_mut::<c_void>())
             };
-            if result.is_null() {
+            let is_fault = result.is_null() && (self.error_matches)(self.fault) != 0;
+            if is_fault {
                 (self.clear_error)();
             }
             for object in [text, result].into_iter().filter(|object| !object.is_null()) {
                 (self.decrease)(object);
             }
+            if result.is_null() && !is_fault { -1 } else { 0 }
         }
     }
 }
