@@ -1,7 +1,7 @@
-//! One bug is told once, at its cause. Rules do not know of one another, so two may see the same mistake: a pass that
+//! One bug is reported once, at its cause. Rules do not know of one another, so two may see the same mistake: a pass that
 //! records gradients, and the list that keeps what was recorded.
 //!
-//! Two findings of different rules tell of one bug where they speak of the same code of the same statement, or where one
+//! Two findings of different rules are about one bug where they speak of the same code of the same statement, or where one
 //! names as its cause the statement that makes what the other keeps. The one that stays is the first by this order:
 //!
 //! 1. the higher level;
@@ -10,9 +10,9 @@
 //! 4. the one at the cause, before what keeps what is made there;
 //! 5. the earlier rule of the catalogue.
 //!
-//! Two errors at different statements are both told: each runs out of memory by itself.
+//! Two errors at different statements are both reported: each runs out of memory by itself.
 //!
-//! Findings of level `info` are told to those who ask for them, all of them.
+//! Findings of level `info` are reported to those who ask for them, all of them.
 
 use std::cmp::Reverse;
 
@@ -22,20 +22,20 @@ use crate::python::{Ranged, TextRange, TextSize};
 use crate::rules::ALL;
 
 /// Leaves one finding of each bug.
-pub(crate) fn told_once(facts: &Facts<'_>, findings: Vec<Finding>) -> Vec<Finding> {
+pub(crate) fn reported_once(facts: &Facts<'_>, findings: Vec<Finding>) -> Vec<Finding> {
     let may_repeat = findings.iter().filter(|finding| finding.level.fails()).count() > 1;
     if !may_repeat {
         return findings;
     }
     let mut ranked: Vec<Placed> = findings.into_iter().map(|finding| Placed::new(facts, finding)).collect();
     ranked.sort_by_key(|placed| rank(&placed.finding));
-    let mut told: Vec<Placed> = Vec::new();
+    let mut reported: Vec<Placed> = Vec::new();
     for placed in ranked {
-        if !told.iter().any(|other| other.tells_of(&placed)) {
-            told.push(placed);
+        if !reported.iter().any(|other| other.is_about_the_bug_of(&placed)) {
+            reported.push(placed);
         }
     }
-    told.into_iter().map(|placed| placed.finding).collect()
+    reported.into_iter().map(|placed| placed.finding).collect()
 }
 
 /// The order of this module's page, the first first.
@@ -62,8 +62,8 @@ impl Placed {
         Self { cause: (cause, statement_around(facts, cause)), made_by, finding }
     }
 
-    /// Whether this finding and a later one tell of one bug.
-    fn tells_of(&self, later: &Self) -> bool {
+    /// Whether this finding and a later one are about one bug.
+    fn is_about_the_bug_of(&self, later: &Self) -> bool {
         let shown = self.finding.level.fails() && later.finding.level.fails();
         let same_code = self.cause.1 == later.cause.1 && overlap(self.cause.0, later.cause.0);
         let makes =

@@ -5,7 +5,7 @@ use std::cell::OnceCell;
 use rayon::prelude::*;
 
 use crate::analysis::analyse;
-use crate::causes::told_once;
+use crate::causes::reported_once;
 use crate::facts::{Facts, Often, Unreached};
 use crate::finding::{Evidence, Finding, Level};
 use crate::fixes::gate::Surroundings;
@@ -72,7 +72,7 @@ fn check_file(facts: &Facts<'_>, index: usize, selection: &Selection) -> Vec<Fin
     }
     findings.sort_by_key(|finding| (finding.range.start(), finding.range.end(), finding.rule));
     findings.dedup_by_key(|finding| (finding.range, finding.rule));
-    let mut findings = told_once(facts, findings);
+    let mut findings = reported_once(facts, findings);
     findings.sort_by_key(|finding| (finding.range.start(), finding.range.end(), finding.rule));
     findings
 }

@@ -55,7 +55,7 @@ impl Report {
 pub struct Draft(Finding);
 
 impl Draft {
-    /// Costs something else here than the rule usually tells of.
+    /// Costs something else here than what the rule is usually about.
     pub fn size(&mut self, size: Size) -> &mut Self {
         self.0.size = size;
         self
@@ -81,13 +81,13 @@ impl Draft {
         self
     }
 
-    /// Names the code that does it, as a fact: a finding of another rule about that code tells of the same bug.
+    /// Names the code that does it, as a fact: a finding of another rule about that code is about the same bug.
     pub fn caused_by(&mut self, place: &impl Ranged, text: impl Into<String>) -> &mut Self {
         self.0.cause = Some(place.range());
         self.because(place, text)
     }
 
-    /// Names the code that makes what is kept here, as a fact: a finding of another rule about that code tells of the same
+    /// Names the code that makes what is kept here, as a fact: a finding of another rule about that code is about the same
     /// bug, at its cause.
     pub fn made_by_if(&mut self, place: Option<TextRange>, text: impl Into<String>) -> &mut Self {
         self.0.made_by = place;

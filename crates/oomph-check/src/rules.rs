@@ -9,7 +9,7 @@
 //! A rule says what it costs ([`Size`](crate::Size)), and a finding of another size says so (`.size(...)`). The level
 //! follows from that; no rule chooses one. What rests on something that is not seen is `.doubtful_if(...)`. A finding that
 //! stands elsewhere than the code that does it names that (`.caused_by(...)`), and one about something that is kept names
-//! what makes it (`.made_by_if(...)`): so one bug is told once, whatever rules see it.
+//! what makes it (`.made_by_if(...)`): so one bug is reported once, whatever rules see it.
 //!
 //! The check asks [`Facts`](crate::Facts) and writes to a [`Report`](crate::Report). Nothing is walked again: the
 //! walk has left lists of events, each with its values and its place, and a rule filters one of them. This is the heart of

@@ -114,7 +114,7 @@ fn a_retained_graph_is_not_said_to_be_freed() {
 }
 
 #[test]
-fn one_bug_is_told_once_at_its_cause() {
+fn one_bug_is_reported_once_at_its_cause() {
     let program = "import torch\n\ndef train(model, loader, optimizer):\n    model.cuda()\n    saved = torch.load('last.pt')\n    \
                    model.load_state_dict(saved['model'])\n    for x in loader:\n        optimizer.zero_grad()\n        \
                    model(x.cuda()).sum().backward()\n        optimizer.step()\n";

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
+from ..hollow.hostmemory import resident
 
 #: The part of the memory bound from which on results that only the card still holds are dropped.
 _CROWDED = 0.7
-_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
 class Budget:
@@ -20,8 +19,7 @@ class Budget:
 
     def resident_bytes(self) -> int:
         """What the process takes now."""
-        with open("/proc/self/statm", encoding="ascii") as file:
-            now = int(file.read().split()[1]) * _PAGE_BYTES
+        now, _ = resident()
         self.most_bytes = max(self.most_bytes, now)
         return now
 
