@@ -1,11 +1,12 @@
 """What each part of `oomph run` costs, in one process that switches them on and off in turns: in_turns.py JOB STEPS ROUNDS.
 
 Two processes that do the same differ by 10 % on a machine that others share, and so do two minutes of one process. So the
-parts take turns of a few steps each, in a new order every round, and all steps of a part are compared with all steps of
-the others: their medians, and their tenth percentiles, which what others do on the machine disturbs least. `again` is a
-second `off`: how far two equal measurements differ. To be run under `oomph run`; prints one JSON object. What stays on
-when all is off: PyTorch's own call of an attached tracker, which returns at once, and the process that looks at the box
-once a second, whose processor time is given instead.
+parts take turns of a few steps each, in a new order every round, and a turn's median step is compared with those of the
+two turns with everything off of the same round (`off` and `again`): the ratio is the median over all rounds, with the
+range in which that median lies in 95 of 100 drawings of the rounds. `again` against `off` is how far two equal
+measurements differ. To be run under `oomph run`; prints one JSON object. What stays on when all is off: PyTorch's own call
+of an attached tracker, which returns at once (`recorder_cost.py` says what that takes; `blocks` is how many are taken in a
+step), and the process that looks at the box once a second, whose processor time is given instead.
 """
 
 import ctypes
@@ -21,9 +22,12 @@ import torch
 
 from steps import JOBS, timed_steps
 
-#: What is on: PyTorch's events, hooks in Python. Hooks alone would do more than in a job: without a recorder nothing is
-#: counted for them.
-PARTS = {"off": (), "again": (), "events": ("events",), "all": ("events", "hooks")}
+#: What is on: PyTorch's events, and each hook beside them. Hooks alone would do more than in a job: without a recorder
+#: nothing is counted for them.
+PARTS = {
+    "off": (), "again": (), "events": ("events",), "calls": ("events", "calls"), "backward": ("events", "backward"),
+    "steps": ("events", "steps"), "all": ("events", "calls", "backward", "steps"),
+}
 #: Steps after a switch that are not counted: Python looks methods up anew.
 SETTLING = 2
 
@@ -44,12 +48,11 @@ class Switches:
 
     def set(self, parts):
         self.pause(int("events" not in parts))
-        on = "hooks" in parts
-        torch.nn.Module.__call__ = self.call if on else self.call.__wrapped__
-        torch.autograd._engine_run_backward = self.engine if on else self.plain_engine
+        torch.nn.Module.__call__ = self.call if "calls" in parts else self.call.__wrapped__
+        torch.autograd._engine_run_backward = self.engine if "backward" in parts else self.plain_engine
         for hooks, kept in zip(self.hooks, self.kept):
             hooks.clear()
-            hooks.update(kept if on else {})
+            hooks.update(kept if "steps" in parts else {})
 
 
 def main():
@@ -60,14 +63,18 @@ def main():
 
     switches = Switches()
     list(timed_steps(optimizer, loss, sizes, steps + SETTLING))
-    found = {name: [] for name in PARTS}
+    taken_before = torch.cuda.memory_stats()["allocation.all.allocated"]
+    list(timed_steps(optimizer, loss, sizes, steps))
+    blocks = (torch.cuda.memory_stats()["allocation.all.allocated"] - taken_before) / steps
+    turns = {name: [] for name in PARTS}
     for _ in range(rounds):
         for name in random.sample(list(PARTS), len(PARTS)):
             switches.set(PARTS[name])
-            found[name] += list(timed_steps(optimizer, loss, sizes, steps + SETTLING))[SETTLING:]
+            turns[name].append(statistics.median(list(timed_steps(optimizer, loss, sizes, steps + SETTLING))[SETTLING:]))
     switches.set(PARTS["all"])
-    parts = {name: summary(taken, found["off"]) for name, taken in found.items()}
-    print(json.dumps({"job": job, "steps": steps * rounds, "supervisor_percent": supervisor_percent(), "parts": parts}))
+    parts = {name: summary(name, turns) for name in PARTS}
+    found = {"job": job, "steps": steps * rounds, "blocks": blocks, "supervisor_percent": supervisor_percent()}
+    print(json.dumps({**found, "parts": parts}))
 
 
 def supervisor_percent():
@@ -78,12 +85,12 @@ def supervisor_percent():
     return 100 * (int(fields[11]) + int(fields[12])) / running_ticks
 
 
-def summary(taken_ms, off_ms):
-    """Medians and tenth percentiles, and their ratios to those with everything off."""
-    (tenth, off_tenth), (median, off_median) = (
-        [statistics.quantiles(times, n=10)[place] for times in (taken_ms, off_ms)] for place in (0, 4)
-    )
-    return {"median_ms": median, "tenth_ms": tenth, "median_ratio": median / off_median, "tenth_ratio": tenth / off_tenth}
+def summary(name, turns):
+    """The median of a part's turns, its ratio to the turns of the same rounds with everything off, and how sure that is."""
+    plain = turns["off"] if name == "again" else [(off + again) / 2 for off, again in zip(turns["off"], turns["again"])]
+    ratios = [taken / off for taken, off in zip(turns[name], plain)]
+    drawn = sorted(statistics.median(random.choices(ratios, k=len(ratios))) for _ in range(1000))
+    return {"median_ms": statistics.median(turns[name]), "ratio": statistics.median(ratios), "range": [drawn[25], drawn[974]]}
 
 
 main()

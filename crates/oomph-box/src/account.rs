@@ -2,6 +2,7 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
+use crate::clock;
 use crate::device::{self, field};
 use crate::event;
 use crate::host;
@@ -11,16 +12,20 @@ use crate::slot;
 use crate::writer::Writer;
 
 impl Writer {
-    /// Something happened to a device's memory. Only one thread at a time may say so of one device.
-    #[inline]
+    /// Something happened to a device's memory, now. Only one thread at a time may say so of one device.
     pub fn memory(&self, event: &MemoryEvent) {
+        self.memory_at(event, clock::ticks());
+    }
+
+    /// The same, at a time that is known already: asking the processor again would be a good part of what an event costs.
+    #[inline]
+    pub fn memory_at(&self, event: &MemoryEvent, ticks: u64) {
         let Some(words) = device::words(&self.memory, self.layout.devices, event.device) else { return };
-        words[field::KNOWN].store(1, Relaxed);
         device::count(words, event.action);
-        self.settle(words, event);
+        self.settle(words, event, ticks);
         match event.action {
             Action::Alloc => {
-                let number = self.push(event::of_memory(event));
+                let number = self.push_at(event::of_memory(event), ticks);
                 self.blocks().insert(event, number);
                 device::grow(words, field::REQUESTED, event.bytes);
             }
@@ -30,17 +35,17 @@ impl Writer {
                 device::shrink(words, field::REQUESTED, event.bytes);
             }
             Action::SegmentAlloc | Action::SegmentMap => {
-                let number = self.push(event::of_memory(event));
+                let number = self.push_at(event::of_memory(event), ticks);
                 self.segments().insert(event, number, event.action == Action::SegmentMap);
                 device::grow(words, field::RESERVED, event.bytes);
             }
             Action::SegmentFree | Action::SegmentUnmap => {
-                let number = self.push(event::of_memory(event));
+                let number = self.push_at(event::of_memory(event), ticks);
                 self.segments().remove(event, number);
                 device::shrink(words, field::RESERVED, event.bytes);
             }
             Action::Snapshot | Action::Oom => {
-                self.push(event::of_memory(event));
+                self.push_at(event::of_memory(event), ticks);
             }
         }
     }
@@ -48,21 +53,21 @@ impl Writer {
     /// Writes what was held back. Nearly always a block is given back and free again at once, which then is one event
     /// in place of two.
     #[inline]
-    fn settle(&self, words: &device::Words, event: &MemoryEvent) {
+    fn settle(&self, words: &device::Words, event: &MemoryEvent, ticks: u64) {
         let pending = words[field::PENDING].load(Relaxed);
         if pending != 0 {
             words[field::PENDING].store(0, Relaxed);
             if event.action == Action::FreeCompleted && event.address == pending {
-                self.push(event::of_free(event));
+                self.push_at(event::of_free(event), ticks);
                 return;
             }
-            self.push(event::of_memory(&pending_event(words, event.device, pending)));
+            self.push_at(event::of_memory(&pending_event(words, event.device, pending)), ticks);
             if let Some(slot) = self.blocks().find(pending) {
                 slot::set_flag(slot);
             }
         }
         if event.action == Action::FreeCompleted {
-            self.push(event::of_memory(event));
+            self.push_at(event::of_memory(event), ticks);
         }
     }
 

@@ -9,22 +9,24 @@ use crate::model::{Action, DeviceState, Stats};
 
 /// The words of a device.
 pub(crate) mod field {
-    /// Not 0 once anything is known of the device.
+    /// Not 0 once anything but its events is known of the device.
     pub(crate) const KNOWN: usize = 0;
     pub(crate) const UUID: usize = 1;
     pub(crate) const TOTAL: usize = 3;
     pub(crate) const LIMIT: usize = 4;
     pub(crate) const STATS: usize = 8;
+    /// From here on what nearly every event touches, on one cache line.
     pub(crate) const REQUESTED: usize = 16;
     pub(crate) const REQUESTED_PEAK: usize = 17;
-    pub(crate) const RESERVED: usize = 18;
-    pub(crate) const RESERVED_PEAK: usize = 19;
-    pub(crate) const COUNTS: usize = 24;
     /// A free that was asked for and is written with the next event: its address.
-    pub(crate) const PENDING: usize = 40;
-    pub(crate) const PENDING_BYTES: usize = 41;
+    pub(crate) const PENDING: usize = 18;
+    pub(crate) const PENDING_BYTES: usize = 19;
     /// Its stack and lane.
-    pub(crate) const PENDING_PLACE: usize = 42;
+    pub(crate) const PENDING_PLACE: usize = 20;
+    /// By number of the action: those of blocks come first and end the line.
+    pub(crate) const COUNTS: usize = 21;
+    pub(crate) const RESERVED: usize = 40;
+    pub(crate) const RESERVED_PEAK: usize = 41;
 }
 
 /// Numbers of [`Stats`], in their order.
@@ -80,7 +82,8 @@ pub(crate) fn pending(memory: &Memory, region: Region, ordinal: u8) -> u64 {
 pub(crate) fn read(memory: &Memory, region: Region, ordinal: u8) -> Option<DeviceState> {
     let words = words(memory, region, ordinal)?;
     let load = |at: usize| words.get(at).map_or(0, |word| word.load(Relaxed));
-    if load(field::KNOWN) == 0 {
+    let counts: [u64; Action::ALL.len()] = std::array::from_fn(|index| load(field::COUNTS + index));
+    if load(field::KNOWN) == 0 && counts.iter().all(|&count| count == 0) {
         return None;
     }
     let mut uuid = [0; 16];
@@ -96,7 +99,7 @@ pub(crate) fn read(memory: &Memory, region: Region, ordinal: u8) -> Option<Devic
         requested_peak_bytes: load(field::REQUESTED_PEAK),
         reserved_bytes: load(field::RESERVED),
         reserved_peak_bytes: load(field::RESERVED_PEAK),
-        counts: std::array::from_fn(|index| load(field::COUNTS + index)),
+        counts,
         stats: Stats::from_numbers(stats),
     })
 }

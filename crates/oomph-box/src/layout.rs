@@ -7,7 +7,7 @@
 pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"OOMPHBOX");
 
 /// Changes with every change of the layout.
-pub(crate) const VERSION: u64 = 1;
+pub(crate) const VERSION: u64 = 2;
 
 /// What a box takes where nobody says otherwise.
 pub const DEFAULT_BYTES: u64 = 32 << 20;
@@ -38,6 +38,10 @@ pub(crate) const DEVICE_WORDS: usize = 64;
 
 const PAGE_WORDS: usize = 512;
 
+/// Behind the header, on its page: what every event touches lies on as few pages as can be, since a processor that is busy
+/// with the job has forgotten where each of them is.
+const DEVICES_START: usize = 128;
+
 /// The words of the header, and of the state behind it.
 pub(crate) mod word {
     pub(crate) const MAGIC: usize = 0;
@@ -50,8 +54,6 @@ pub(crate) mod word {
     pub(crate) const EXIT_CODE: usize = 7;
     /// Ticks, microseconds since 1970.
     pub(crate) const FIRST_CLOCK: usize = 8;
-    /// Ticks, microseconds since 1970, and a check over both.
-    pub(crate) const LAST_CLOCK: usize = 10;
 
     /// How much of each arena is taken; each on a cache line of its own would buy nothing, all but the ring's are rare.
     pub(crate) const FACTS_USED: usize = 32;
@@ -64,8 +66,11 @@ pub(crate) mod word {
     pub(crate) const LOST_SEGMENTS: usize = 41;
     pub(crate) const LOST_STACKS: usize = 42;
     pub(crate) const LOST_FACTS: usize = 43;
-    /// Events ever written: the number of the next one. Many threads write here, so it has its cache line alone.
+    /// Events ever written: the number of the next one. Many threads write here, so nothing else lies on its cache line
+    /// but what each of them reads next.
     pub(crate) const EVENTS: usize = 64;
+    /// Ticks, microseconds since 1970, and a check over both.
+    pub(crate) const LAST_CLOCK: usize = 65;
 
     pub(crate) const STEP: usize = 80;
     pub(crate) const BATCHES: usize = 81;
@@ -120,7 +125,8 @@ impl Layout {
             return None;
         }
         let words = usize::try_from(bytes).ok()? / WORD_BYTES / PAGE_WORDS * PAGE_WORDS;
-        let mut next = PAGE_WORDS;
+        let devices = Region { start: DEVICES_START, words: MAX_DEVICES * DEVICE_WORDS };
+        let mut next = (devices.start + devices.words).next_multiple_of(PAGE_WORDS);
         let mut take = |wanted: usize| {
             let region = Region { start: next, words: wanted.next_multiple_of(PAGE_WORDS) };
             next += region.words;
@@ -131,7 +137,7 @@ impl Layout {
         let nothing = Region { start: 0, words: 0 };
         let mut layout = Self {
             words,
-            devices: take(MAX_DEVICES * DEVICE_WORDS),
+            devices,
             question: take(message_words),
             answer: take(message_words),
             lanes: take(MAX_LANES * LANE_WORDS),
@@ -183,9 +189,9 @@ mod tests {
                 layout.frames,
                 layout.stacks,
             ];
-            assert_eq!(regions[0].start, PAGE_WORDS);
+            assert!(regions[0].start > word::ANSWERED);
             for pair in regions.windows(2) {
-                assert_eq!(pair[0].start + pair[0].words, pair[1].start);
+                assert_eq!((pair[0].start + pair[0].words).next_multiple_of(PAGE_WORDS), pair[1].start);
             }
             let end = layout.stacks.start + layout.stacks.words;
             assert!((layout.words - 6 * PAGE_WORDS..=layout.words).contains(&end), "{mib} MiB: {layout:?}");

@@ -98,6 +98,20 @@ impl Memory {
         }
     }
 
+    /// Asks the processor to have a word ready to be stored to. The ring is larger than its caches, and the next event's
+    /// number waits until all earlier stores are done.
+    #[inline]
+    pub(crate) fn will_store(&self, at: usize) {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(word) = self.words().get(at) {
+            use core::arch::x86_64::{_MM_HINT_ET0, _mm_prefetch};
+            // SAFETY: a hint that changes nothing, about a word that is there.
+            unsafe { _mm_prefetch::<_MM_HINT_ET0>(std::ptr::from_ref(word).cast()) };
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = at;
+    }
+
     /// `count` words from `start`; empty where they are not all there.
     #[inline]
     pub(crate) fn slice(&self, start: usize, count: usize) -> &[AtomicU64] {

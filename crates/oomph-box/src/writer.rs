@@ -28,6 +28,9 @@ use crate::text;
 /// just stopped that thread.
 const INTERN_ATTEMPTS: u32 = 10_000;
 
+/// How far ahead of the ring's end memory is asked for: eight cache lines, some microseconds of a busy job.
+const RECORDS_AHEAD: usize = 16;
+
 /// A box that is being written.
 pub struct Writer {
     pub(crate) memory: Memory,
@@ -112,12 +115,17 @@ impl Writer {
         Segments { memory: &self.memory, region: self.layout.segments }
     }
 
-    /// Writes an event to the ring and returns its number.
+    /// Writes an event of this moment to the ring and returns its number.
     #[inline]
     pub(crate) fn push(&self, words: Words) -> u64 {
+        self.push_at(words, clock::ticks())
+    }
+
+    /// Writes an event of that moment to the ring and returns its number.
+    #[inline]
+    pub(crate) fn push_at(&self, words: Words, ticks: u64) -> u64 {
         let Some(events) = self.memory.words().get(word::EVENTS) else { return 0 };
         let number = events.fetch_add(1, Relaxed);
-        let ticks = clock::ticks();
         clock::keep(&self.memory, ticks);
         let words = event::seal(number, words, ticks >> clock::TICK_SHIFT);
         // The ring's size is a power of two.
@@ -128,6 +136,8 @@ impl Writer {
                 to.store(from, Relaxed);
             }
         }
+        let ahead = (index + RECORDS_AHEAD) & (self.layout.ring.records(RECORD_WORDS) - 1);
+        self.memory.will_store(self.layout.ring.start + ahead * RECORD_WORDS);
         number
     }
 

@@ -19,6 +19,9 @@ const FRAME_SLOTS: usize = 1 << 16;
 /// Ticks or nanoseconds within which a time is now: some seconds.
 const NOW_TOLERANCE: u64 = 1 << 34;
 
+/// Ticks within which a number is the processor's counter and no other clock that happens to be near: some milliseconds.
+const TICKS_TOLERANCE: u64 = 1 << 24;
+
 static CURRENT: AtomicPtr<Recorder> = AtomicPtr::new(std::ptr::null_mut());
 
 /// Everything that belongs to one box.
@@ -105,6 +108,11 @@ pub(crate) fn is_now(time: u64) -> bool {
         SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64),
     ];
     clocks.into_iter().any(|now| now.abs_diff(time) < NOW_TOLERANCE.min(now / 2))
+}
+
+/// Whether a number is the present time by the processor's counter.
+pub(crate) fn is_now_in_ticks(time: u64) -> bool {
+    oomph_box::ticks().abs_diff(time) < TICKS_TOLERANCE
 }
 
 /// What a clock says, in nanoseconds.

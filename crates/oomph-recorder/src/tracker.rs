@@ -64,14 +64,16 @@ unsafe extern "C" fn invoke(_: *const Function, entry: *const Entry) {
     let entry = unsafe { &*entry };
     let Some(action) = u8::try_from(entry.action).ok().and_then(Action::from_number) else { return };
     let stack = if wants_stack(action) { recorder.current_stack() } else { StackNumber(0) };
-    recorder.box_writer().memory(&MemoryEvent {
+    let (pool, ticks) = pool_and_ticks(entry);
+    let event = MemoryEvent {
         action,
         device: entry.device as u8,
         address: entry.address,
         bytes: entry.bytes,
         stack,
-        lane: recorder.box_writer().lane(entry.stream, pool(entry)),
-    });
+        lane: recorder.box_writer().lane(entry.stream, pool),
+    };
+    recorder.box_writer().memory_at(&event, ticks);
 }
 
 /// Of what is given back it is known where it came from; where it goes is not worth the time.
@@ -83,19 +85,25 @@ fn wants_stack(action: Action) -> bool {
 const UNDECIDED: u8 = 0;
 const WITH_POOL: u8 = 1;
 const WITHOUT_POOL: u8 = 2;
+/// Beside one of the others: PyTorch took its time from the processor's counter, as it does on most machines.
+const IN_TICKS: u8 = 4;
 
 static ENTRY_LAYOUT: AtomicU8 = AtomicU8::new(UNDECIDED);
 
-/// The pool of an entry. Whether entries have one is told by where their time stands: it is now.
+/// The pool of an entry, and when it happened. Whether entries have a pool is told by where their time stands: it is now.
 #[inline]
-fn pool(entry: &Entry) -> (u64, u64) {
-    let [first, second, _] = entry.rest;
+fn pool_and_ticks(entry: &Entry) -> ((u64, u64), u64) {
+    const POOL_AND_TICKS: u8 = WITH_POOL | IN_TICKS;
+    const TICKS_ALONE: u8 = WITHOUT_POOL | IN_TICKS;
+    let [first, second, third] = entry.rest;
     match ENTRY_LAYOUT.load(Relaxed) {
-        WITH_POOL => (first, second),
-        WITHOUT_POOL => (0, 0),
+        POOL_AND_TICKS => ((first, second), third),
+        TICKS_ALONE => ((0, 0), first),
+        WITH_POOL => ((first, second), oomph_box::ticks()),
+        WITHOUT_POOL => ((0, 0), oomph_box::ticks()),
         _ => {
             decide(entry);
-            (0, 0)
+            ((0, 0), oomph_box::ticks())
         }
     }
 }
@@ -103,9 +111,11 @@ fn pool(entry: &Entry) -> (u64, u64) {
 #[cold]
 fn decide(entry: &Entry) {
     let [first, _, third] = entry.rest;
-    if recorder::is_now(third) {
-        ENTRY_LAYOUT.store(WITH_POOL, Relaxed);
-    } else if recorder::is_now(first) {
-        ENTRY_LAYOUT.store(WITHOUT_POOL, Relaxed);
+    for (time, layout) in [(third, WITH_POOL), (first, WITHOUT_POOL)] {
+        if recorder::is_now(time) {
+            let in_ticks = if recorder::is_now_in_ticks(time) { IN_TICKS } else { 0 };
+            ENTRY_LAYOUT.store(layout | in_ticks, Relaxed);
+            return;
+        }
     }
 }
