@@ -42,7 +42,8 @@ impl<'a> Holders<'a> {
     /// or a method inside a model may remember something that is not the model's result; it shows in that the model went
     /// on to make other things, which are gone.
     ///
-    /// Where no model made any of it, nothing says that the blocks hang together, and the line that made most is named.
+    /// Where no model made any of it, or a backward pass has taken the graph apart since, nothing says that the blocks hang
+    /// together, and the line that made most is named.
     pub(super) fn of_group(&self, group: &[BlockId]) -> Holder {
         let case = self.case;
         let Some(newest) = group.last().map(|&id| case.block(id)) else {
@@ -54,10 +55,31 @@ impl<'a> Holders<'a> {
         if let Some(sum) = sum {
             return Holder { line: case.blame(case.stack_of(sum)), stack };
         }
-        if !group.iter().any(|&id| self.is_made_by_a_model(case.block(id))) {
-            return self.heaviest(group);
-        }
-        Holder { line: self.inside_a_model(newest).or_else(|| case.blame(stack)), stack }
+        let hangs_together =
+            group.iter().any(|&id| self.is_made_by_a_model(case.block(id))) && !self.graph_is_gone(newest);
+        let holding = if hangs_together { newest } else { self.heaviest(group).unwrap_or(newest) };
+        let stack = case.stack_of(holding);
+        Holder { line: self.inside_a_model(holding).or_else(|| case.blame(stack)), stack }
+    }
+
+    /// Whether a backward pass after the newest block let go of what a model had made before it, in the same iteration: then
+    /// no graph hangs on the newest block, and whatever is left is held for itself.
+    fn graph_is_gone(&self, newest: &LiveSpan) -> bool {
+        let (case, steps) = (self.case, self.steps);
+        let Some(made) = newest.alloc else { return false };
+        let iteration = steps.of_event(made);
+        let in_iteration = |block: &&LiveSpan| block.alloc.is_some_and(|at| steps.of_event(at) == iteration);
+        let (earlier, later) = case.timeline.blocks.split_at(newest.id as usize);
+        let is_of_backward = |block: &LiveSpan| case.attribution.is_borrowed(block);
+        let goes_afterwards = |block: &LiveSpan| {
+            block.free_requested.is_some_and(|free| free > made && steps.of_event(free) == iteration)
+        };
+        later.iter().skip(1).take_while(in_iteration).any(is_of_backward)
+            && earlier
+                .iter()
+                .rev()
+                .take_while(in_iteration)
+                .any(|block| goes_afterwards(block) && self.is_made_by_a_model(block))
     }
 
     fn is_made_by_a_model(&self, block: &LiveSpan) -> bool {
@@ -66,23 +88,20 @@ impl<'a> Holders<'a> {
         self.case.attribution.is_borrowed(block) || frames.any(|frame| sources.is_module_call(frame))
     }
 
-    /// The line that made most bytes, with its largest block; of equal ones the newest.
-    fn heaviest(&self, group: &[BlockId]) -> Holder {
+    /// The largest block of the line that made most bytes; of equal ones the newest.
+    fn heaviest(&self, group: &[BlockId]) -> Option<&'a LiveSpan> {
+        let case = self.case;
         let mut by_line: FxHashMap<Option<Line>, (u64, BlockId)> = FxHashMap::default();
-        let bytes = |id: BlockId| self.case.block(id).bytes;
-        let stack = |id: BlockId| self.case.stack_of(self.case.block(id));
+        let bytes = |id: BlockId| case.block(id).bytes;
         for &id in group {
-            let (sum, largest) = by_line.entry(self.case.blame(stack(id))).or_insert((0, id));
+            let line = case.blame(case.stack_of(case.block(id)));
+            let (sum, largest) = by_line.entry(line).or_insert((0, id));
             *sum += bytes(id);
             if bytes(id) >= bytes(*largest) {
                 *largest = id;
             }
         }
-        let most = by_line.into_iter().max_by_key(|&(_, weight)| weight);
-        most.map_or(Holder { line: None, stack: StackId::MISSING }, |(line, (_, largest))| Holder {
-            line,
-            stack: stack(largest),
-        })
+        by_line.into_values().max().map(|(_, largest)| case.block(largest))
     }
 
     /// The line inside a model that remembers the newest block, if it is not the model's result.

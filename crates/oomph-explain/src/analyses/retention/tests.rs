@@ -210,3 +210,33 @@ fn what_comes_after_the_optimizer_belongs_to_its_iteration() {
     }
     assert_eq!(verdict_on(&job.trace.finish()), ("leak".to_owned(), Some(13)));
 }
+
+/// A step of training that keeps the model's result and its loss: with a backward pass in between, or without.
+fn keeps_result_and_loss(trains: bool) -> (String, Option<u32>) {
+    let module = ("_call_impl", "site-packages/torch/nn/modules/module.py", 1);
+    let model = [("forward", "model.py", 5), module, KEEP[0]];
+    let engine = [("_engine_run_backward", "site-packages/torch/autograd/graph.py", 1), ("<module>", "train.py", 15)];
+    verdict(30, |job, _| {
+        let batch = job.alloc(2 * MIB, BATCH);
+        job.work();
+        let activations = job.alloc(8 * MIB, &model);
+        job.alloc(4 * MIB, &model);
+        job.alloc(512, SMALL);
+        if trains {
+            let gradient = job.alloc(MIB, &engine);
+            job.free(activations);
+            job.free(gradient);
+        }
+        job.free(batch);
+    })
+}
+
+#[test]
+fn what_is_kept_beside_a_loss_whose_graph_is_gone_is_named_by_its_own_line() {
+    assert_eq!(keeps_result_and_loss(true), ("leak".to_owned(), Some(13)));
+}
+
+#[test]
+fn a_loss_whose_graph_is_kept_alive_holds_the_rest() {
+    assert_eq!(keeps_result_and_loss(false), ("leak".to_owned(), Some(14)));
+}
