@@ -61,7 +61,7 @@ def write_mnist(to: Path) -> None:
     """Random digits in MNIST's own files, for torchvision and for Lightning's demo."""
     import torch
 
-    for folder in ["pytorch+examples/data/MNIST", "pytorch+examples/mnist_forward_forward/data/MNIST", "data/FashionMNIST", "Lightning-AI+pytorch-lightning/Datasets/MNIST"]:
+    for folder in ["pytorch+examples/data/MNIST", "pytorch+examples/mnist_forward_forward/data/MNIST", "data/FashionMNIST", "Lightning-AI+pytorch-lightning/Datasets/MNIST", "eriklindernoren+PyTorch-GAN/data/mnist/MNIST"]:
         raw = to / folder / "raw"
         raw.mkdir(parents=True, exist_ok=True)
         for name, count in (("train", 60_000), ("t10k", 10_000)):

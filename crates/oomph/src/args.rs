@@ -27,21 +27,15 @@ Exit codes:
     version,
     about = "Keeps PyTorch jobs inside their memory",
     long_about = "Keeps PyTorch jobs inside their memory.\n\n\
-        Give it what PyTorch recorded before it ran out of memory and it names the line to blame, how many bytes that \
-        line holds, and a proof: a replay of the same run without those bytes, in which the failed request fits. \
-        It needs no GPU, no PyTorch and no network.\n\n\
-        PyTorch records a snapshot like this:\n\n    \
-        torch.cuda.memory._record_memory_history(max_entries=100_000)\n    \
-        try:\n        \
-            train()\n    \
-        except torch.OutOfMemoryError:\n        \
-            rank = os.environ.get(\"RANK\", 0)\n        \
-            torch.cuda.memory._dump_snapshot(f\"snapshot-rank{rank}.pickle\")\n        \
-            raise",
+        It says before a job starts what it will take (plan), finds what makes it fit (plan --fit), records it while it \
+        runs (run, top), and names the line to blame when memory runs out (run, explain), with a proof: a replay of the \
+        same run without the bytes of that line, in which the failed request fits. Scripts are not edited. Planning needs \
+        your own torch and no GPU; explaining and checking need neither.",
     after_long_help = concat!(
         "Examples:\n  \
         oomph check                                       which lines will cost memory?\n  \
         oomph plan train.py                               will it fit, on which cards?\n  \
+        oomph plan --fit train.py                         what makes it fit?\n  \
         oomph run train.py                                run it, and what did it take?\n  \
         oomph explain snapshot.pickle                     why did memory run out?\n  \
         oomph explain train.log                           a first verdict from the log\n  \

@@ -28,7 +28,15 @@ use crate::source_text;
 /// Several files are the ranks of one job: oomph says which ran out of memory first and how they differ, and explains
 /// that one. From a log, only a first verdict can be given, from the figures in PyTorch's message.
 #[derive(Debug, clap::Args)]
-#[command(after_long_help = format!("Examples:\n  \
+#[command(after_long_help = format!("PyTorch records a snapshot like this:\n\n    \
+    torch.cuda.memory._record_memory_history(max_entries=100_000)\n    \
+    try:\n        \
+        train()\n    \
+    except torch.OutOfMemoryError:\n        \
+        rank = os.environ.get(\"RANK\", 0)\n        \
+        torch.cuda.memory._dump_snapshot(f\"snapshot-rank{{rank}}.pickle\")\n        \
+        raise\n\n\
+    Examples:\n  \
     oomph explain snapshot.pickle\n  \
     oomph explain snapshot-rank*.pickle                the ranks of one job\n  \
     oomph explain slurm-4711.log                       a first verdict from the log\n  \
