@@ -7,17 +7,22 @@ memory is taken from the C library as in a real run. Only loops end once their m
 from __future__ import annotations
 
 import sys
+import time
 from types import ModuleType
 from typing import Any
 
 from .hollow import distributed, hostmemory
 from .outcome import Outcome
 from .planning import Session, check_version
+from .watching import host
 from .watching.loops import memory
 from .watching.recorder import Recorder
 
 #: What a small object takes on average.
 _OBJECT_BYTES = 64
+#: Calls of models, and seconds of work, after which a line that keeps memory is no longer looked for.
+_MOST_CALLS = 1000
+_MOST_SECONDS = 60
 
 
 class HostRecorder(Recorder):
@@ -44,13 +49,17 @@ class HostSession(Session):
     def _make_recorder(self) -> Recorder:
         #: Outermost calls of modules that have parameters: transforms of data may be modules, too.
         self._model_calls = 0
+        #: Looks for the line that keeps memory, where that is asked: it slows Python down and takes memory itself, so the
+        #: run that measures goes without.
+        self._growth = host.HostGrowth(self._on_growth) if self.settings.seeks_growth else None
+        self._kept_at: dict[str, Any] | None = None
         return HostRecorder(self.stream, self.host)
 
     def _numbers(self) -> memory.Numbers:
-        tensor_bytes, allocated_bytes, _, heap_bytes = self.host.numbers()
+        tensor_bytes, allocated_bytes, _ = self.host.numbers()
         # A loop that only prepares data allocates too, and somebody waits for all of it: what counts is the model.
         resident_bytes, file_bytes = hostmemory.resident()
-        host_bytes = heap_bytes + sys.getallocatedblocks() * _OBJECT_BYTES + file_bytes
+        host_bytes = self.host.heap_bytes() + sys.getallocatedblocks() * _OBJECT_BYTES + file_bytes
         held = host_bytes, tensor_bytes, resident_bytes
         return memory.Numbers(tensor_bytes, allocated_bytes, self._model_calls, 0, *held)
 
@@ -69,7 +78,18 @@ class HostSession(Session):
         distributed.install(self.note, self.following, self.settings)
 
     def _before_call(self, module: Any, _args: Any, _kwargs: Any) -> None:
-        self._model_calls += next(module.parameters(), None) is not None
+        if next(module.parameters(), None) is None:
+            return
+        self._model_calls += 1
+        if self._growth is not None:
+            self._growth.on_step(self._model_calls, 0)
+            if self._model_calls >= _MOST_CALLS or time.process_time() >= _MOST_SECONDS:
+                self.leave(Outcome("end"))
+
+    def _on_growth(self, kind: str, told: dict[str, Any]) -> None:
+        if kind == "host_growth":
+            self._kept_at = {"file": told["file"], "line": told["line"]}
+            self.leave(Outcome("end"))
 
     def save(self, how: Outcome) -> None:
         """Writes what is known; the last fact says that all is there."""
@@ -77,5 +97,5 @@ class HostSession(Session):
         if torch is not None:
             self.steps.tag_everything(torch)
         self.modules.flush()
-        self.stream.write("end", self._facts(how, used_cuda=False))
+        self.stream.write("end", {**self._facts(how, used_cuda=False), "kept_at": self._kept_at})
         self.stream.flush()

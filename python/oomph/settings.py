@@ -35,6 +35,8 @@ class Settings:
     stands: bool = False
     #: Whether the script uses no card: it runs as it is, and only the host's memory is looked at.
     host_only: bool = False
+    #: Whether the run is about the line that keeps the host's memory growing, and ends once it is found.
+    seeks_growth: bool = False
     #: Whether a run is given up once the job trains without a card: it is then run for the host's memory alone.
     needs_card: bool = False
 

@@ -49,9 +49,9 @@ def _resident_peak_bytes(path):
     return usage.ru_maxrss * 1024
 
 
-def test_a_job_without_a_card_is_planned_for_the_host(oomph, host, script):
+def test_a_job_without_a_card_is_planned_for_the_host(oomph, host, script, tmp_path):
     path = script(TRAINING)
-    code, plan = host("--host-memory", "1GiB", path)
+    code, plan = host("--host-memory", "1GiB", "--html", tmp_path / "page.html", path)
     assert (code, plan["uses_card"], plan["fits"], plan["host"]["fits"]) == (1, False, False, False)
     # A busy machine leaves more holes in the heap, up to a tenth of the whole; the plan is about a run without.
     resident = min(_resident_peak_bytes(path) for _ in range(3))
@@ -61,8 +61,10 @@ def test_a_job_without_a_card_is_planned_for_the_host(oomph, host, script):
     assert categories["parameters"] == categories["gradients"] == pytest.approx(weights, rel=0.001)
     assert categories["optimizer"] == pytest.approx(2 * weights, rel=0.001)
     assert sum(categories.values()) == plan["host"]["peak_bytes"]
-    code, out, _ = oomph("plan", path)
-    assert code == 0 and "uses no card" in out
+    page = (tmp_path / "page.html").read_text()
+    assert "uses no card, and takes" in page and "does not fit a machine of" in page and "<script" not in page
+    code, out, err = oomph("plan", "--fit", path)
+    assert (code, out) == (2, "") and "--fit is about a card, and the script uses none" in err
 
 
 def test_tensors_that_a_plan_leaves_unfilled_are_the_jobs(host, script):
@@ -96,6 +98,21 @@ def test_what_the_rest_of_a_loop_keeps_on_the_host_is_told(host, script):
     assert growth["line"] == 6 and growth["bytes_per_iteration"] == pytest.approx(MIB, rel=0.1)
     assert growth["runs_out_after_iterations"] < 2048 and not plan["fits"]
     assert plan["host"]["tensor_bytes"] == pytest.approx(5000 * MIB, rel=0.01)
+
+
+def test_what_grows_without_a_card_is_told_by_line(host, script):
+    _, plan = host("--host-memory", "16GiB", script("""
+        import torch
+        net = torch.nn.Linear(64, 64)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        kept = []
+        for step in range(10_000_000):
+            net(torch.zeros(8, 64)).sum().backward()
+            optimizer.step()
+            kept.append(torch.ones(1 << 18))
+    """))
+    growth = plan["host"]["growth"]
+    assert growth["line"] == 6 and growth["kept_at"]["line"] == 9
 
 
 def test_workers_copy_what_they_use(host, script):

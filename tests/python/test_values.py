@@ -203,6 +203,28 @@ def test_without_time_the_most_there_can_be_is_taken_and_said(planned, script):
         assert plan["values"] is None
 
 
+def test_loops_take_as_many_turns_as_before_once_values_take_too_long(planned, script):
+    path = script("""
+        import torch
+        def solve(at):
+            turns = 0
+            while (at + turns).tanh() < 0.9:
+                turns += 1
+            assert turns == 2
+        solve(torch.zeros(1).cuda())
+        solve(torch.zeros(1).cuda())
+        x = y = torch.randn(8192, 8192, device="cuda")
+        for _ in range(60):
+            y = y @ x
+        solve(y[0, 0] * 0)
+        solve(y[0, 1] * 0)
+    """)
+    plan = planned("--values", "1", path)
+    assert [(read["line"], read["assumed"], read["count"]) for read in plan["reads"]] == [(5, "earlier", 6)]
+    assert plan["values"]["failed"] == {"too much work": 1}, "it is given up once, with all that is made of it"
+    assert plan["values"]["recording_seconds"] > 0
+
+
 @pytest.mark.parametrize("job", ["checkpointed", "tied"])
 def test_writing_down_changes_no_peak(planned, script, job):
     """The same training twice: once hollow, once with every operator written down."""

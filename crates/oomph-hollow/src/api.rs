@@ -4,7 +4,7 @@ use std::ffi::{c_char, c_int};
 
 use serde::Serialize;
 
-use crate::{answer, count, estimate, host_account, memory, process, work};
+use crate::{answer, aside, count, estimate, host_account, memory, process, work};
 
 /// The version of the library, as a C string.
 #[unsafe(no_mangle)]
@@ -108,18 +108,29 @@ extern "C" fn oomph_hollow_host_look() {
     host_account::look();
 }
 
-/// Writes what CPU tensors hold, what was allocated for them so far and in how many blocks, and what the C library has
-/// given out.
+/// Writes what CPU tensors hold, and what was allocated for them so far and in how many blocks.
 ///
 /// # Safety
 ///
-/// `numbers` is null or points to four numbers.
+/// `numbers` is null or points to three numbers.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn oomph_hollow_host_numbers(numbers: *mut u64) {
     if !numbers.is_null() {
-        // SAFETY: not null, so the caller's four numbers.
-        unsafe { numbers.cast::<[u64; 4]>().write_unaligned(host_account::numbers()) };
+        // SAFETY: not null, so the caller's three numbers.
+        unsafe { numbers.cast::<[u64; 3]>().write_unaligned(host_account::numbers()) };
     }
+}
+
+/// Says whether the calling thread works beside the script from now on, and returns whether it did so far.
+#[unsafe(no_mangle)]
+extern "C" fn oomph_hollow_aside(is_aside: c_int) -> c_int {
+    aside::set(is_aside != 0).into()
+}
+
+/// What the C library has given out and not got back.
+#[unsafe(no_mangle)]
+extern "C" fn oomph_hollow_host_heap() -> u64 {
+    host_account::heap_bytes()
 }
 
 /// Writes what was seen of the host's memory as a JSON object, in the same way.

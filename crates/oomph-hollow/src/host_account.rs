@@ -19,6 +19,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering}
 use oomph_elf as elf;
 use serde::Serialize;
 
+use crate::aside;
 use crate::lock::Guarded;
 
 /// Smaller blocks lie on pages that others have written, or will be written at once.
@@ -160,6 +161,11 @@ fn redirect() -> Option<()> {
 }
 
 unsafe extern "C" fn take_block(block: *mut *mut c_void, alignment: usize, bytes: usize) -> c_int {
+    if let Some(address) = aside::take(bytes) {
+        // SAFETY: PyTorch's own code gives a place for the address; pages are aligned to more than it asks for.
+        unsafe { *block = address as *mut c_void };
+        return 0;
+    }
     // SAFETY: set before this function could be called, to the C library's own.
     let take: Take = unsafe { std::mem::transmute(TAKE.load(Ordering::Acquire)) };
     // SAFETY: the caller's arguments, passed on.
@@ -176,6 +182,9 @@ unsafe extern "C" fn take_block(block: *mut *mut c_void, alignment: usize, bytes
 }
 
 unsafe extern "C" fn give_back(block: *mut c_void) {
+    if aside::give_back(block as u64) {
+        return;
+    }
     if !block.is_null() {
         // SAFETY: the caller owns the block, which is still there.
         let size = unsafe { libc::malloc_usable_size(block) } as u64;
@@ -242,10 +251,10 @@ pub(crate) fn look() {
     }
 }
 
-/// What tensors hold, what was allocated for them so far, in how many blocks, and what the C library has given out.
-pub(crate) fn numbers() -> [u64; 4] {
+/// What tensors hold, what was allocated for them so far, and in how many blocks.
+pub(crate) fn numbers() -> [u64; 3] {
     let load = |number: &AtomicU64| number.load(Ordering::Relaxed);
-    [TENSORS.now(), load(&ALLOCATED_BYTES), load(&ALLOCATIONS), heap_bytes()]
+    [TENSORS.now(), load(&ALLOCATED_BYTES), load(&ALLOCATIONS)]
 }
 
 /// Everything that was seen.
@@ -261,8 +270,9 @@ pub(crate) fn account() -> Account {
     }
 }
 
-/// What the C library has given out and not got back; 0 where it is too old to say.
-fn heap_bytes() -> u64 {
+/// What the C library has given out and not got back; 0 where it is too old to say. It goes through all of its free blocks
+/// for that, which takes milliseconds once there are many: not for every iteration of a loop.
+pub(crate) fn heap_bytes() -> u64 {
     let Some(address) = elf::global_symbol(c"mallinfo2") else { return 0 };
     // SAFETY: the C library's function of this name has this type.
     let ask: extern "C" fn() -> libc::mallinfo2 = unsafe { std::mem::transmute(address) };

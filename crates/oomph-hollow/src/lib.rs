@@ -41,6 +41,7 @@
 
 mod answer;
 mod api;
+mod aside;
 mod attribute;
 mod call;
 pub mod card;

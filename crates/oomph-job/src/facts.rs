@@ -56,7 +56,7 @@ pub enum Assumed {
     Zeros,
     /// Every element of a mask picked, every element of its own kind: the most there can be.
     All,
-    /// As many as the same line picked in the step before.
+    /// What the same line found before: as many elements as in the step before, or true as often.
     Earlier,
     /// Some elements of a mask true, some false.
     Some,
@@ -64,6 +64,15 @@ pub enum Assumed {
     Finite,
     /// Other random numbers than the card would draw.
     Drawn,
+}
+
+/// A line of the user's.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+pub struct Place {
+    /// The file.
+    pub file: String,
+    /// Its line.
+    pub line: u32,
 }
 
 /// A line that read values back from the card which nobody knows without one.
@@ -95,8 +104,11 @@ pub struct ValuesFacts {
     pub answered: u64,
     /// What the host could not do, and how often.
     pub failed: BTreeMap<String, u64>,
-    /// How long it took.
+    /// How long that took.
     pub seconds: f64,
+    /// How long writing down took.
+    #[serde(default)]
+    pub recording_seconds: f64,
     /// The most host memory that the process had.
     pub most_host_bytes: u64,
 }
@@ -331,6 +343,9 @@ pub struct End {
     /// Its number in a distributed job.
     #[serde(default)]
     pub rank: Option<u32>,
+    /// The line that keeps the host's memory growing, where the run was about that and found it.
+    #[serde(default)]
+    pub kept_at: Option<Place>,
     /// The interpreter's version.
     #[serde(default)]
     pub python: String,

@@ -38,6 +38,7 @@ struct Settings<'a> {
     values: Option<Bounds>,
     stands: bool,
     host_only: bool,
+    seeks_growth: bool,
     needs_card: bool,
 }
 
@@ -140,13 +141,15 @@ fn settings<'a>(job: &'a Job, results: &'a Path, values: Option<Bounds>) -> Sett
         stop_signal: stop_signal(),
         steps: job.steps.unwrap_or(0),
         batches: job.batches.unwrap_or(0),
-        walk: job.steps.is_none() && job.batches.is_none(),
+        // A loop that grows is not left before it was seen what keeps it growing.
+        walk: job.steps.is_none() && job.batches.is_none() && !job.seeks_growth,
         ranks: if job.has_all_ranks { Vec::new() } else { vec![job.launch.rank] },
         remedies: &job.remedies,
         survey: job.is_surveyed,
         values,
         stands: false,
         host_only: job.is_host_only,
+        seeks_growth: job.seeks_growth,
         needs_card: job.needs_card,
     }
 }

@@ -11,7 +11,7 @@
 
 use std::collections::BTreeMap;
 
-use oomph_job::facts::{HostFacts, HostLoader, LoopFacts, LoopKind};
+use oomph_job::facts::{HostFacts, HostLoader, LoopFacts, LoopKind, Place};
 use oomph_job::host::Beside;
 use oomph_job::{Facts, Watched};
 
@@ -111,6 +111,8 @@ pub struct HostGrowth {
     pub total_iterations: Option<u64>,
     /// Iterations that the plan has run.
     pub seen_iterations: u64,
+    /// The line that keeps it, where that was found out.
+    pub kept_at: Option<Place>,
 }
 
 /// The host's memory at its fullest.
@@ -279,6 +281,7 @@ fn largest_growth(loops: &[LoopFacts]) -> Option<HostGrowth> {
         tensor_bytes_per_iteration: part.host_tensor_growth_bytes_per_iteration,
         total_iterations: part.total,
         seen_iterations: part.longest_visit,
+        kept_at: None,
     });
     found.max_by_key(|growth| (growth.still_to_come_bytes(), growth.bytes_per_iteration))
 }

@@ -55,6 +55,8 @@ pub struct Job {
     pub forks: Forks,
     /// Whether the script uses no card, and runs as it is for the host's memory alone.
     pub is_host_only: bool,
+    /// Whether such a run is about the line that keeps the host's memory growing, and ends once it is found.
+    pub seeks_growth: bool,
     /// Whether a run is given up once the job trains without a card.
     pub needs_card: bool,
 }

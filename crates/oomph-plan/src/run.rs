@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 
 use oomph_card::Card;
-use oomph_job::facts::{LoopFacts, OutcomeKind};
+use oomph_job::facts::{LoopFacts, OutcomeKind, Place};
 use oomph_job::host::{PeakWatch, Seen};
 use oomph_job::{Ended, Facts, Program, Workspace};
 use oomph_trace::{Origin, Trace};
@@ -134,6 +134,13 @@ impl Job {
         let held = |facts: &Facts| facts.end.host.as_ref().map_or(0, |host| host.most_resident_bytes);
         let fullest = told.into_iter().map(|(_, facts)| facts).max_by_key(held);
         Ok(HostRun { facts: fullest.ok_or(PlanError::NoCuda)?, seen: done.seen })
+    }
+
+    /// Runs such a job once more, to find the line that keeps its memory growing; none where that cannot be found out.
+    /// The search takes memory itself, so the run that measures cannot do it.
+    pub fn line_of_host_growth(&self, cards: &[Card], progress: Progress) -> Option<Place> {
+        let job = Self { seeks_growth: true, ..self.clone() };
+        job.run_on_host(cards, progress).ok()?.facts.end.kept_at
     }
 }
 

@@ -140,6 +140,12 @@ pub(crate) enum Error {
         /// How many processes there are on a machine.
         processes: Option<u32>,
     },
+    /// An option about a card, for a script that uses none.
+    #[error("{option} is about a card, and the script uses none")]
+    NeedsCard {
+        /// The option.
+        option: &'static str,
+    },
     /// `--conf` or a policy that PyTorch would refuse.
     #[error("{0}")]
     Heap(#[from] oomph_heap::HeapError),
@@ -247,6 +253,11 @@ impl Error {
             Self::UnknownRank { .. } => {
                 Some("say how many there are: oomph plan torchrun --nproc-per-node 8 train.py".into())
             }
+            Self::NeedsCard { .. } => Some(
+                "without it the plan says what the job takes of the host's memory; does the script choose its device by an \
+                 option? everything after its name is passed to it"
+                    .into(),
+            ),
             Self::Heap(_) => Some("--conf takes what PYTORCH_CUDA_ALLOC_CONF takes (PyTorch 2.11)".into()),
             Self::Invalid { .. } => Some("this is a defect of oomph: please report it with the file".into()),
             Self::AsyncBackend => Some("leave the key 'backend' out".into()),

@@ -15,7 +15,9 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from ..values.steering import reading
 from . import reads
+from .earlier_answers import EarlierAnswers
 from .operators import Shape, takes_tensors, tensors_of
 from .sizes import SizeReads
 from .values import MOST_FLOATS_FROM_HOST, Values
@@ -69,6 +71,7 @@ class Following:
         self.reads = noted
         #: Works out what is not known here, in a run with values on demand.
         self.recorder = recorder
+        self.answers = EarlierAnswers()
         self.check = check
         self.catch_up = catch_up
         self._busy = threading.local()
@@ -421,13 +424,28 @@ class Following:
         if not tensor.is_cuda:
             return run()
         values, assumed = self.known(tensor, may_only_log=True)
-        if values is None:
+        result = self._from_earlier(tensor, values, assumed)
+        if result is not None:
+            self.reads.note(reads.EARLIER)
+        elif values is None:
             result = run()
         else:
             result = self.quietly(values.item)
             self._note(assumed)
         self.check()
         return result
+
+    def _from_earlier(self, tensor: Any, values: Any, assumed: str | None) -> bool | None:
+        """Whether something is true, where that could be worked out earlier and no longer can; what can be is kept."""
+        if self.recorder is None or tensor.dtype != self.torch.bool:
+            return None
+        frame = reading(sys._getframe(2))
+        if frame is None:
+            return None
+        if values is None or assumed not in (None, reads.FINITE):
+            return self.answers.expected(frame)
+        self.answers.note(frame, bool(self.quietly(values.item)))
+        return None
 
     def _note(self, assumed: str | None) -> None:
         if assumed is not None:

@@ -22,7 +22,7 @@ class HostMemory:
 
     def __init__(self) -> None:
         self._library: Any = None
-        self._numbers = (ctypes.c_uint64 * 4)()
+        self._numbers = (ctypes.c_uint64 * 3)()
         self._is_filled = False
         #: Resident when the script's own work began: the interpreter, and what the script imports.
         self.imports_bytes: int | None = None
@@ -40,6 +40,7 @@ class HostMemory:
         library.oomph_hollow_host_tensor.argtypes = [ctypes.c_uint64, ctypes.c_int64]
         library.oomph_hollow_host_tensor.restype = None
         library.oomph_hollow_host.restype = ctypes.c_size_t
+        library.oomph_hollow_host_heap.restype = ctypes.c_uint64
         self._is_filled = is_filled
         self._library = library
 
@@ -48,12 +49,16 @@ class HostMemory:
         if self._library is not None:
             self._library.oomph_hollow_host_look()
 
-    def numbers(self) -> tuple[int, int, int, int]:
-        """What CPU tensors hold, what they were given so far in how many blocks, and what the C library gave out."""
+    def numbers(self) -> tuple[int, int, int]:
+        """What CPU tensors hold, and what they were given so far in how many blocks."""
         if self._library is None:
-            return (0, 0, 0, 0)
+            return (0, 0, 0)
         self._library.oomph_hollow_host_numbers(self._numbers)
         return tuple(self._numbers)  # type: ignore[return-value]
+
+    def heap_bytes(self) -> int:
+        """What the C library gave out and did not get back. It looks at every free block, so this takes its time."""
+        return 0 if self._library is None else int(self._library.oomph_hollow_host_heap())
 
     def note_tensor(self, address: int, size_bytes: int) -> None:
         """A tensor that PyTorch's allocator did not make; negative where it goes."""

@@ -9,13 +9,19 @@ _CROWDED = 0.7
 
 
 class Budget:
-    """What working out may take: seconds of the whole machine's processors, which a busy machine gives later but in the
-    same number, and bytes of memory for the whole process."""
+    """What values may take. Working out: seconds of the whole machine's processors, which a busy machine gives later but
+    in the same number. Writing down: as many seconds again, of the threads that run the script. Memory: bytes of the whole
+    process."""
 
     def __init__(self, seconds: float, host_bytes: int) -> None:
         self.seconds, self.host_bytes = seconds, host_bytes
         self.used_seconds = 0.0
+        self.recording_seconds = 0.0
         self.most_bytes = 0
+
+    def is_spent(self) -> bool:
+        """Whether there is no time left, so that nothing more will ever be worked out."""
+        return self.used_seconds >= self.seconds or self.recording_seconds >= self.seconds
 
     def resident_bytes(self) -> int:
         """What the process takes now."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import importlib
 import threading
 import weakref
 from collections.abc import Callable, Iterator
+from time import thread_time
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +37,8 @@ _RESIZING = frozenset(("resize_", "resize_as_"))
 _IMPASSABLE = frozenset(("aten::pow.Tensor_Tensor_out",))
 #: Records between two looks at what the allocator has taken back, at least.
 _SWEEP_RECORDS = 5000
+#: And where memory is short.
+_SWEEP_RECORDS_SHORT = 100
 
 
 class Recorder:
@@ -45,21 +49,25 @@ class Recorder:
         #: Whether gradients and updates of weights are written down too.
         self.has_updates = has_updates
         self.count = 0
+        #: Whether the time for values has been spent.
+        self.is_over = False
         self._table: dict[int, Node] = {}
         self._unknown = Node(0, is_known=False)
         self._weights: set[int] = set()
-        self._sweep_at = _SWEEP_RECORDS
+        #: How many records there were when that was last looked at.
+        self._swept = 0
         self._state = threading.local()
         self.unnoticed = Unnoticed()
 
     def install(self, torch: ModuleType, values: Values) -> None:
         """Gets ready: operators are handed in one by one, see `around`. `values` are those that are known anyway."""
         self.torch, self.values = torch, values
-        self.worker = Worker(torch, self.budget)
+        self.worker = Worker(torch, self.budget, self._sweep_soon)
         self.unnoticed.install()
         self._address_on_card = torch._C.TensorBase.data_ptr
         self._graph_task = torch._C._current_graph_task_id
         self._seeded = torch.Tag.nondeterministic_seeded
+        self._lie_apart = getattr(ctypes.CDLL(None), "oomph_hollow_aside", lambda _: 0)
         if not self.has_updates:
             optimizer = importlib.import_module("torch.optim.optimizer")
             optimizer.register_optimizer_step_pre_hook(self._before_step)
@@ -79,8 +87,15 @@ class Recorder:
             "answered": worker.answered if worker else 0,
             "failed": dict(worker.failed.most_common(10)) if worker else {},
             "seconds": round(budget.used_seconds, 2),
+            "recording_seconds": round(budget.recording_seconds, 2),
             "most_host_bytes": max(budget.most_bytes, budget.resident_bytes()),
         }
+
+    def _end(self) -> None:
+        """There is no time left: nothing is written down any more, and nothing is known. A plan comes to its end as fast
+        as one without values."""
+        self.is_over = True
+        self._table.clear()
 
     # Which operators.
 
@@ -106,7 +121,7 @@ class Recorder:
         is_opaque = call.name not in _SEEN_THROUGH
 
         def recorded(keyset: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-            if getattr(state, "inside", None) is not None:
+            if self.is_over or getattr(state, "inside", None) is not None:
                 return run(keyset, args, kwargs)
             tensors = [*flat(args, kind), *flat(list(kwargs.values()), kind)]
             if not any(tensor.is_cuda for tensor in tensors):
@@ -118,8 +133,12 @@ class Recorder:
                 result = run(keyset, args, kwargs)
             finally:
                 state.inside, state.is_seen_through = None, False
+            start = thread_time()
             with self.unnoticed:
                 self._write_down(call, args, kwargs, result, tensors)
+                self.budget.recording_seconds += thread_time() - start
+                if self.budget.is_spent():
+                    self._end()
             return result
 
         return recorded
@@ -199,14 +218,16 @@ class Recorder:
             node = Node(0)
         if node is None or not node.is_known:
             return None
-        if self.count > self._sweep_at:
-            self._sweep()
         with self.unnoticed, self._aside():
+            if self.count > self._swept + _SWEEP_RECORDS:
+                start = thread_time()
+                self._sweep()
+                self.budget.recording_seconds += thread_time() - start
             return self.worker.value(Ref(node, tensor))
 
     def forget(self, tensor: Any) -> None:
         """Nobody knows any longer what the tensor holds."""
-        if self._is_plain(tensor):
+        if not self.is_over and self._is_plain(tensor):
             self._table[self._address(tensor)] = self._unknown
 
     def forget_all(self) -> None:
@@ -215,13 +236,16 @@ class Recorder:
 
     @contextlib.contextmanager
     def _aside(self) -> Iterator[None]:
-        """Work of the host's, which nobody watches."""
+        """Work of the host's, which nobody watches, in memory apart from the script's: where its large blocks lie decides
+        about where the card's do."""
         before, self._state.inside = getattr(self._state, "inside", None), set()
         library = self.torch._C
+        was_apart = self._lie_apart(1)
         try:
             with library._AutoDispatchBelowAutograd(), library.DisableTorchFunction():
                 yield
         finally:
+            self._lie_apart(was_apart)
             self._state.inside = before
 
     # Writing down.
@@ -284,8 +308,10 @@ class Recorder:
         if not isinstance(source, self.torch.Tensor) or source.is_cuda or not to.numel():
             return False
         if self.budget.is_full():
-            self._table[self._address(to)] = self._unknown
-            return True
+            self._sweep_soon()
+            if self.budget.is_full():
+                self._table[self._address(to)] = self._unknown
+                return True
         held = self._table.get(self._address(to))
         if held is not None and held.nbytes > to.numel() * to.element_size() or not _is_dense(to):
             return False
@@ -340,6 +366,11 @@ class Recorder:
             record.outs.append((weakref.ref(node), Ref(None, tensor)))
             self._table[self._address(tensor)] = node
 
+    def _sweep_soon(self) -> None:
+        """Memory is short: what the card has given back goes now, but is not looked for all the time."""
+        if self.count > self._swept + _SWEEP_RECORDS_SHORT:
+            self._sweep()
+
     def _sweep(self) -> None:
         """Drops what belongs to memory that was given back: the allocator knows."""
         snapshot = self.torch.cuda.memory_snapshot
@@ -352,7 +383,7 @@ class Recorder:
                     live.add(address)
                 address += block["size"]
         self._table = {address: node for address, node in self._table.items() if address in live}
-        self._sweep_at = self.count + _SWEEP_RECORDS
+        self._swept = self.count
 
 
 def _operator(torch: ModuleType, full_name: str) -> Any:

@@ -44,7 +44,7 @@ class Steering:
 
     def steers(self, frame: FrameType | None, *, may_divide: bool = False) -> bool:
         """Whether what the innermost frame reads now decides about anything, or something may be divided by it."""
-        frame = _reading(frame)
+        frame = reading(frame)
         if frame is None:
             # No code of Python's reads: autograd's own does in its threads, and never to show anything.
             return True
@@ -68,7 +68,7 @@ def is_shown(frame: FrameType | None) -> bool:
     return False
 
 
-def _reading(frame: FrameType | None) -> FrameType | None:
+def reading(frame: FrameType | None) -> FrameType | None:
     """The frame whose code reads: methods of tensors themselves are passed over."""
     here = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     while frame is not None:

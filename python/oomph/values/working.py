@@ -9,6 +9,7 @@ import os
 import sys
 import time
 import weakref
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -16,8 +17,8 @@ from .budget import Budget
 from .host_kernels import HostKernels
 from .nodes import Node, Record, Ref, flat, mapped
 
-#: Arithmetic that a host does in a second, until something was timed.
-_FIRST_RATE = 2e10
+#: Rows and columns of the product by which the host's speed is judged until something was timed.
+_TRIED_SIDE = 512
 #: Work that says enough about the host's speed.
 _TIMED_WORK = 1e10
 #: Results below this size are not worth dropping.
@@ -32,13 +33,16 @@ class Unknown(Exception):
 class Worker:
     """Executes records, each once."""
 
-    def __init__(self, torch: ModuleType, budget: Budget) -> None:
+    def __init__(self, torch: ModuleType, budget: Budget, sweep: Callable[[], None]) -> None:
         self.torch, self.budget = torch, budget
+        #: Lets go of what belongs to memory that the card has given back.
+        self._sweep = sweep
         self.kernels = HostKernels(torch)
         #: Records worked out, reads answered, and what could not be, by name.
         self.done = self.answered = 0
         self.failed: collections.Counter[str] = collections.Counter()
         self._work, self._timed_seconds = 0.0, 0.0
+        self._first_rate = 0.0
         #: Other threads that run on this machine, on average.
         self._others = 0.0
         #: Threads that work now.
@@ -52,8 +56,11 @@ class Worker:
         if node is None:
             return None
         if node.data is None and node.made_by is not None:
+            start = time.thread_time()
             needed = self._slice(node)
-            if not self._is_affordable(needed.values()):
+            is_affordable = self._is_affordable(needed)
+            self.budget.used_seconds += time.thread_time() - start
+            if not is_affordable:
                 self.failed["too much work"] += 1
                 return None
             self._work_out(needed)
@@ -79,7 +86,7 @@ class Worker:
     # What is to be done.
 
     def _slice(self, node: Node) -> dict[int, Record]:
-        """The records that a node depends on and that were not worked out yet, by their number."""
+        """The records that a node depends on and that were not worked out yet, by their number, the oldest first."""
         needed: dict[int, Record] = {}
         pending = [node.made_by]
         while pending:
@@ -88,34 +95,63 @@ class Worker:
                 continue
             needed[record.at] = record
             pending.extend(ref.node.made_by for ref in record.refs() if ref.node is not None and ref.node.data is None)
-        return needed
+        return dict(sorted(needed.items()))
 
-    def _is_affordable(self, records: Any) -> bool:
+    def _is_affordable(self, needed: dict[int, Record]) -> bool:
+        """Whether all of it can be done in the time that is left. What alone takes longer never can be, and nobody needs
+        to look at it again: it is given up, and with it all that will be made of it."""
+        if self.budget.is_full():
+            return False
         left = self.budget.seconds - self.budget.used_seconds
-        rate = self._work / self._timed_seconds if self._work > _TIMED_WORK else _FIRST_RATE
-        return left > 0 and sum(map(work_of, records)) / rate <= left and not self.budget.is_full()
+        work = {at: work_of(record) for at, record in needed.items()}
+        most = self._rate() * left
+        if sum(work.values()) <= most:
+            return True
+        # At least what the longest chain of records that leads to it takes.
+        chains: dict[int, float] = {}
+        for at, record in needed.items():
+            before = (ref.node.made_by for ref in record.refs() if ref.node is not None and ref.node.data is None)
+            longest = max((chains.get(earlier.at, 0.0) for earlier in before if earlier is not None), default=0.0)
+            chains[at] = work[at] + longest
+        for at, record in [*needed.items()]:
+            # The last one is what was asked for.
+            if chains[at] > most or at == next(reversed(needed)):
+                give_up(record)
+        return False
+
+    def _rate(self) -> float:
+        """Arithmetic in a second: of what was worked out so far, or of a product until that says enough."""
+        if self._work > _TIMED_WORK:
+            return self._work / self._timed_seconds
+        if not self._first_rate:
+            square = self.torch.ops.aten.full([_TRIED_SIDE] * 2, 1.0, device="cpu")
+            self.torch.ops.aten.mm(square, square)
+            start = time.thread_time()
+            self.torch.ops.aten.mm(square, square)
+            self._first_rate = 2.0 * _TRIED_SIDE**3 / max(time.thread_time() - start, 1e-6)
+        return self._first_rate
 
     def _work_out(self, needed: dict[int, Record]) -> None:
         """The oldest first; each record is let go of, so that what it needed can go too."""
-        queue = [needed.pop(at) for at in sorted(needed, reverse=True)]
+        queue = [*reversed(needed.values())]
+        needed.clear()
         start, threads = time.thread_time(), self.torch.get_num_threads()
         self._threads = min(threads, self._idle_processors())
         self.torch.set_num_threads(self._threads)
         try:
             while queue and self.budget.used_seconds + self._seconds_since(start) <= self.budget.seconds:
                 record = queue.pop()
-                if self.budget.is_crowded():
-                    self._drop_results()
-                    if self.budget.is_full():
-                        return
+                if self.budget.is_crowded() and not self._make_room():
+                    return
                 self._execute(record)
         finally:
             self.torch.set_num_threads(threads)
             self.budget.used_seconds += self._seconds_since(start)
 
     def _seconds_since(self, start: float) -> float:
-        """What all processors would have taken: this thread works as long as those that help it."""
-        return (time.thread_time() - start) * self._threads / _PROCESSORS
+        """What all processors would have taken: this thread works as long as those that help it. At least half of the
+        time counts, however many others are busy: somebody waits."""
+        return (time.thread_time() - start) * max(self._threads / _PROCESSORS, 0.5)
 
     def _idle_processors(self) -> int:
         """How many there are for us: threads that wait for one another on a busy machine take many times as long."""
@@ -132,8 +168,7 @@ class Worker:
         try:
             self._attempt(record)
         except Exception as problem:  # noqa: BLE001 - whatever the host cannot do stays unknown
-            for node in record.made():
-                node.is_known, node.made_by = False, None
+            give_up(record)
             if not isinstance(problem, Unknown):
                 self.failed[f"{record.call.name}: {(str(problem).splitlines() or [''])[0][:100]}"] += 1
         record.clear()
@@ -226,6 +261,13 @@ class Worker:
             if node.nbytes >= _SMALL_BYTES:
                 self._results.append(weakref.ref(node))
 
+    def _make_room(self) -> bool:
+        """Lets go of what nobody can ask for, and then of what may not be asked for; whether anything is left."""
+        self._sweep()
+        if self.budget.is_crowded():
+            self._drop_results()
+        return not self.budget.is_full()
+
     def _drop_results(self) -> None:
         """Lets go of results that nothing written down needs, the oldest first: those the card keeps for gradients."""
         for _ in range(len(self._results)):
@@ -239,6 +281,13 @@ class Worker:
                     return
             else:
                 self._results.append(reference)
+
+
+def give_up(record: Record) -> None:
+    """What the record makes is not known, and what it needs may go."""
+    for node in record.made():
+        node.is_known, node.made_by = False, None
+    record.clear()
 
 
 def work_of(record: Record) -> float:

@@ -7,6 +7,7 @@
 
 mod columns;
 mod document;
+mod host;
 mod input;
 pub(crate) mod marks;
 mod own_frames;
@@ -19,6 +20,7 @@ mod stacks;
 mod tests;
 
 pub use document::write;
+pub use host::{HostPage, write_host};
 pub use input::{BytesOf, DeviceInput, LeakRow, LineRow, ModuleRow, PageInput, PageVerdict, PhaseMark, StepMark};
 pub use plan::{CardFit, CardRow, FittedPage, PlanPage, TriedRow};
 pub use snippets::{ReadSource, Snippet, snippets};

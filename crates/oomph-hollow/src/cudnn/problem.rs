@@ -15,6 +15,9 @@ const TYPE_INT64: c_int = 3;
 /// Bytes of both operands that a kernel reads in one step of the sum, by row.
 const STEP_BYTES: u64 = 128;
 
+/// Channels of a group up to which one kernel does all groups.
+const MOST_CHANNELS_TOGETHER: u64 = 256;
+
 /// A tensor's shape, and where its channels stand.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Tensor {
@@ -131,13 +134,19 @@ impl Convolution {
         (units, self.result.elements().saturating_mul(by_output).saturating_mul(2))
     }
 
-    /// The product of matrices that a kernel computes for it; none for convolutions in groups, which are many products.
+    /// The product of matrices that a kernel computes for it. In groups it is one product a group: a kernel that does all
+    /// of them pads a group's channels to a power of two, and where a group has too many for that each gets a kernel of its
+    /// own.
     pub(super) fn product(&self) -> Option<Product> {
         let (batch, channels) = (self.data.size(0)?, self.data.size(1)?);
         let (out_channels, filter_channels) = (self.filter.size(0)?, self.filter.size(1)?);
-        if filter_channels != channels {
+        let groups = channels.checked_div(filter_channels)?;
+        if filter_channels * groups != channels || groups == 0 || out_channels % groups != 0 {
             return None;
         }
+        let is_together = groups > 1 && filter_channels.max(out_channels / groups) <= MOST_CHANNELS_TOGETHER;
+        let padded = |count: u64| if is_together { count.next_power_of_two() } else { count };
+        let (channels, out_channels) = (padded(filter_channels), padded(out_channels / groups));
         let window = self.filter.pixels();
         let (rows, columns, taps, sum) = match self.kind {
             10 => (batch * self.result.pixels(), out_channels, 1, channels * window),
@@ -146,7 +155,9 @@ impl Convolution {
             _ => return None,
         };
         let element_bytes = self.data.element_bytes();
-        Some(Product { rows, columns, taps, steps: sum.div_ceil(STEP_BYTES / element_bytes), element_bytes })
+        let steps = sum.div_ceil(STEP_BYTES / element_bytes);
+        let (together, apart) = if is_together { (groups, 1) } else { (1, groups) };
+        Some(Product { rows, columns, taps, steps, element_bytes, together, apart })
     }
 }
 
@@ -166,13 +177,21 @@ mod tests {
         assert_eq!(forward.clone().convolution(), None);
         forward.learn(705, tensor(&[32, 256, 28, 28]));
         let product = forward.convolution().unwrap().product().unwrap();
-        assert_eq!(product, Product { rows: 32 * 28 * 28, columns: 256, taps: 1, steps: 18, element_bytes: 4 });
+        let whole =
+            Product { together: 1, apart: 1, rows: 32 * 28 * 28, columns: 256, taps: 1, steps: 18, element_bytes: 4 };
+        assert_eq!(product, whole);
     }
 
     #[test]
-    fn a_convolution_in_groups_is_not_one() {
-        let (data, filter) = (tensor(&[32, 64, 56, 56]), tensor(&[64, 1, 3, 3]));
-        let depthwise = Convolution { kind: 10, result: data.clone(), data, filter };
-        assert_eq!(depthwise.product(), None);
+    fn a_convolution_in_groups_is_several() {
+        let in_groups = |channels: i64| {
+            let (data, filter) = (tensor(&[8, 2 * channels, 10, 10]), tensor(&[2 * channels, channels, 3, 3]));
+            Convolution { kind: 10, result: tensor(&[8, 2 * channels, 8, 8]), data, filter }.product().unwrap()
+        };
+        let together = Product { together: 2, apart: 1, rows: 512, columns: 256, taps: 1, steps: 72, element_bytes: 4 };
+        assert_eq!(in_groups(192), together);
+        assert_eq!(in_groups(256), together, "padded alike");
+        let apart = Product { together: 1, apart: 2, rows: 512, columns: 320, taps: 1, steps: 90, element_bytes: 4 };
+        assert_eq!(in_groups(320), apart);
     }
 }

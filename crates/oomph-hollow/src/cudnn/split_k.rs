@@ -8,7 +8,10 @@
 //!
 //! The arithmetic was found by asking cuDNN 9.19 without a card (about 7000 shapes, of which it explains 97 in 100) and
 //! agrees to the byte with what an H200 gave to the convolutions of a ResNet-50 in float32, and of a ResNet-152 in
-//! bfloat16 where the kernel is of this family. Where a number cannot be taken apart (another version, another kind of
+//! bfloat16 where the kernel is of this family. Convolutions in groups were compared for 116 shapes in float32: a kernel
+//! that does all groups deals out the tiles of all, with channels padded to a power of two; where groups have more than 256
+//! channels, each has a kernel and a part of the workspace of its own (there 131 bytes a group are sometimes too many).
+//! Where a number cannot be taken apart (another version, another kind of
 //! kernel) it stays as it is; the error is then at most one tile a multiprocessor, 8.25 MiB on an H200.
 
 use std::collections::BTreeMap;
@@ -23,6 +26,9 @@ const SMS_WITHOUT_CARD: u64 = 18;
 /// From `cudaOccupancyMaxActiveClusters` (`corpus/h200/extra_plan/clusters.jsonl`). A cluster lives inside one GPC, and
 /// chips differ in what is switched off.
 const CLUSTERS_OF_AN_H200: [u64; 16] = [132, 66, 39, 30, 22, 17, 15, 15, 9, 7, 7, 7, 7, 7, 7, 7];
+
+/// Copies of tensors, and the parts of kernels that share a workspace, take multiples of this.
+const COPIES_BYTES: u64 = 16;
 
 /// A tile of 64 by 64.
 const SMALL_TILE_BYTES: u64 = 16_384;
@@ -44,6 +50,10 @@ pub(super) struct Product {
     pub(super) steps: u64,
     /// Bytes of a number.
     pub(super) element_bytes: u64,
+    /// How many such products one kernel does: the groups of a convolution, if it does them all.
+    pub(super) together: u64,
+    /// How many kernels there are, one after the other, each with a part of the workspace: one a group otherwise.
+    pub(super) apart: u64,
 }
 
 /// The kernel that cuDNN chose, by its knobs.
@@ -74,9 +84,13 @@ fn may_cut(knobs: &Knobs) -> bool {
 fn put_together_again(bytes: u64, product: Product, knobs: &Knobs, card: &Card) -> Option<u64> {
     let grid = Grid::of(product, knobs)?;
     let cluster = grid.cluster_m * grid.cluster_n;
-    let rest = bytes.checked_sub(grid.scratch_bytes(whole(SMS_WITHOUT_CARD, cluster)))?;
-    // Copies of tensors come first, if there are any, in multiples of 16 bytes. Anything else was not taken apart rightly.
-    (rest % 16 == 0).then(|| rest + grid.scratch_bytes(resident_blocks(card, cluster)))
+    let scratch_bytes = |blocks| match product.apart {
+        1 => grid.scratch_bytes(blocks),
+        apart => apart * grid.scratch_bytes(blocks).next_multiple_of(COPIES_BYTES),
+    };
+    let rest = bytes.checked_sub(scratch_bytes(whole(SMS_WITHOUT_CARD, cluster)))?;
+    // Copies of tensors come first, if there are any. Anything else was not taken apart rightly.
+    (rest % COPIES_BYTES == 0).then(|| rest + scratch_bytes(resident_blocks(card, cluster)))
 }
 
 /// How a product is dealt out.
@@ -102,7 +116,15 @@ impl Grid {
         let across = (product.columns.div_ceil(tile_n) * product.taps).next_multiple_of(cluster_n);
         let Product { steps, element_bytes, .. } = product;
         let tile_bytes = tile_m * tile_n * 4;
-        Some(Self { tiles: down * across, tile_bytes, steps, element_bytes, cluster_m, cluster_n, is_cut })
+        Some(Self {
+            tiles: down * across * product.together,
+            tile_bytes,
+            steps,
+            element_bytes,
+            cluster_m,
+            cluster_n,
+            is_cut,
+        })
     }
 
     /// Parts of tiles and their counters, with so many blocks at a time.
@@ -225,7 +247,7 @@ mod tests {
     fn workspaces_are_those_of_a_card() {
         let product = |rows, columns, taps, sum: u64| {
             let steps = sum.div_ceil(32);
-            Product { rows, columns, taps, steps, element_bytes: 4 }
+            Product { rows, columns, taps, steps, element_bytes: 4, together: 1, apart: 1 }
         };
         let cases = [
             (15_859_728, product(512, 512, 9, 1568), knobs(0, 1, 1), 15_859_859, 21_365_247),
@@ -261,12 +283,37 @@ mod tests {
         }
     }
 
+    /// Convolutions of `SiamFC` in two groups: 192 channels are padded to 256 and 48 to 64.
+    #[test]
+    fn so_are_those_of_groups() {
+        let in_two = |rows, columns, taps, steps| Product {
+            together: 2,
+            apart: 1,
+            rows,
+            columns,
+            taps,
+            steps,
+            element_bytes: 4,
+        };
+        for (product, knobs, without, with) in [
+            (in_two(512, 256, 1, 72), knobs(9, 4, 1), 7_405_584, 11_600_239),
+            (in_two(288, 256, 1, 72), knobs(9, 4, 1), 6_357_008, 10_551_663),
+            (in_two(128, 64, 25, 703), knobs(0, 1, 2), 52_904_083, 59_720_063),
+        ] {
+            assert_eq!(on_card(without, Some(product), &knobs, h200()), exactly(with), "{product:?}");
+        }
+        // A kernel for each: the parts of both begin at multiples of 16 bytes.
+        let apart = Product { together: 1, apart: 2, ..in_two(512, 512, 9, 49) };
+        let (without, with) = (15_859_728 + 2 * 144, 15_859_728 + 2 * 5_505_520);
+        assert_eq!(on_card(without, Some(apart), &knobs(0, 1, 1), h200()), exactly(with));
+    }
+
     /// In bfloat16 with the channels last nothing is copied: convolutions of a ResNet-152 at batch 16.
     #[test]
     fn so_are_those_in_half_precision() {
         let product = |rows, columns, taps, sum: u64| {
             let steps = sum.div_ceil(64);
-            Product { rows, columns, taps, steps, element_bytes: 2 }
+            Product { rows, columns, taps, steps, element_bytes: 2, together: 1, apart: 1 }
         };
         for (product, knobs, without, with) in [
             (product(64, 64, 9, 50_176), knobs(5, 1, 3), 295_107, 1_917_591),
@@ -301,17 +348,18 @@ mod tests {
 
     #[test]
     fn what_cannot_be_taken_apart_stays() {
-        let product = Some(Product { rows: 128, columns: 128, taps: 1, steps: 100, element_bytes: 4 });
+        let product =
+            Some(Product { rows: 128, columns: 128, taps: 1, steps: 100, element_bytes: 4, together: 1, apart: 1 });
         let roughly = Workspace { bytes: 1001, is_exact: false };
         assert_eq!(on_card(1001, product, &knobs(0, 1, 1), h200()), roughly);
         assert_eq!(on_card(1001, product, &knobs(99, 1, 1), h200()), roughly);
-        assert_eq!(on_card(1001, None, &knobs(0, 1, 1), h200()), roughly, "a convolution in groups");
+        assert_eq!(on_card(1001, None, &knobs(0, 1, 1), h200()), roughly, "no convolution");
         assert_eq!(on_card(1001, product, &Knobs::new(), h200()), exactly(1001), "another kind of kernel");
     }
 
     #[test]
     fn other_cards_are_estimated() {
-        let product = Product { rows: 512, columns: 512, taps: 9, steps: 49, element_bytes: 4 };
+        let product = Product { rows: 512, columns: 512, taps: 9, steps: 49, element_bytes: 4, together: 1, apart: 1 };
         let other = Card { measured: false, ..h200().clone() };
         let on_other = on_card(15_859_859, Some(product), &knobs(0, 1, 1), &other);
         assert_eq!(on_other, Workspace { bytes: 21_365_247, is_exact: false });

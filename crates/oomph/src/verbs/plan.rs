@@ -208,16 +208,18 @@ pub(crate) fn run(args: &Args) -> Result<Verdict, Error> {
     command::warn_of_misplaced_options(&job);
     let question = Question { job, cards, card_count: args.gpus, ranks: args.ranks };
     if let Some(option) = &args.max {
-        return largest::run(&question, option, args);
+        return largest::run(&question, option, args).map_err(|error| match error {
+            Error::Plan(PlanError::NoCuda) => Error::NeedsCard { option: "--max" },
+            error => error,
+        });
     }
-    let plan = match make(&question) {
-        Err(PlanError::NoCuda) if !args.fit && args.html.is_none() && args.save.is_none() => {
-            match host::run(&question, args) {
-                Err(Error::Plan(PlanError::UsesCard)) => make(&question.patient())?,
-                told => return told,
-            }
-        }
-        made => made?,
+    let plan = match (make(&question), about_a_card(args)) {
+        (Err(PlanError::NoCuda), Some(option)) => return Err(Error::NeedsCard { option }),
+        (Err(PlanError::NoCuda), None) => match host::run(&question, args) {
+            Err(Error::Plan(PlanError::UsesCard)) => make(&question.patient())?,
+            told => return told,
+        },
+        (made, _) => made?,
     };
     let identity = identity(args);
     // A comparison that cannot be made later is no fault of this plan.
@@ -238,6 +240,12 @@ pub(crate) fn run(args: &Args) -> Result<Verdict, Error> {
         return emit_diff(&plan, found.as_ref());
     }
     show(&plan, found.as_ref(), &question, args)
+}
+
+/// The option that means nothing for a script without a card, if there is one.
+fn about_a_card(args: &Args) -> Option<&'static str> {
+    let options = [("--fit", args.fit), ("--save", args.save.is_some()), ("--save-plan", args.save_plan.is_some())];
+    options.into_iter().find_map(|(option, is_given)| is_given.then_some(option))
 }
 
 fn make(question: &Question) -> Result<Plan, PlanError> {

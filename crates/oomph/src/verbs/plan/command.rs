@@ -32,6 +32,7 @@ pub(super) fn job(args: &Args) -> Result<Job, Error> {
         values: Values::within(args.values),
         forks: if args.fit { Forks::wanted() } else { Forks::default() },
         is_host_only: false,
+        seeks_growth: false,
         needs_card: !args.fit,
     };
     if let Some(words) = command_line::launcher_words(&args.job) {

@@ -3,10 +3,11 @@
 use std::fmt::Write as _;
 
 use oomph_explain::bytes::{percent, show};
+use oomph_explain::html;
 use oomph_explain::render::table::{Align, table, wrap};
 use oomph_explain::source::file_name;
 use oomph_plan::facts::End;
-use oomph_plan::host::{HostGrowth, HostPlan};
+use oomph_plan::host::{HostCategory, HostGrowth, HostPlan};
 use oomph_plan::{PlanError, Question};
 use serde_json::{Map, Value, json};
 
@@ -14,7 +15,7 @@ use super::text::heading;
 use super::{Args, words};
 use crate::error::Error;
 use crate::numbers::grouped;
-use crate::output;
+use crate::output::{self, Drafts};
 use crate::progress::Stage;
 use crate::verbs::Verdict;
 
@@ -26,7 +27,11 @@ pub(super) fn run(question: &Question, args: &Args) -> Result<Verdict, Error> {
     };
     let processes = question.job.launch.processes_per_node.unwrap_or(1);
     let beside = run.seen.beside(run.facts.end.pid);
-    let host = HostPlan::of(&run.facts, beside, processes, 0).ok_or(PlanError::NoCuda)?;
+    let mut host = HostPlan::of(&run.facts, beside, processes, 0).ok_or(PlanError::NoCuda)?;
+    if let Some(growth) = &mut host.growth {
+        let mut stage = Stage::start("looking for the line that keeps memory".to_owned());
+        growth.kept_at = question.job.line_of_host_growth(&question.cards, &mut |text| stage.say(text));
+    }
     let machine_bytes = args.host_memory.map(|memory| memory.0);
     let fits = machine_bytes.is_none_or(|bytes| host.fits(bytes));
     let shown = if args.json {
@@ -34,8 +39,34 @@ pub(super) fn run(question: &Question, args: &Args) -> Result<Verdict, Error> {
     } else {
         text_alone(&host, &run.facts.end, machine_bytes, output::width())
     };
+    if let Some(path) = &args.html {
+        let page = page(&host, &run.facts.end, machine_bytes, question.job.command.name());
+        let mut drafts = Drafts::default();
+        drafts.add(path, |file| html::write_host(&page, file))?;
+        drafts.publish()?;
+    }
     output::data(&shown)?;
     Ok(if fits { Verdict::Yes } else { Verdict::No })
+}
+
+/// The answer as a page.
+fn page(host: &HostPlan, end: &End, machine_bytes: Option<u64>, source_name: String) -> html::HostPage {
+    let part = |&(category, bytes): &(HostCategory, u64)| html::BytesOf { what: category.title().to_owned(), bytes };
+    html::HostPage {
+        source_name,
+        sentence: takes(host, machine_bytes),
+        seen: words::seen_of(end),
+        peak_bytes: host.peak_bytes,
+        categories: largest_first(host).iter().map(part).collect(),
+        notes: end.notes.clone(),
+        command_line: super::html::command_line(std::env::args_os().skip(1)),
+    }
+}
+
+fn largest_first(host: &HostPlan) -> Vec<(HostCategory, u64)> {
+    let mut parts = host.categories.clone();
+    parts.sort_by_key(|(_, bytes)| std::cmp::Reverse(*bytes));
+    parts
 }
 
 /// The section about the host in the answer about a card.
@@ -46,9 +77,8 @@ pub(super) fn section(out: &mut String, host: &HostPlan, machine_bytes: Option<u
 }
 
 fn tables(out: &mut String, host: &HostPlan, width: usize) {
-    let mut parts = host.categories.clone();
-    parts.sort_by_key(|(_, bytes)| std::cmp::Reverse(*bytes));
-    let row = |&(category, bytes): &(oomph_plan::host::HostCategory, u64)| {
+    let parts = largest_first(host);
+    let row = |&(category, bytes): &(HostCategory, u64)| {
         vec![show(bytes), percent(bytes, host.peak_bytes), category.title().to_owned()]
     };
     let columns = [("BYTES", Align::Right), ("SHARE", Align::Right), ("CATEGORY", Align::Left)];
@@ -84,7 +114,14 @@ fn grows(host: &HostPlan, growth: &HostGrowth, machine_bytes: Option<u64>) -> St
     let end = end.map_or(String::new(), |(bytes, after)| {
         format!(": {} are full after about {} iterations", show(bytes), grouped(after))
     });
-    format!("The loop at {place} keeps {each} from every iteration{end}; {length}.")
+    let keeps = match &growth.kept_at {
+        Some(line) => {
+            let kept_at = format!("{}:{}", file_name(&line.file), line.line);
+            format!("{kept_at} keeps {each} in every iteration of the loop at {place}")
+        }
+        None => format!("The loop at {place} keeps {each} from every iteration"),
+    };
+    format!("{keeps}{end}; {length}.")
 }
 
 /// For other programs.
@@ -107,6 +144,7 @@ pub(super) fn json(host: &HostPlan, machine_bytes: Option<u64>) -> Value {
         "growth": host.growth.as_ref().map(|growth| json!({
             "file": growth.file,
             "line": growth.line,
+            "kept_at": growth.kept_at,
             "bytes_per_iteration": growth.bytes_per_iteration,
             "total_iterations": growth.total_iterations,
             "seen_iterations": growth.seen_iterations,
@@ -130,14 +168,14 @@ fn json_alone(host: &HostPlan, end: &End, machine_bytes: Option<u64>) -> Value {
     })
 }
 
+fn takes(host: &HostPlan, machine_bytes: Option<u64>) -> String {
+    let whole = show(host.peak_bytes);
+    format!("uses no card, and takes {whole} of the host's memory: {}", sentence(host, machine_bytes))
+}
+
 fn text_alone(host: &HostPlan, end: &End, machine_bytes: Option<u64>, width: usize) -> String {
     let mut out = String::new();
-    let takes = format!(
-        "uses no card, and takes {} of the host's memory: {}",
-        show(host.peak_bytes),
-        sentence(host, machine_bytes)
-    );
-    out.push_str(&wrap(&takes, "", width));
+    out.push_str(&wrap(&takes(host, machine_bytes), "", width));
     let seen = wrap(&words::seen_of(end), "             ", width);
     let _ = write!(out, "  {:<10} {}", "seen", seen.trim_start());
     heading(&mut out, "Host memory at its peak");

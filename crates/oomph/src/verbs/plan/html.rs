@@ -63,7 +63,7 @@ fn fitted(found: &Found, answer: &Answer) -> FittedPage {
 }
 
 /// The command as a shell takes it, by its name alone: where oomph lies is nobody's concern.
-fn command_line(arguments: impl Iterator<Item = OsString>) -> String {
+pub(super) fn command_line(arguments: impl Iterator<Item = OsString>) -> String {
     let quoted = |argument: OsString| {
         let text = argument.to_string_lossy().into_owned();
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_=+./:,@%".contains(&byte);

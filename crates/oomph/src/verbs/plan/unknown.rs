@@ -70,11 +70,12 @@ fn of_card(card: &Card) -> Option<String> {
 fn worked_out(values: &ValuesFacts) -> String {
     let weights = if values.updates { "with gradients and updates" } else { "with the weights as they were drawn" };
     format!(
-        "values by which the script decides were worked out on the host, {weights}: {} of {} operators in {:.1} s, with at \
-         most {} of host memory",
+        "values by which the script decides were worked out on the host, {weights}: {} of {} operators in {:.1} s, and {:.1} s \
+         for writing them down, with at most {} of host memory",
         grouped(values.worked_out),
         grouped(values.records),
         values.seconds,
+        values.recording_seconds,
         show(values.most_host_bytes)
     )
 }
@@ -91,7 +92,7 @@ fn of_read(assumed: Assumed, times: &str) -> String {
             format!("selects by values on the card ({times}); the plan took every element, the most there can be")
         }
         Assumed::Earlier => {
-            format!("selects by values on the card ({times}); the plan took as many as in the step before")
+            format!("decides by values on the card ({times}); the plan took what the same line had found before")
         }
         Assumed::Some => {
             format!("asks whether any or all values on the card are true ({times}); the plan took some to be true")

@@ -59,6 +59,7 @@ fn plan_now(args: &Args, command: &Command, card: Card, identity: &Identity) -> 
         values: Values::default(),
         forks: Forks::wanted(),
         is_host_only: false,
+        seeks_growth: false,
         needs_card: false,
     };
     let title = card.short_title().to_owned();

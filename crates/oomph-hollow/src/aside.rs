@@ -1,0 +1,121 @@
+//! Memory for what a plan works out beside the script, which lies apart from the script's own.
+//!
+//! Which of several free blocks PyTorch's allocator takes depends on their addresses. Those of a card come from the same
+//! kernel as those of the host's large blocks, which leave holes when they go; so a large block of ours that stays where
+//! the real job has a hole would change what fits where on the card. Ours are taken from addresses of their own instead,
+//! and are not the job's either when its host memory is counted.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::ffi::c_void;
+
+use crate::lock::Guarded;
+
+/// Smaller blocks lie in the C library's heap, as a rule, and leave no holes that a card's memory could go to.
+const LARGE_BYTES: usize = 128 << 10;
+/// Addresses that nothing else is given, far below those that the kernel deals out from the top.
+const START: u64 = 0x1000_0000_0000;
+const END: u64 = 0x2000_0000_0000;
+/// Blocks that came back are kept up to this many bytes: fresh pages cost more than many kernels do.
+const MOST_KEPT_BYTES: u64 = 256 << 20;
+const PAGE_BYTES: u64 = 4096;
+
+thread_local! {
+    /// Whether this thread works beside the script now.
+    static IS_ASIDE: Cell<bool> = const { Cell::new(false) };
+}
+
+static BLOCKS: Guarded<Blocks> =
+    Guarded::new(Blocks { next: START, taken: BTreeMap::new(), kept: BTreeMap::new(), kept_bytes: 0 });
+
+struct Blocks {
+    next: u64,
+    /// By address: how long they are.
+    taken: BTreeMap<u64, u64>,
+    /// By length: those that came back.
+    kept: BTreeMap<u64, Vec<u64>>,
+    kept_bytes: u64,
+}
+
+/// Says whether this thread works beside the script from now on, and returns whether it did so far.
+pub(crate) fn set(is_aside: bool) -> bool {
+    IS_ASIDE.replace(is_aside)
+}
+
+/// A block for this thread, if it works beside the script and the block is large.
+pub(crate) fn take(bytes: usize) -> Option<u64> {
+    if bytes < LARGE_BYTES || !IS_ASIDE.get() {
+        return None;
+    }
+    let bytes = (bytes as u64).next_multiple_of(PAGE_BYTES);
+    let mut blocks = BLOCKS.lock();
+    let kept = blocks.kept.get_mut(&bytes).and_then(Vec::pop);
+    let address = if let Some(address) = kept {
+        blocks.kept_bytes -= bytes;
+        address
+    } else {
+        let wanted = blocks.next;
+        if bytes > END - wanted || !map(wanted, bytes) {
+            return None;
+        }
+        blocks.next += bytes;
+        wanted
+    };
+    blocks.taken.insert(address, bytes);
+    Some(address)
+}
+
+/// Takes a block back, if it is one of these.
+pub(crate) fn give_back(address: u64) -> bool {
+    if !(START..END).contains(&address) {
+        return false;
+    }
+    let mut blocks = BLOCKS.lock();
+    let Some(bytes) = blocks.taken.remove(&address) else { return false };
+    if blocks.kept_bytes + bytes <= MOST_KEPT_BYTES {
+        blocks.kept_bytes += bytes;
+        blocks.kept.entry(bytes).or_default().push(address);
+    } else {
+        // SAFETY: mapped by `take`, and its owner has just given it back.
+        unsafe { libc::munmap(address as *mut c_void, bytes as usize) };
+    }
+    true
+}
+
+fn map(address: u64, bytes: u64) -> bool {
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED_NOREPLACE;
+    let protection = libc::PROT_READ | libc::PROT_WRITE;
+    // SAFETY: a new mapping, which replaces nothing.
+    let start = unsafe { libc::mmap(address as *mut c_void, bytes as usize, protection, flags, -1, 0) };
+    if start == libc::MAP_FAILED {
+        return false;
+    }
+    if start as u64 != address {
+        // A kernel from before Linux 4.17 takes the address for a wish.
+        // SAFETY: just mapped, and nobody else knows of it.
+        unsafe { libc::munmap(start, bytes as usize) };
+    }
+    start as u64 == address
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_blocks_of_a_thread_that_works_aside_lie_apart() {
+        assert_eq!(take(1 << 20), None, "the script's own");
+        assert!(!set(true));
+        assert_eq!(take(1 << 10), None, "a small one");
+        let first = take(1 << 20).unwrap();
+        let second = take(1 << 20).unwrap();
+        assert!((START..END).contains(&first) && second >= first + (1 << 20));
+        // SAFETY: a block that was just taken.
+        unsafe { (first as *mut u8).write(1) };
+        assert!(give_back(first) && !give_back(first), "once");
+        assert_eq!(take(1 << 20), Some(first), "it is used again");
+        assert!(give_back(first) && give_back(second));
+        assert!(set(false));
+        assert!(!give_back(0x7fff_0000_0000), "somebody else's");
+    }
+}
