@@ -2,9 +2,9 @@
 //!
 //! # Writing a rule
 //!
-//! A rule is one file in `rules/` with a `static RULE: Rule` (its page, its examples, its check), one `mod` line and
-//! one line in [`ALL`] here. Its examples are run by `cargo test -p oomph-check`: the bad code must fire exactly this
-//! rule, the good code and every `silent_on` must not fire it.
+//! A rule is one file in `rules/` with a `static RULE: Rule` (its page, its check), a Python file of the same name with
+//! its programs, one `mod` line and one line in [`ALL`] here. The programs are run by `cargo test -p oomph-check`: the
+//! bad ones must fire exactly this rule, the good ones and the silent ones must not fire it.
 //!
 //! A rule says what it costs ([`Size`](crate::Size)), and a finding of another size says so (`.size(...)`). The level
 //! follows from that; no rule chooses one. What rests on something that is not seen is `.doubtful_if(...)`. A finding that

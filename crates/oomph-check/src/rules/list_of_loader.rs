@@ -7,7 +7,7 @@ use crate::facts::{Facts, Loop};
 use crate::python::ast::Comprehension;
 use crate::python::{Expr, Ranged, Stmt};
 use crate::report::Report;
-use crate::rule::{Example, Group, Rule};
+use crate::rule::{Group, Rule};
 use crate::size::{Amount, Size};
 use crate::uses::{is_number, last_name};
 
@@ -23,105 +23,7 @@ pub(super) static RULE: Rule = Rule {
     cost: "The whole dataset as tensors: 50,000 images of 3 x 224 x 224 floats are 30 GB.",
     instead: "Iterate over the loader and move one batch at a time; for a few batches use `itertools.islice`.",
     when_not: "The dataset is known to be tiny.",
-    examples: &[
-        Example {
-            bad: "\
-import torch
-from torch.utils.data import DataLoader
-
-loader = DataLoader(dataset, batch_size=64)
-batches = list(loader)
-",
-            good: "\
-import torch
-from itertools import islice
-from torch.utils.data import DataLoader
-
-loader = DataLoader(dataset, batch_size=64)
-batches = list(islice(loader, 4))
-",
-        },
-        Example {
-            bad: "\
-import torch
-
-def preload(train_loader, device):
-    return [(x.to(device), y.to(device)) for x, y in train_loader]
-",
-            good: "\
-import torch
-
-def preload(train_loader, device):
-    for x, y in train_loader:
-        yield x.to(device), y.to(device)
-",
-        },
-    ],
-    silent_on: &[
-        "\
-import torch
-
-def fit(train_loader, device):
-    for i, data in enumerate(shown(train_loader)):
-        noisy, clean = [x.to(device) for x in data]
-",
-        "\
-import torch
-
-class Predictor:
-    def loop(self, model, eval_loader):
-        truth = []
-        for batch in eval_loader:
-            self(batch, model, truth)
-        return truth
-
-    def __call__(self, sample, model, truth):
-        model(sample)
-        truth.append(sample['target'].cpu())
-",
-        "\
-import torch
-from torch.utils.data import DataLoader
-
-loader = DataLoader(headers, batch_size=1, collate_fn=lambda items: items)
-metadata = []
-for header in loader:
-    metadata.append(header)
-",
-        "\
-import torch
-
-def collect(model, data_loader):
-    probabilities = []
-    for batch in data_loader:
-        probabilities.append(batch)
-    return torch.cat(probabilities, dim=0)
-",
-        "\
-import torch
-
-labels = [y for _, y in train_loader]
-sizes = [len(batch) for batch in train_loader]
-",
-        "\
-import torch
-
-for batch in train_loader:
-    images, targets = list(batch)
-    batch = tuple(part.cuda() for part in batch)
-",
-        "\
-import torch
-
-few = [next(iter(train_loader)) for _ in range(4)]
-loaders = list(train_loaders)
-",
-        "\
-import torch
-
-first = [batch for index, batch in zip(range(10), train_loader)]
-",
-    ],
+    programs: include_str!("list_of_loader.py"),
     check,
 };
 

@@ -6,7 +6,7 @@ use crate::facts::Facts;
 use crate::finding::{Edit, Safety};
 use crate::python::{Expr, Output, Ranged, Stmt, TextRange, count_reads_in, root_name};
 use crate::report::Report;
-use crate::rule::{Example, Group, Rule};
+use crate::rule::{Group, Rule};
 use crate::size::{Amount, Size};
 use crate::uses::last_name;
 
@@ -23,132 +23,7 @@ pub(super) static RULE: Rule = Rule {
            restarts.",
     instead: "End the line with `;`, bind the result to a name, or show what is wanted: `out.shape`, `out.mean().item()`.",
     when_not: "The value is small and has no graph. Where the notebook has stored what the cell gave, that decides.",
-    examples: &[
-        Example {
-            bad: "\
-# %%
-import torch
-from torchvision.models import resnet18
-model = resnet18().cuda()
-x = torch.randn(64, 3, 224, 224, device='cuda')
-# %%
-model(x)
-",
-            good: "\
-# %%
-import torch
-from torchvision.models import resnet18
-model = resnet18().cuda()
-x = torch.randn(64, 3, 224, 224, device='cuda')
-# %%
-with torch.no_grad():
-    out = model(x)
-out.shape
-",
-        },
-        Example {
-            bad: "\
-# %%
-import torch
-lstm = torch.nn.LSTM(32, 64, batch_first=True).cuda()
-sequence = torch.randn(64, 100, 32).cuda()
-# %%
-out, (h, c) = lstm(sequence)
-out, h
-",
-            good: "\
-# %%
-import torch
-lstm = torch.nn.LSTM(32, 64, batch_first=True).cuda()
-sequence = torch.randn(64, 100, 32).cuda()
-# %%
-out, (h, c) = lstm(sequence)
-out.shape, h.shape
-",
-        },
-        Example {
-            bad: "\
-# %%
-import torch
-a = torch.randn(20000, 20000, device='cuda')
-# %%
-a @ a
-",
-            good: "\
-# %%
-import torch
-a = torch.randn(20000, 20000, device='cuda')
-# %%
-squared = a @ a
-",
-        },
-    ],
-    silent_on: &[
-        "\
-# %%
-from library import Sampler
-sampler = Sampler()
-device = 'cuda'
-# %%
-sampler.to(device)
-",
-        "\
-# %%
-import torch
-a = torch.tensor([1., 2., 3.])
-# %%
-a.to('cuda:0')
-",
-        "\
-# %%
-import torch
-from torch import nn
-model = nn.Linear(8, 2).cuda()
-# %%
-model(torch.ones(4, 8).cuda());
-# %%
-model(torch.ones(4, 8).cuda()).sum().item()
-# %%
-model(torch.ones(4, 8).cuda()).shape
-# %%
-model
-",
-        "\
-import torch
-from torch import nn
-model = nn.Linear(8, 2)
-model(torch.ones(4, 8))
-",
-        "\
-# %%
-import torch
-a = load_features('a.npy').to('cuda')
-# %%
-a * 2
-",
-        "\
-# %%
-import torch
-net = torch.nn.Linear(2, 1).cuda()
-few = [[8., 9.], [10., 11.]]
-# %%
-net(torch.tensor([[8., 9.]]).cuda())
-# %%
-few = torch.tensor(few).float()
-# %%
-net(few.to('cuda'))
-",
-        "\
-# %%
-import torch
-x = torch.ones(4, 8)
-x
-# %%
-(x + 1).sum()
-# %%
-print(x.cuda())
-",
-    ],
+    programs: include_str!("notebook_output_history.py"),
     check,
 };
 
