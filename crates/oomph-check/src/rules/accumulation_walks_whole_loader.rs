@@ -1,14 +1,12 @@
 //! `accumulation-walks-whole-loader`: every accumulation step runs a whole epoch.
 
-use crate::analysis::events::{BlockKind, Call, Callee, LoopKind};
+use crate::analysis::events::{Call, Callee, LoopKind};
 use crate::analysis::value::BlockId;
 use crate::facts::{Effect, Facts, Loop};
-use crate::python::ast::CmpOp;
-use crate::python::{Expr, Ranged, Stmt};
+use crate::python::{Ranged, Stmt};
 use crate::report::Report;
 use crate::rule::{Group, Rule};
 use crate::size::{Amount, Size};
-use crate::uses::last_name;
 
 pub(super) static RULE: Rule = Rule {
     name: "accumulation-walks-whole-loader",
@@ -64,11 +62,6 @@ fn nested_loops<'a>(facts: &Facts<'a>, backward: &Call<'a>) -> Option<(Loop<'a>,
 
 /// What shows that the outer loop counts accumulation steps.
 fn accumulates(facts: &Facts<'_>, outer: &Loop<'_>, inner: &Loop<'_>) -> Option<&'static str> {
-    let bound = match outer.node {
-        BlockKind::Loop(_, Stmt::For(node)) => range_bound(&node.iter)?,
-        BlockKind::Loop(_, Stmt::While(node)) => counter_bound(&node.test)?,
-        _ => return None,
-    };
     let steps_inside = facts.effects_in(Effect::Step, inner.block).next().is_some();
     let head = facts.source.slice(outer.head()).to_ascii_lowercase();
     if head.contains("epoch") || steps_inside {
@@ -79,10 +72,6 @@ fn accumulates(facts: &Facts<'_>, outer: &Loop<'_>, inner: &Loop<'_>) -> Option<
         || words().any(|word| word.ends_with("_acc") || word.starts_with("acc_"));
     if by_name {
         return Some("this loop counts accumulation steps");
-    }
-    let divided = divides_by(facts, inner.block, facts.source.slice(bound.range()));
-    if divided {
-        return Some("this loop runs as often as the loss is divided: it counts accumulation steps");
     }
     let function = facts.block(outer.block).function;
     if facts.block(inner.block).function != function {
@@ -97,47 +86,9 @@ fn accumulates(facts: &Facts<'_>, outer: &Loop<'_>, inner: &Loop<'_>) -> Option<
     (after && !steps(outer.block)).then_some("the optimizer steps only after this loop: it counts accumulation steps")
 }
 
-/// `n` of `range(n)`, through `tqdm`.
-fn range_bound(iter: &Expr) -> Option<&Expr> {
-    let Expr::Call(call) = iter else { return None };
-    match last_name(&call.func)? {
-        "range" | "trange" => call.arguments.args.last(),
-        "tqdm" => range_bound(call.arguments.args.first()?),
-        _ => None,
-    }
-}
-
-/// `n` of `while count < n`, or `left` of `while left > 0`.
-fn counter_bound(test: &Expr) -> Option<&Expr> {
-    let Expr::Compare(compare) = test else { return None };
-    let counts_down = matches!(compare.ops.first(), Some(CmpOp::Gt | CmpOp::GtE | CmpOp::NotEq));
-    if counts_down && compare.comparators.first().is_some_and(Expr::is_number_literal_expr) {
-        return matches!(&*compare.left, Expr::Name(_) | Expr::Attribute(_)).then_some(&*compare.left);
-    }
-    let counts = matches!(compare.ops.first(), Some(CmpOp::Lt | CmpOp::LtE | CmpOp::NotEq));
-    compare.comparators.first().filter(|_| counts && matches!(&*compare.left, Expr::Name(_) | Expr::Attribute(_)))
-}
-
 /// Whether a loop is left after its first batches.
 fn leaves_early(facts: &Facts<'_>, turns: &Loop<'_>) -> bool {
     let statements = facts.statements().iter();
     let inside = statements.filter(|statement| facts.is_inside(statement.block, turns.block));
     inside.into_iter().any(|statement| matches!(statement.node, Stmt::Break(_) | Stmt::Return(_)))
-}
-
-/// Whether something in a block is divided by an expression with this text.
-fn divides_by(facts: &Facts<'_>, block: BlockId, divisor: &str) -> bool {
-    let within = facts.source.slice(facts.block(block).range);
-    let spaced = within.split('\n').filter(|line| line.contains("loss"));
-    spaced.into_iter().any(|line| {
-        let line: String = line.chars().filter(|c| !c.is_whitespace()).collect();
-        let (short, long) = (format!("/{divisor}"), format!("/={divisor}"));
-        let ends = |found: &str| {
-            line.find(found).is_some_and(|at| {
-                let next = line[at + found.len()..].chars().next();
-                !next.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == '.')
-            })
-        };
-        ends(&short) || ends(&long)
-    })
 }

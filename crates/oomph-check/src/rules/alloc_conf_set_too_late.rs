@@ -148,12 +148,7 @@ fn starts_cuda(facts: &Facts<'_>, call: &Call<'_>) -> bool {
     let by_name = call.arg(0).is_some_and(|device| is_always_cuda(facts, device));
     match call.name {
         "cuda" => moved || of_library && call.node.arguments.is_empty(),
-        "to" => {
-            of_library && by_name
-                || moved
-                    && (call.result.device == Device::Cuda
-                        || call.arg(0).is_some_and(|device| names_cuda(facts, device)))
-        }
+        "to" => of_library && by_name || moved && call.result.device == Device::Cuda,
         _ => false,
     }
 }
@@ -164,12 +159,6 @@ fn is_always_cuda(facts: &Facts<'_>, device: &Expr) -> bool {
     let Expr::Name(name) = device else { return is_cuda(device) };
     let mut given = facts.given_to(name.id.as_str()).peekable();
     given.peek().is_some() && given.all(is_cuda)
-}
-
-/// Whether a name stands for a device that is `cuda` where there is one.
-fn names_cuda(facts: &Facts<'_>, device: &Expr) -> bool {
-    let Expr::Name(name) = device else { return false };
-    facts.given_to(name.id.as_str()).any(|expr| facts.written(expr).contains("cuda"))
 }
 
 /// The import of torch before a setting of the backend, which is read at that import.

@@ -30,15 +30,11 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
     let loaders: Vec<&Call<'_>> = facts.calls_named("DataLoader").collect();
     for call in facts.calls() {
         let helper = facts.callee_summary(call).is_some_and(|summary| summary.moves_to_cuda);
-        let told = || placed_by_constructor(facts, call);
-        if !(facts.moves_to_gpu(call) || facts.makes_on_gpu(call) || helper || told()) {
+        if !(facts.moves_to_gpu(call) || facts.makes_on_gpu(call) || helper) {
             continue;
         }
         let tied: Vec<&&Call<'_>> = loaders.iter().filter(|loader| is_for(facts, loader, call)).collect();
         let Some(part) = worker_part(facts, call, !tied.is_empty()) else { continue };
-        if only_main_process(facts, call) {
-            continue;
-        }
         let elsewhere = tied.is_empty() && facts.is_collate_of_workers(&call.at);
         let asked = if tied.is_empty() && !elsewhere { loaders.iter().collect() } else { tied.clone() };
         let with_workers = asked.iter().find(|loader| has_workers(facts, loader));
@@ -153,35 +149,4 @@ fn surely_has_workers(facts: &Facts<'_>, loader: &Call<'_>) -> bool {
 
 fn number_of(facts: &Facts<'_>, expr: &Expr) -> Option<u32> {
     matches!(expr, Expr::NumberLiteral(_)).then(|| facts.written(expr).parse().ok())?
-}
-
-/// Whether the call stands under a test of which process this is.
-fn only_main_process(facts: &Facts<'_>, call: &Call<'_>) -> bool {
-    facts.blocks_around(&call.at).any(|(_, block)| match block.kind {
-        BlockKind::If(Some(test)) => {
-            let asked = facts.written(test);
-            asked.contains("worker_info") || asked.contains("num_workers")
-        }
-        _ => false,
-    })
-}
-
-/// Whether data goes to a device that the object was made with, and that is a GPU: `x.to(self.device)` of
-/// `Stream(path, "cuda:0")`.
-fn placed_by_constructor(facts: &Facts<'_>, call: &Call<'_>) -> bool {
-    let (Some(Expr::Attribute(device)), Some(class), "to") = (call.arg(0), facts.class_at(&call.at), call.name) else {
-        return false;
-    };
-    let own = |bind: &&Bind<'_>| facts.class_at(&bind.at) == Some(class) && facts.function_name(&bind.at) == "__init__";
-    let Some(bind) = facts.binds_of(device.attr.as_str()).find(own) else { return false };
-    let (Some(Expr::Name(given)), Some(init)) = (bind.value_expr, facts.function(&bind.at)) else { return false };
-    let mut parameters = init.node.parameters.args.iter();
-    let Some(place) = parameters.position(|found| found.parameter.name.as_str() == given.id.as_str()) else {
-        return false;
-    };
-    let makes = |made: &&Call<'_>| made.result.class == Some(class) || made.result.kind == Kind::Instance(class);
-    facts.calls().iter().filter(makes).any(|made| {
-        let argument = made.keyword(given.id.as_str()).or_else(|| place.checked_sub(1).and_then(|at| made.arg(at)));
-        argument.is_some_and(|argument| facts.is_gpu(argument))
-    })
 }

@@ -1,6 +1,6 @@
 //! `ddp-without-set-device`: every rank opens a context on GPU 0.
 
-use crate::analysis::events::{BlockKind, Call};
+use crate::analysis::events::Call;
 use crate::analysis::outline::Usage;
 use crate::facts::Facts;
 use crate::python::{Expr, Ranged, TextRange};
@@ -33,8 +33,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         return;
     }
     let Some(start) = starts.next() else { return };
-    let alone = |call: &Call<'_>| is_for_one_process(facts, call);
-    if let Some(touch) = facts.calls().iter().find(|call| means_current_device(facts, call) && !alone(call)) {
+    if let Some(touch) = facts.calls().iter().find(|call| means_current_device(facts, call)) {
         let text = facts.written(touch);
         let text = text.lines().next().unwrap_or(text);
         report
@@ -92,18 +91,6 @@ fn wraps_model(facts: &Facts<'_>) -> bool {
     facts.outlines_of_process().iter().any(|outline| {
         let aliases = outline.imports.iter().filter(|(_, full)| full.ends_with(".DistributedDataParallel"));
         aliases.map(|(name, _)| *name).chain([DDP]).any(|name| outline.usage(name).any(Usage::CALLED))
-    })
-}
-
-/// Whether a call stands where a program that may run as one process does so: in the other branch of a test for that.
-fn is_for_one_process(facts: &Facts<'_>, call: &Call<'_>) -> bool {
-    let about_processes = |test: &Expr| {
-        let text = facts.written(test).to_ascii_lowercase();
-        ["dist", "rank", "world", "ddp", "gpu", "parallel", "multi"].iter().any(|word| text.contains(word))
-    };
-    facts.blocks_around(&call.at).any(|(_, block)| match block.kind {
-        BlockKind::Else(test) | BlockKind::If(Some(test)) => about_processes(test),
-        _ => false,
     })
 }
 

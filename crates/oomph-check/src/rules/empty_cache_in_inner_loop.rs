@@ -32,7 +32,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         let batches = facts.batch_loop(&call.at).or_else(|| chunk_loop(facts, call));
         // A network's own method goes over parts of one pass.
         let of_network = facts.class_kind(&call.at).is_module();
-        let items = || facts.model_loop(&call.at).filter(|turns| !of_network && !goes_over_models(facts, turns));
+        let items = || facts.model_loop(&call.at).filter(|_| !of_network);
         let of_items = batches.is_none();
         let batches = batches.or_else(items);
         let (outer, place, text) = match (&batches, facts.function(&call.at)) {
@@ -88,38 +88,6 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
                 .because(&place, "this runs once a batch");
         }
     }
-}
-
-/// Whether a loop goes over whole models, data sets or experiments, by its names: what each leaves behind is to go.
-fn goes_over_models(facts: &Facts<'_>, turns: &Loop<'_>) -> bool {
-    const WHOLE: &[&str] = &[
-        "model",
-        "net",
-        "config",
-        "cfg",
-        "dataset",
-        "experiment",
-        "trial",
-        "seed",
-        "fold",
-        "checkpoint",
-        "ckpt",
-        "task",
-        "method",
-        "scene",
-        "run",
-        "layer",
-        "block",
-        "size",
-        "setting",
-    ];
-    let BlockKind::Loop(_, Stmt::For(node)) = turns.node else { return false };
-    let (target, iter) = (facts.written(&*node.target), facts.written(&*node.iter));
-    let words = target.split(|c: char| !c.is_alphabetic()).chain(iter.split(|c: char| !c.is_alphabetic()));
-    words.into_iter().any(|word| {
-        let word = word.to_ascii_lowercase();
-        WHOLE.iter().any(|whole| word == *whole || word.strip_suffix('s') == Some(*whole))
-    })
 }
 
 /// Whether a function does nothing but clean up: it forwards nothing, steps nothing, and is not long.

@@ -1,9 +1,9 @@
 //! `eval-mistaken-for-no-grad`: inference after `eval()`, with gradients recorded.
 
-use crate::analysis::events::{At, BlockKind, Call, Callee, GradMode, LoopKind};
+use crate::analysis::events::{At, Call, Callee, GradMode, LoopKind};
 use crate::analysis::guesses::is_half_of_pass;
 use crate::analysis::known::has_no_parameters;
-use crate::analysis::value::{ClassId, Flags, Graph, Kind, Value};
+use crate::analysis::value::{Flags, Graph, Kind, Value};
 use crate::facts::{Facts, FunctionKind};
 use crate::python::{Expr, Ranged, Stmt, TextRange, root_name};
 use crate::report::Report;
@@ -44,7 +44,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         let by_mode = || runs_switched(facts, call) && facts.takes_data_out(call) && !facts.is_near_training();
         let given = given_switched(facts, call).filter(|_| facts.takes_data_out(call) && !facts.is_near_training());
         let told = eval.is_some() || given.is_some() || by_mode();
-        if !told || is_self_test(facts, call) || facts.fails_with_gradients(call) {
+        if !told || facts.fails_with_gradients(call) {
             continue;
         }
         if facts.records_nothing(call)
@@ -148,27 +148,7 @@ fn is_one_layer(facts: &Facts<'_>, call: &Call<'_>) -> bool {
             && !has_no_parameters(name)
             && !name.ends_with(".Sequential")
     });
-    plain && layers.filter(|made| facts.loops(&made.at).next().is_none()).count() == 1 && !makes_in_loop(facts, class)
-}
-
-/// Whether a class makes modules in a loop.
-fn makes_in_loop(facts: &Facts<'_>, class: ClassId) -> bool {
-    let range = facts.outline().classes[class.index as usize].node.range();
-    facts.calls().iter().any(|made| {
-        range.contains_range(made.node.range())
-            && made.result.kind == Kind::Module
-            && facts.loops(&made.at).next().is_some()
-    })
-}
-
-/// Whether a file of models tries its own model when run: nobody's memory.
-fn is_self_test(facts: &Facts<'_>, call: &Call<'_>) -> bool {
-    let defines = |index: usize| {
-        let id = ClassId { file: facts.file_index(), index: index as u32 };
-        facts.tables().kind(id).is_module()
-    };
-    let main = facts.blocks_around(&call.at).any(|(_, block)| matches!(block.kind, BlockKind::Main));
-    main && (0..facts.outline().classes.len()).any(defines)
+    plain && layers.filter(|made| facts.loops(&made.at).next().is_none()).count() == 1
 }
 
 /// The `eval()` of this very module, in the same function and always before.

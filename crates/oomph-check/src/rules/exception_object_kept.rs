@@ -1,7 +1,6 @@
 //! `exception-object-kept`: a stored exception keeps the failed step's tensors.
 
-use crate::analysis::events::{At, BlockKind, Call, Callee, Root, Store, StoreKind};
-use crate::analysis::outline::FunctionDef;
+use crate::analysis::events::{At, BlockKind, Call, Callee, StoreKind};
 use crate::analysis::value::{BlockId, ClassId, FunctionId, Kind, Value};
 use crate::facts::Facts;
 use crate::finding::{Edit, Safety};
@@ -87,7 +86,6 @@ fn kept<'a>(
         let of_exception = matches!(store.target, Expr::Attribute(target) if is_caught(&target.value, handler));
         if lasting
             && !of_exception
-            && !is_raised_around(facts, store)
             && is_in(facts, &store.at, block)
             && (holds_exception(facts, &store.value, store.value_expr)
                 || is_in_record(facts, store.value_expr, handler))
@@ -129,24 +127,6 @@ fn is_collected(facts: &Facts<'_>, call: &Call<'_>) -> bool {
         adds && store.at.function == call.at.function && (itself || by_name)
     });
     listed || looped && added
-}
-
-/// Whether a function of a function keeps it in a name of the outer one, which raises it: `results[i] = e` in a thread.
-fn is_raised_around(facts: &Facts<'_>, store: &Store<'_>) -> bool {
-    let Root::Outer(name) = store.root else { return false };
-    let Some(inner) = facts.function(&store.at) else { return false };
-    let around = facts.outline().functions.iter().filter(|outer| {
-        outer.node.range() != inner.node.range() && outer.node.range().contains_range(inner.node.range())
-    });
-    let raises = |outer: &FunctionDef<'_>| {
-        let own = facts.binds_of(name).any(|bind| outer.node.range().contains_range(bind.target.range()));
-        own && facts.statements().iter().any(|statement| {
-            matches!(statement.node, Stmt::Raise(_))
-                && outer.node.range().contains_range(statement.node.range())
-                && !inner.node.range().contains_range(statement.node.range())
-        })
-    };
-    around.into_iter().any(raises)
 }
 
 fn is_in(facts: &Facts<'_>, at: &At, block: BlockId) -> bool {

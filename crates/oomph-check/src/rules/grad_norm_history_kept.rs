@@ -47,7 +47,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         let few = matches!(batches.kind, LoopKind::Range | LoopKind::Items)
             && matches!(store.root, Root::Local(_))
             && store.at.function.is_some()
-            && (is_one_update(facts, store) || !around.any(|outer| facts.outlives(&store.holder, &outer)));
+            && !around.any(|outer| facts.outlives(&store.holder, &outer));
         if short_lived || few || matches!(store.value.kind, Kind::Number | Kind::Str) {
             continue;
         }
@@ -125,12 +125,6 @@ fn gradients_kept(facts: &Facts<'_>, store: &Store<'_>, batches: &Loop<'_>) -> O
     let steps = facts.effects_in(Effect::Step, batches.block).next().is_some();
     let another = store.kind != StoreKind::Extend && has_new_key(facts, store, batches);
     (of_parameters && steps && another && itself.contains(&rest)).then(|| each.range())
-}
-
-/// Whether the epochs are those over the samples of one update, as reinforcement learning has them: they are few.
-fn is_one_update(facts: &Facts<'_>, store: &Store<'_>) -> bool {
-    let name = facts.function_name(&store.at).to_ascii_lowercase();
-    store.holder.kind != Kind::List || ["update", "learn", "optimi", "replay"].iter().any(|word| name.contains(word))
 }
 
 /// The call that made the norm: in place, or bound to the name that is stored.

@@ -63,7 +63,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
                 continue;
             }
             let doubtful = gpu.is_none() || is_part_of_model(facts, call, load);
-            if doubtful && !is_own_checkpoint(facts, call, load) || gpu.is_none() && is_called_by_nobody(facts, call) {
+            if doubtful && !is_own_checkpoint(facts, call, load) {
                 continue;
             }
             let moves_data = gpu.is_some() && only_data_moves(facts) && facts.is_never_moved(call, load);
@@ -127,12 +127,6 @@ fn is_part_of_model(facts: &Facts<'_>, call: &Call<'_>, load: &ExprCall) -> bool
     let constructs = matches!(facts.kind_at(&call.at), FunctionKind::Init);
     let itself = facts.class_kind(&call.at) == ClassKind::Module && loads_itself(facts, load);
     itself && !(constructs && given())
-}
-
-/// Whether a method of a model stands in a program of several files, and none of them names it.
-fn is_called_by_nobody(facts: &Facts<'_>, call: &Call<'_>) -> bool {
-    let (outlines, name) = (&facts.tables().outlines, facts.function_name(&call.at));
-    outlines.len() > 1 && !outlines.iter().any(|outline| outline.attribute_reads.contains_key(name))
 }
 
 fn loads_itself(facts: &Facts<'_>, load: &ExprCall) -> bool {

@@ -44,10 +44,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         let worth = is_worth_keeping_out(cell.output, value)
             || matches!(cell.output, Output::Unknown)
                 && (is_pairwise(facts, &shown.value) || is_visibly_large(facts, &shown.value));
-        if is_lesson || !worth || is_timed(facts.source.slice(cell.range)) {
-            continue;
-        }
-        if is_bound_by_magic(facts, &shown.value) || is_bound_in_timing(facts, &shown.value) {
+        if is_lesson || !worth {
             continue;
         }
         let text = facts.written(&*shown.value);
@@ -88,30 +85,6 @@ fn is_pairwise(facts: &Facts<'_>, shown: &Expr) -> bool {
         },
         _ => false,
     }
-}
-
-/// Whether a cell runs in a function of its own that only its time is wanted of: it binds no names and has no value.
-fn is_timed(cell: &str) -> bool {
-    let first = cell.trim_start();
-    ["%%timeit", "%%capture", "%%prun"].iter().any(|magic| first.starts_with(magic))
-}
-
-/// Whether a name that is read is bound only where that lasts no longer than the timing.
-fn is_bound_in_timing(facts: &Facts<'_>, shown: &Expr) -> bool {
-    let timed: Vec<TextRange> = facts.source.cells.iter().map(|cell| cell.range).collect();
-    let timed = timed.into_iter().filter(|range| facts.source.slice(*range).trim_start().starts_with("%%timeit"));
-    let timed: Vec<TextRange> = timed.collect();
-    let within = |bind: &Bind<'_>| timed.iter().any(|range| range.contains_range(bind.target.range()));
-    let mut read = facts.binds().iter().filter(|bind| count_reads_in(shown, bind.name) > 0);
-    read.any(|bind| within(bind) && facts.binds_of(bind.name).all(within))
-}
-
-/// Whether a line such as `%time mask = make_mask()` binds the name that is shown: what it is then, nobody knows.
-fn is_bound_by_magic(facts: &Facts<'_>, shown: &Expr) -> bool {
-    let Some(name) = root_name(shown) else { return false };
-    let lines = facts.source.text.lines().map(str::trim_start).filter(|line| line.starts_with('%'));
-    let targets = lines.filter_map(|line| line.split_once('=')).map(|(target, _)| target);
-    targets.into_iter().any(|target| target.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == name))
 }
 
 /// What a shown expression is, where that is known for sure: results of unknown methods may be anything.
@@ -237,7 +210,7 @@ fn is_literal(text: &str) -> bool {
 
 /// Whether something in the expression is moved to the GPU, or was before.
 fn comes_from_gpu(facts: &Facts<'_>, shown: &Expr) -> bool {
-    is_made_on_gpu(facts, shown, 4) || is_of_moved(facts, shown)
+    is_made_on_gpu(facts, shown, 4)
 }
 
 /// Whether something in the expression is made on the GPU or moved there, or a name in it was bound to such before.
@@ -251,19 +224,4 @@ fn is_made_on_gpu(facts: &Facts<'_>, expr: &Expr, hops: u32) -> bool {
             && count_reads_in(expr, bind.name) > 0
             && bind.value_expr.is_some_and(|value| is_made_on_gpu(facts, value, hops))
     })
-}
-
-/// Whether what is called was moved to the GPU before.
-fn is_of_moved(facts: &Facts<'_>, shown: &Expr) -> bool {
-    facts.calls().iter().any(|call| {
-        let within = shown.range().contains_range(call.node.range());
-        let earlier = call.at.function.is_none() && call.node.end() <= shown.start();
-        let same = call.receiver_expr().and_then(last_name).is_some_and(|name| is_called_in(facts, shown, name));
-        facts.moves_to_gpu(call) && (within || earlier && same)
-    })
-}
-
-/// Whether an expression is a call of what has this name.
-fn is_called_in(facts: &Facts<'_>, shown: &Expr, name: &str) -> bool {
-    facts.written(shown).starts_with(&format!("{name}("))
 }

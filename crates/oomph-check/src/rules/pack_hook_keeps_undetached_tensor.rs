@@ -115,7 +115,7 @@ fn kept_within<'a>(facts: &Facts<'a>, result: &'a Expr, tensor: &str, hops: u32)
                 // A dataclass or a named tuple has no constructor to read.
                 _ => {
                     let record = call.result.class.is_some_and(|class| is_record(facts, class));
-                    (record || is_named_tuple(facts, &node.func)).then_some(kept)
+                    record.then_some(kept)
                 }
             }
         }
@@ -125,13 +125,6 @@ fn kept_within<'a>(facts: &Facts<'a>, result: &'a Expr, tensor: &str, hops: u32)
 
 /// Makers of things that hold what they are given.
 const HOLDERS: &[&str] = &["tuple", "list", "dict", "types.SimpleNamespace", "functools.partial"];
-
-/// Whether a name is bound to `namedtuple(...)`.
-fn is_named_tuple(facts: &Facts<'_>, func: &Expr) -> bool {
-    let Some(name) = last_name(func) else { return false };
-    let makes = |value: &Expr| facts.call_at(value).is_some_and(|made| made.name == "namedtuple");
-    facts.binds_of(name).any(|bind| bind.value_expr.is_some_and(makes))
-}
 
 /// Whether a class keeps whatever it is made from: a dataclass, a named tuple.
 fn is_record(facts: &Facts<'_>, class: ClassId) -> bool {

@@ -87,7 +87,7 @@ fn misspelt_attribute(facts: &Facts<'_>, report: &mut Report, misspelt: &str, bi
         .as_ref()
         .is_some_and(|owner| owner.is_tensor() && owner.graph == Graph::No && !owner.has(Flags::LEAF));
     let thaws = matches!(bind.value_expr, Some(Expr::BooleanLiteral(literal)) if literal.value);
-    let harmless = harmless || thaws || is_frozen_anyway(facts, target);
+    let harmless = harmless || thaws;
     let cost = match (thaws, harmless) {
         (true, _) => "nothing is trained for it",
         (_, true) => "it needs no gradients, but not for that",
@@ -141,23 +141,10 @@ fn misspelt_setattr(facts: &Facts<'_>, report: &mut Report, call: &Call<'_>) {
         .unsafe_fix("Spell it `requires_grad`", vec![Edit::replace(name.range(), "\"requires_grad\"")]);
 }
 
-/// Whether the weight is that of an embedding from given vectors, which are frozen unless told otherwise.
-fn is_frozen_anyway(facts: &Facts<'_>, target: &ExprAttribute) -> bool {
-    let Expr::Attribute(weight) = &*target.value else { return false };
-    let module = facts.source.slice(weight.value.range());
-    facts.binds().iter().any(|bind| {
-        let made = bind.value_expr.map_or("", |expr| facts.written(expr));
-        facts.source.slice(bind.target.range()) == module
-            && made.contains("Embedding")
-            && made.contains("from_pretrained(")
-            && !made.contains("freeze")
-    })
-}
-
 fn set_on_module(facts: &Facts<'_>, report: &mut Report, bind: &Bind<'_>, target: &ExprAttribute) {
     let Some(Expr::BooleanLiteral(literal)) = bind.value_expr else { return };
     let Some(module) = bind.owner.as_ref().filter(|value| is_surely_module(facts, value)) else { return };
-    if literal.value || is_annotated_tensor(facts, bind, target) || may_be_parameter(facts, bind, target, module) {
+    if literal.value || may_be_parameter(facts, bind, target, module) {
         return;
     }
     let owner = facts.source.slice(target.value.range());
@@ -168,7 +155,7 @@ fn set_on_module(facts: &Facts<'_>, report: &mut Report, bind: &Bind<'_>, target
         return;
     }
     let whole = TextRange::new(target.start(), literal.range().end());
-    let frozen_around = owner == "self" && (freezes_parameters(facts) || holds_nothing(facts, bind));
+    let frozen_around = owner == "self" && holds_nothing(facts, bind);
     report
         .add(
             &whole,
@@ -194,28 +181,6 @@ fn holds_nothing(facts: &Facts<'_>, bind: &Bind<'_>) -> bool {
         facts.class_around(&call.at) == class && matches!(call.name, "add_module" | "register_parameter" | "setattr")
     });
     class.is_some() && !derived && !registers && own.all(|other| other.value_expr.is_some_and(plain))
-}
-
-/// Whether the file freezes parameters in the right way too: perhaps those of this module, from what holds it.
-fn freezes_parameters(facts: &Facts<'_>) -> bool {
-    let by_attribute = facts.binds_of("requires_grad").any(|bind| {
-        let off = matches!(bind.value_expr, Some(Expr::BooleanLiteral(literal)) if !literal.value);
-        off && facts.loops(&bind.at).any(|turns| turns.kind == LoopKind::Parameters)
-    });
-    let off = |call: &Call<'_>| matches!(call.arg(0), Some(Expr::BooleanLiteral(literal)) if !literal.value);
-    by_attribute || facts.calls_named("requires_grad_").any(off)
-}
-
-/// Whether the owner is a parameter of the function that is said to be a tensor: `out: nn.Parameter`.
-fn is_annotated_tensor(facts: &Facts<'_>, bind: &Bind<'_>, target: &ExprAttribute) -> bool {
-    let (Expr::Name(owner), Some(function)) = (&*target.value, facts.function(&bind.at)) else { return false };
-    let mut parameters = function.node.parameters.iter_non_variadic_params();
-    let own = parameters.find(|found| found.name().as_str() == owner.id.as_str());
-    let annotation = own.and_then(|found| found.parameter.annotation.as_deref());
-    annotation.is_some_and(|kind| {
-        let text = facts.written(kind);
-        text.contains("Parameter") || text.contains("Tensor")
-    })
 }
 
 /// Whether it may be a parameter out of an `nn.ParameterDict` or `nn.ParameterList`: an item of something, with nothing

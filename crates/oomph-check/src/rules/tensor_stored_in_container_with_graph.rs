@@ -1,7 +1,6 @@
 //! `tensor-stored-in-container-with-graph`: a list collects outputs with their graphs.
 
-use crate::analysis::events::{At, BlockKind, Call, Callee, Root, Store, StoreKind};
-use crate::analysis::guesses::is_half_of_pass;
+use crate::analysis::events::{At, BlockKind, Call, Root, Store, StoreKind};
 use crate::analysis::tables::ClassKind;
 use crate::analysis::value::{Flags, Kind};
 use crate::detaching::{Read, detached_by, reads_in};
@@ -134,16 +133,7 @@ fn may_be_wanted<'a>(facts: &Facts<'a>, store: &Store<'a>) -> bool {
     let own = !facts.is_kept_beyond_call(store);
     let evaluated = || facts.evaluating_loop_of(&store.value, &store.at).is_some();
     own && !evaluated() && (facts.class_kind(&store.at).is_module() || facts.may_be_used_later(store))
-        || comes_from_unknown_method(facts, store)
         || facts.may_have_no_graph(&store.value, &store.at)
-}
-
-/// Whether all passes it comes from are methods of objects not in view: `task.test_step(batch)` may detach what it gives.
-fn comes_from_unknown_method(facts: &Facts<'_>, store: &Store<'_>) -> bool {
-    let passes: Vec<TextRange> = facts.forward_passes(&store.value, &store.at).collect();
-    let mut calls = facts.calls().iter().filter(|call| passes.contains(&call.node.range())).peekable();
-    let records = |call: &Call<'_>| call.evaluates && is_half_of_pass(call.name);
-    calls.peek().is_some() && calls.all(|call| call.callee == Callee::Other && !records(call))
 }
 
 /// What adds something on every turn, and where the whole is detached if that is what shows that no graph is wanted.

@@ -29,7 +29,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
     let mut seen = Vec::new();
     for step in facts.effects(Effect::Step) {
         let Some(batches) = facts.batch_loop(&step.at) else { continue };
-        if seen.contains(&batches.block) || clears(facts, step, &batches) || forward_clears(facts) {
+        if seen.contains(&batches.block) || clears(facts, step, &batches) {
             continue;
         }
         let Some((message, backward)) = plain_step(facts, step, &batches).or_else(|| helper_step(facts, step)) else {
@@ -120,17 +120,6 @@ fn may_clear_itself(facts: &Facts<'_>) -> bool {
         outline.classes.iter().filter(|class| class.node.name.to_ascii_lowercase().contains("optim")).any(|class| {
             let step = class.methods.get("step").map(|&index| FunctionId { file, index });
             step.and_then(|step| facts.summary(step)).is_some_and(|summary| summary.zeroes_grad)
-        })
-    })
-}
-
-/// Whether a module of the program clears its gradients at every forward pass: `self.zero_grad()` in `forward`.
-fn forward_clears(facts: &Facts<'_>) -> bool {
-    let tables = facts.tables();
-    tables.files_of_process(facts.file_index()).into_iter().any(|file| {
-        tables.outlines[file as usize].classes.iter().any(|class| {
-            let forward = class.methods.get("forward").map(|&index| FunctionId { file, index });
-            forward.and_then(|forward| facts.summary(forward)).is_some_and(|summary| summary.zeroes_grad)
         })
     })
 }
