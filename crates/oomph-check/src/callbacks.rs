@@ -1,6 +1,6 @@
 //! Functions passed to others: hooks, pack functions, schedules, as lambdas or by name.
 
-use crate::analysis::events::{Bind, BlockKind, Call, Callee, Return, Store};
+use crate::analysis::events::{Bind, BlockKind, Callee, Return, Store};
 use crate::analysis::value::{BlockId, FunctionId, Kind, Value};
 use crate::facts::Facts;
 use crate::python::ast::Parameters;
@@ -84,15 +84,6 @@ impl<'a> Facts<'a> {
         self.binds().iter().filter(move |bind| match body {
             Body::Lambda(_) => false,
             Body::Function(index) => bind.at.function == Some(index),
-        })
-    }
-
-    /// What a callback calls.
-    pub fn calls_of<'f>(&'f self, callback: &Callback<'a>) -> impl Iterator<Item = &'f Call<'a>> + use<'f, 'a> {
-        let body = callback.body;
-        self.calls().iter().filter(move |call| match body {
-            Body::Lambda(block) => self.is_inside(call.at.block, block),
-            Body::Function(index) => call.at.function == Some(index),
         })
     }
 }

@@ -1,9 +1,9 @@
 //! Networks that run beside the one that is trained: targets, averages of its weights, encoders that only give features.
 
-use crate::analysis::events::{At, Bind, BlockKind, Call, Callee};
+use crate::analysis::events::{At, Bind, Call, Callee};
 use crate::analysis::value::{Flags, Kind};
 use crate::facts::Facts;
-use crate::python::{Expr, Ranged, Stmt, TextRange};
+use crate::python::{Expr, Ranged, TextRange};
 use crate::uses::{last_name, string_of, uses_in};
 
 impl<'a> Facts<'a> {
@@ -23,7 +23,7 @@ impl<'a> Facts<'a> {
         };
         let other = last.to_ascii_lowercase().contains("sched");
         let alone = made.all(apart) && !other && self.is_only_averaged(last) && self.is_left_untrained(module, last);
-        (alone && !self.may_be_frozen(last)).then_some(first)
+        alone.then_some(first)
     }
 
     /// Whether a network is given its weights where it is made, those of another or from a file, and is then only run,
@@ -180,71 +180,6 @@ impl<'a> Facts<'a> {
                 _ => Vec::new(),
             },
             _ => Vec::new(),
-        }
-    }
-
-    /// Whether the file may take the parameters of a network out of training: it does so with some, and not all of those
-    /// are known by name to be of another one.
-    fn may_be_frozen(&self, last: &str) -> bool {
-        if !["requires_grad", "freeze", "toggle_grad"].iter().any(|way| self.source.text.contains(way)) {
-            return false;
-        }
-        let is_switch =
-            |call: &&Call<'a>| ["requires_grad", "freeze", "toggle_grad"].iter().any(|way| call.name.contains(way));
-        let another = |call: &Call<'a>| {
-            let given = call.node.arguments.args.iter().filter(|arg| !arg.is_boolean_literal_expr());
-            let mut of = given.chain(call.receiver_expr()).peekable();
-            of.peek().is_some() && of.all(|expr| self.is_of_another(expr, &call.at, last, 3))
-        };
-        let sets = |bind: &Bind<'a>| match bind.target {
-            Expr::Attribute(target) => !self.is_of_another(&target.value, &bind.at, last, 3),
-            _ => false,
-        };
-        !self.calls().iter().filter(is_switch).all(another)
-            || self.binds_of("requires_grad").any(sets)
-            || self.source.text.contains("\"requires_grad\"")
-    }
-
-    /// Whether an expression is known to be another network than the one of this name, or a parameter of another.
-    fn is_of_another(&self, expr: &Expr, at: &At, last: &str, hops: u32) -> bool {
-        let Some(hops) = hops.checked_sub(1) else { return false };
-        if self.mentions_word(expr.range(), last) || self.written(expr) == "self" {
-            return false;
-        }
-        match expr {
-            Expr::List(items) => items.elts.iter().all(|part| self.is_of_another(part, at, last, hops)),
-            Expr::Tuple(items) => items.elts.iter().all(|part| self.is_of_another(part, at, last, hops)),
-            Expr::Attribute(_) => true,
-            Expr::Name(name) => {
-                let name = name.id.as_str();
-                let walked = self.loops(at).find_map(|turns| match turns.node {
-                    BlockKind::Loop(_, Stmt::For(node)) if self.target_binds(&node.target, name) => Some(&*node.iter),
-                    _ => None,
-                });
-                if let Some(walked) = walked {
-                    return match walked {
-                        Expr::Call(call) => match &*call.func {
-                            Expr::Attribute(all) => self.is_of_another(&all.value, at, last, hops),
-                            _ => false,
-                        },
-                        listed => self.is_of_another(listed, at, last, hops),
-                    };
-                }
-                let is_parameter = self.function(at).is_some_and(|own| own.node.parameters.includes(name));
-                if is_parameter {
-                    let mut callers = self.callers_of(at).peekable();
-                    return callers.peek().is_some()
-                        && callers.all(|caller| {
-                            let given = self.argument_of(caller, name);
-                            given.is_some_and(|given| self.is_of_another(given, &caller.at, last, hops))
-                        });
-                }
-                let binds = self.binds_seen(expr, at);
-                let apart =
-                    |bind: &&Bind<'a>| bind.value_expr.is_some_and(|value| !self.mentions_word(value.range(), last));
-                !binds.is_empty() && binds.iter().all(apart)
-            }
-            _ => false,
         }
     }
 }

@@ -114,12 +114,6 @@ impl Facts<'_> {
         vec![Edit::insert(expr.start(), "("), Edit::insert(expr.end(), format!(").{method}()"))]
     }
 
-    /// Puts another name in the place of what a call calls; the arguments stay.
-    #[must_use]
-    pub fn rename_callee(&self, call: &Call<'_>, name: &str) -> Vec<Edit> {
-        vec![Edit::replace(call.node.func.range(), name)]
-    }
-
     /// Puts a new keyword argument at the end of a call's arguments.
     #[must_use]
     pub fn add_argument(&self, call: &Call<'_>, argument: &str) -> Vec<Edit> {

@@ -6,7 +6,7 @@ use rustc_hash::FxHashSet;
 use crate::finding::{Finding, Safety};
 use crate::python::{SyntaxError, TextLen, TextRange, TextSize};
 use crate::report::Report;
-use crate::rule::{Example, Group, Rule};
+use crate::rule::{Group, Rule};
 use crate::rules;
 use crate::selection::Choice;
 use crate::size::{Amount, Size};
@@ -37,8 +37,17 @@ pub(crate) static SYNTAX_ERROR: Rule = Rule {
     instead: "Mend the syntax. Python 2 code has to be converted first.",
     when_not: "Templates and test data that only look like Python: leave them out with `exclude`. Files that have \
                nothing to do with torch are not complained of: no memory bug can be missed in them.",
-    examples: &[Example { bad: "import torch\nfor x in\n", good: "import torch\nfor x in []:\n    pass\n" }],
-    silent_on: &["print 'no model here'\n"],
+    programs: "\
+# --- bad
+import torch
+for x in
+# --- good
+import torch
+for x in []:
+    pass
+# --- silent
+print 'no model here'
+",
     check: |_, _| {},
 };
 
@@ -54,11 +63,16 @@ pub(crate) static UNKNOWN_IGNORE: Rule = Rule {
     cost: "None by itself.",
     instead: "Use the rule's name as the report spells it: `# oomph: ignore[retain-graph-true] two losses, one graph`.",
     when_not: "Never right: a name that was renamed or misspelt does nothing.",
-    examples: &[Example {
-        bad: "x = 1  # oomph: ignore[unused-ignroe]\n",
-        good: "x = 1  # oomph: ignore[unused-ignore]\n",
-    }],
-    silent_on: &["text = '# oomph: ignore[no-such-rule]'\n", "# oomph: a tool that reads this\n"],
+    programs: "\
+# --- bad
+x = 1  # oomph: ignore[unused-ignroe]
+# --- good
+x = 1  # oomph: ignore[unused-ignore]
+# --- silent
+text = '# oomph: ignore[no-such-rule]'
+# --- silent
+# oomph: a tool that reads this
+",
     check: |_, _| {},
 };
 
@@ -74,8 +88,7 @@ pub(crate) static UNUSED_IGNORE: Rule = Rule {
     cost: "None by itself.",
     instead: "Remove the comment.",
     when_not: "Code that is generated with the comment in it.",
-    examples: &[Example { bad: "x = 1  # oomph: ignore\n", good: "x = 1\n" }],
-    silent_on: &[],
+    programs: "# --- bad\nx = 1  # oomph: ignore\n# --- good\nx = 1\n",
     check: |_, _| {},
 };
 

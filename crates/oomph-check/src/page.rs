@@ -16,13 +16,10 @@ impl Rule {
         };
         section("Why it costs memory", self.why);
         section("How much", self.cost);
-        for (index, example) in self.examples.iter().enumerate() {
+        for (index, example) in self.examples().enumerate() {
             let title = if index == 0 { "Example" } else { "Another example" };
             section(title, &fenced(example.bad));
             section("Use instead", &format!("{}\n\n{}", sentence(self.instead), fenced(example.good)));
-        }
-        if self.examples.is_empty() {
-            section("Use instead", self.instead);
         }
         section("When it is right", self.when_not);
         page

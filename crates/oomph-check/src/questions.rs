@@ -4,8 +4,8 @@ use crate::analysis::events::{At, BlockKind, Call, Callee, Statement};
 use crate::analysis::value::{BlockId, Kind};
 use crate::facts::{Facts, Loop};
 use crate::python::ast::ExceptHandlerExceptHandler;
-use crate::python::{Expr, Ranged, Stmt, TextRange, TextSize};
-use crate::uses::{last_name, uses_in};
+use crate::python::{Expr, Ranged, Stmt, TextRange};
+use crate::uses::last_name;
 
 impl<'a> Facts<'a> {
     /// Whether the code looks before it leaps: under a test of versions or of what exists, or after an import failed.
@@ -187,12 +187,6 @@ impl<'a> Facts<'a> {
             let of = |call: &Call<'_>| branches.clone().position(|branch| branch.contains_range(call.range()));
             matches!((of(first), of(second)), (Some(a), Some(b)) if a != b)
         })
-    }
-
-    /// Whether a name is read after a place, in the function a point is in.
-    #[must_use]
-    pub fn is_read_after(&self, at: &At, name: &str, place: TextSize) -> bool {
-        uses_in(self.body_around(at), name).iter().any(|found| found.name.start() > place)
     }
 }
 

@@ -92,7 +92,7 @@ pub struct Example {
     pub good: &'static str,
 }
 
-/// A memory bug oomph knows. One file under `rules/` holds one of these.
+/// A memory bug oomph knows. One file under `rules/` holds one of these, and one beside it its programs.
 #[derive(Debug)]
 pub struct Rule {
     /// What people type: kebab case, says what is wrong.
@@ -115,10 +115,9 @@ pub struct Rule {
     pub instead: &'static str,
     /// When the code is right as it is.
     pub when_not: &'static str,
-    /// Wrong and right code, at least one pair.
-    pub examples: &'static [Example],
-    /// Further code on which the rule must stay silent: the traps.
-    pub silent_on: &'static [&'static str],
+    /// Programs that show it, in the Python file beside the rule's. A line before each says what it is: `# --- bad`
+    /// fires the rule, `# --- good` is the same job done right, `# --- silent` a trap on which it must not fire.
+    pub programs: &'static str,
     /// Finds every place in a file.
     pub check: fn(&Facts<'_>, &mut Report),
 }
@@ -128,5 +127,20 @@ impl Rule {
     #[must_use]
     pub fn level(&self) -> Level {
         if self.is_opportunity { Level::Info } else { self.size.level() }
+    }
+
+    /// Wrong and right code, at least one pair.
+    pub fn examples(&self) -> impl Iterator<Item = Example> {
+        self.programs_called("bad").zip(self.programs_called("good")).map(|(bad, good)| Example { bad, good })
+    }
+
+    /// Further code on which the rule must stay silent: the traps.
+    pub fn silent_on(&self) -> impl Iterator<Item = &'static str> {
+        self.programs_called("silent")
+    }
+
+    fn programs_called(&self, what: &'static str) -> impl Iterator<Item = &'static str> {
+        let parts = self.programs.split("# --- ").filter_map(|part| part.split_once('\n'));
+        parts.filter(move |(found, _)| *found == what).map(|(_, program)| program)
     }
 }

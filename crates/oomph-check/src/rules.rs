@@ -2,9 +2,9 @@
 //!
 //! # Writing a rule
 //!
-//! A rule is one file in `rules/` with a `static RULE: Rule` (its page, its examples, its check), one `mod` line and
-//! one line in [`ALL`] here. Its examples are run by `cargo test -p oomph-check`: the bad code must fire exactly this
-//! rule, the good code and every `silent_on` must not fire it.
+//! A rule is one file in `rules/` with a `static RULE: Rule` (its page, its check), a Python file of the same name with
+//! its programs, one `mod` line and one line in [`ALL`] here. The programs are run by `cargo test -p oomph-check`: the
+//! bad ones must fire exactly this rule, the good ones and the silent ones must not fire it.
 //!
 //! A rule says what it costs ([`Size`](crate::Size)), and a finding of another size says so (`.size(...)`). The level
 //! follows from that; no rule chooses one. What rests on something that is not seen is `.doubtful_if(...)`. A finding that
@@ -47,16 +47,16 @@
 //!   [`outlives`](crate::Facts::outlives) and [`is_emptied_in`](crate::Facts::is_emptied_in) say for how long.
 //! - **Where are we?** Every event has `at`: its gradient mode (`at.grad`), its block
 //!   ([`loops`](crate::Facts::loops), [`batch_loop`](crate::Facts::batch_loop),
-//!   [`blocks_around`](crate::Facts::blocks_around), [`handler`](crate::Facts::handler),
-//!   [`is_within`](crate::Facts::is_within) a `with`), its function ([`kind_at`](crate::Facts::kind_at): forward,
-//!   `__getitem__`, hook, Lightning step; [`function_name`](crate::Facts::function_name)).
+//!   [`blocks_around`](crate::Facts::blocks_around), [`handler`](crate::Facts::handler)), its function
+//!   ([`kind_at`](crate::Facts::kind_at): forward, `__getitem__`, hook, Lightning step;
+//!   [`function_name`](crate::Facts::function_name)).
 //! - **Before, after, always?** [`is_always_before`](crate::Facts::is_always_before),
 //!   [`is_unconditional_in`](crate::Facts::is_unconditional_in), `at.order`.
 //! - **Backward, step, `zero_grad`?** [`effects_in`](crate::Facts::effects_in) a block, helper functions seen
 //!   through; [`backward_of`](crate::Facts::backward_of) a value; [`is_freed`](crate::Facts::is_freed) at a point.
 //! - **A fix?** [`delete_statement`](crate::Facts::delete_statement),
 //!   [`insert_before`](crate::Facts::insert_before), [`wrap_in_with`](crate::Facts::wrap_in_with),
-//!   [`call_method_on`](crate::Facts::call_method_on), [`rename_callee`](crate::Facts::rename_callee),
+//!   [`call_method_on`](crate::Facts::call_method_on),
 //!   [`add_argument`](crate::Facts::add_argument), [`remove_argument`](crate::Facts::remove_argument): each gives the
 //!   edits, or none when the text is not simple enough, and a finding with no edits has no fix.
 //!
@@ -91,7 +91,6 @@ mod dataparallel;
 mod ddp_bucket_view_off;
 mod ddp_without_set_device;
 mod deepcopy_of_model_on_gpu;
-mod del_of_one_alias;
 mod dense_embedding_gradient;
 mod deprecated_amp_api;
 mod deprecated_memory_api;
@@ -230,7 +229,6 @@ pub static ALL: &[&Rule] = &[
     &alloc_conf_set_too_late::RULE,
     &alloc_conf_unknown_key::RULE,
     &cudagraph_without_shared_pool::RULE,
-    &del_of_one_alias::RULE,
     &deprecated_memory_api::RULE,
     &empty_cache_before_del::RULE,
     &empty_cache_in_inner_loop::RULE,

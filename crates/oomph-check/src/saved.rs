@@ -93,7 +93,6 @@ impl<'a> Facts<'a> {
     fn program_saves_from_cpu(&self) -> bool {
         let own = self.outline();
         own.saves_from_cpu
-            || self.tables().outlines.iter().any(|other| other.saves_from_cpu && imports_from(own, other))
     }
 
     /// Whether the project saves this very file, by its name or by a path that is written alike, and always from the CPU.
@@ -197,9 +196,7 @@ impl<'a> Facts<'a> {
             let instead = self.is_other_branch(load, save);
             let known = |model: &&str| instead || self.is_untouched(model, save);
             let untrained = || !trained && models.iter().all(|model| known(model) && !moved(model));
-            !models.is_empty()
-                && (untrained()
-                    || models.iter().all(|model| self.stays_on_cpu(model, save) || self.is_fresh(model, save)))
+            !models.is_empty() && (untrained() || models.iter().all(|model| self.stays_on_cpu(model, save)))
         })
     }
 
@@ -231,24 +228,6 @@ impl<'a> Facts<'a> {
             && !everywhere
             && !self.is_moved(model, &save.at, None)
             && !self.calls().iter().any(|call| self.may_move(call, model))
-    }
-
-    /// Whether the model saved was just made from its class: nothing between the two can have moved it.
-    fn is_fresh(&self, model: &str, save: &Call<'a>) -> bool {
-        let before = |at: &At| at.function == save.at.function && at.order < save.at.order;
-        let made = self.binds_of(model).filter(|bind| before(&bind.at)).max_by_key(|bind| bind.at.order);
-        made.is_some_and(|made| {
-            let by_class = match made.value_expr {
-                Some(Expr::Call(call)) => {
-                    last_name(&call.func).is_some_and(is_class_name)
-                        && !self.source.slice(call.range()).contains("device")
-                }
-                _ => false,
-            };
-            let touched =
-                |call: &Call<'a>| before(&call.at) && call.at.order > made.at.order && self.may_move(call, model);
-            by_class && self.loops(&save.at).next().is_none() && !self.calls().iter().any(touched)
-        })
     }
 
     /// Whether a call is given a model, or is one of its methods that may move it: `net.fit(loader)`.
@@ -307,16 +286,4 @@ impl<'a> Facts<'a> {
 
 fn is_class_name(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_uppercase())
-}
-
-/// Whether a file is in a package that another imports.
-fn imports_from(own: &Outline<'_>, other: &Outline<'_>) -> bool {
-    let imports = |full: &String| {
-        let package = format!("{}.", full.split('.').next().unwrap_or_default());
-        other.module.find(&package).is_some_and(|at| {
-            let root = &other.module[..at];
-            (root.is_empty() || root.ends_with('.')) && own.module.starts_with(root)
-        })
-    };
-    own.imports.values().chain(&own.stars).any(imports)
 }

@@ -373,13 +373,6 @@ impl<'a> Facts<'a> {
         folders.any(|part| matches!(part, "inference" | "serving" | "triton" | "deployment"))
             && self.effects(Effect::Backward).next().is_none()
     }
-
-    /// Whether a name, or an attribute of that name, is bound in this file, and always to what this class or function made.
-    #[must_use]
-    pub fn is_made_by(&self, name: &str, full_name: &str) -> bool {
-        let mut binds = self.binds_of(name).peekable();
-        binds.peek().is_some() && binds.all(|bind| self.name_of(&bind.value) == Some(full_name))
-    }
 }
 
 /// The arm of a conditional expression that is always taken, where its test is written so: `a if ready and False else b`.

@@ -29,7 +29,7 @@ fn corpus() -> Vec<String> {
     let files = fs::read_dir(folder).expect("the folder").map(|entry| entry.expect("an entry").path());
     let texts = files.filter(|path| path.is_file()).map(|path| fs::read_to_string(path).expect("readable"));
     let examples =
-        oomph_check::rules::ALL.iter().flat_map(|rule| rule.examples.iter().map(|example| example.bad.to_owned()));
+        oomph_check::rules::ALL.iter().flat_map(|rule| rule.examples().map(|example| example.bad.to_owned()));
     texts.chain(examples).collect()
 }
 

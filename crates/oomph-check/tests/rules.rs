@@ -29,7 +29,7 @@ fn alone(rule: &Rule) -> RuleSet {
 #[test]
 fn bad_examples_fire_and_say_why() {
     for rule in rules::ALL {
-        for example in rule.examples {
+        for example in rule.examples() {
             let found = run(alone(rule), example.bad);
             assert!(!found.is_empty(), "{} does not fire on:\n{}", rule.name, example.bad);
             for finding in found {
@@ -45,7 +45,7 @@ fn bad_examples_fire_and_say_why() {
 #[test]
 fn good_examples_are_clean() {
     for rule in rules::ALL {
-        for example in rule.examples {
+        for example in rule.examples() {
             let found = run(alone(rule), example.good);
             assert!(found.is_empty(), "{} fires on its own good example: {found:#?}\n{}", rule.name, example.good);
             let found = run(RuleSet::defaults(), example.good);
@@ -57,7 +57,7 @@ fn good_examples_are_clean() {
 #[test]
 fn traps_stay_silent() {
     for rule in rules::ALL {
-        for text in rule.silent_on {
+        for text in rule.silent_on() {
             let found = run(alone(rule), text);
             assert!(found.is_empty(), "{} must stay silent: {found:#?}\n{text}", rule.name);
         }
@@ -70,7 +70,11 @@ fn pages_are_complete() {
         let fields = [rule.summary, rule.why, rule.cost, rule.instead, rule.when_not];
         assert!(fields.iter().all(|field| !field.trim().is_empty()), "{} has an empty field", rule.name);
         assert!(rule.summary.ends_with('.'), "{}: the summary is a sentence", rule.name);
-        assert!(!rule.examples.is_empty(), "{} has no example", rule.name);
+        let count = |what: &str| rule.programs.lines().filter(|line| line.strip_prefix("# --- ") == Some(what)).count();
+        let (bad, good) = (count("bad"), count("good"));
+        assert!(bad > 0 && bad == good, "{}: {bad} programs are bad, {good} good", rule.name);
+        let parts = rule.programs.matches("# --- ").count();
+        assert_eq!(parts, bad + good + count("silent"), "{}: a part that is neither bad, good nor silent", rule.name);
         assert!(fields.iter().all(|field| !field.contains("  ")), "{}: doubled space", rule.name);
         let kebab = rule.name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-');
         assert!(kebab, "{} is not kebab case", rule.name);

@@ -1,7 +1,7 @@
 //! How long something that is kept lives: what empties, resets or back-propagates its holder.
 
 use super::{Effect, Facts, Loop, Turn};
-use crate::analysis::events::{At, Bind, BlockKind, Call, Callee, LoopKind, Root, Store};
+use crate::analysis::events::{At, Bind, Call, Callee, LoopKind, Root, Store};
 use crate::analysis::value::{BlockId, Kind};
 use crate::python::{Expr, Ranged, Stmt, TextRange};
 use crate::uses::last_name;
@@ -23,17 +23,8 @@ impl<'a> Facts<'a> {
         store.via.is_some()
             && self.effects_of(Effect::Backward, store.at.function).any(|call| {
                 let mut on = call.receiver_expr().into_iter().chain(call.node.arguments.args.iter());
-                on.any(|expr| self.mentions_word(expr.range(), keeper) || self.is_taken_from(expr, keeper, store))
+                on.any(|expr| self.mentions_word(expr.range(), keeper))
             })
-    }
-
-    /// Whether a name is bound to something that an object gives: `loss = replay.sample()`.
-    fn is_taken_from(&self, expr: &Expr, keeper: &str, store: &Store<'a>) -> bool {
-        let Expr::Name(name) = expr else { return false };
-        self.binds_of(name.id.as_str()).any(|bind| {
-            bind.at.function == store.at.function
-                && bind.value_expr.is_some_and(|value| self.mentions_word(value.range(), keeper))
-        })
     }
 
     /// Whether more than a name says that what is kept has a graph: where it came from, or a backward pass over it.
@@ -52,9 +43,7 @@ impl<'a> Facts<'a> {
     /// things kept together, those with a graph matter.
     fn is_no_tensor(&self, store: &Store<'a>) -> bool {
         let foreign = |expr: &Expr| match expr {
-            Expr::Name(name) => {
-                self.is_used_as_no_tensor(name.id.as_str(), store.at.function) || self.is_asked_tensor(expr, &store.at)
-            }
+            Expr::Name(name) => self.is_used_as_no_tensor(name.id.as_str(), store.at.function),
             _ => false,
         };
         match (store.value_expr, &store.value.parts) {
@@ -64,21 +53,6 @@ impl<'a> Facts<'a> {
             }
             (expr, _) => foreign(expr),
         }
-    }
-
-    /// Whether a point is reached only where something was asked whether it is a tensor, and is none.
-    fn is_asked_tensor(&self, expr: &Expr, at: &At) -> bool {
-        let is_it = |arg: Option<&Expr>| arg.is_some_and(|arg| self.written(arg) == self.written(expr));
-        self.blocks_around(at).any(|(_, block)| match block.kind {
-            BlockKind::Else(test) => self.call_at(test).is_some_and(|call| match call.name {
-                "isinstance" => {
-                    is_it(call.arg(0)) && call.arg(1).is_some_and(|kind| self.written(kind).ends_with("Tensor"))
-                }
-                "is_tensor" => is_it(call.arg(0)),
-                _ => false,
-            }),
-            _ => false,
-        })
     }
 
     /// Whether what a forward pass gives is used as no tensor can be: what looks like a network is a pipeline, which

@@ -201,13 +201,6 @@ impl<'a> Facts<'a> {
         })
     }
 
-    /// Whether a point is in a `with` over what has this full name: `torch.autocast`.
-    #[must_use]
-    pub fn is_within(&self, at: &At, full_name: &str) -> bool {
-        let mut items = self.log.withs.iter();
-        items.any(|item| self.name_of(&item.value) == Some(full_name) && self.is_inside(at.block, item.body))
-    }
-
     /// Whether, within `outer`, a point is reached on every path: under no `if`, `except` or `case` of it.
     #[must_use]
     pub fn is_unconditional_in(&self, at: &At, outer: BlockId) -> bool {

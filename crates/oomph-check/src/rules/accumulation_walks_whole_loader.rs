@@ -1,14 +1,12 @@
 //! `accumulation-walks-whole-loader`: every accumulation step runs a whole epoch.
 
-use crate::analysis::events::{BlockKind, Call, Callee, LoopKind};
+use crate::analysis::events::{Call, Callee, LoopKind};
 use crate::analysis::value::BlockId;
 use crate::facts::{Effect, Facts, Loop};
-use crate::python::ast::CmpOp;
-use crate::python::{Expr, Ranged, Stmt};
+use crate::python::{Ranged, Stmt};
 use crate::report::Report;
-use crate::rule::{Example, Group, Rule};
+use crate::rule::{Group, Rule};
 use crate::size::{Amount, Size};
-use crate::uses::last_name;
 
 pub(super) static RULE: Rule = Rule {
     name: "accumulation-walks-whole-loader",
@@ -24,100 +22,7 @@ pub(super) static RULE: Rule = Rule {
            that accumulation was to save.",
     instead: "Walk the loader once and step every few batches: `if (i + 1) % accumulation == 0`.",
     when_not: "The gradient of the whole data set is wanted for each step.",
-    examples: &[
-        Example {
-            bad: "\
-import torch
-
-def train(model, loader, optimizer, criterion, accumulation_steps):
-    optimizer.zero_grad()
-    for i in range(accumulation_steps):
-        for x, y in loader:
-            loss = criterion(model(x), y) / accumulation_steps
-            loss.backward()
-    optimizer.step()
-",
-            good: "\
-import torch
-
-def train(model, loader, optimizer, criterion, accumulation_steps):
-    optimizer.zero_grad()
-    for i, (x, y) in enumerate(loader):
-        loss = criterion(model(x), y) / accumulation_steps
-        loss.backward()
-        if (i + 1) % accumulation_steps == 0 or i + 1 == len(loader):
-            optimizer.step()
-            optimizer.zero_grad()
-",
-        },
-        Example {
-            bad: "\
-import torch
-
-for epoch in range(10):
-    for micro in range(4):
-        for batch_idx, (x, y) in enumerate(train_loader):
-            out = model(x)
-            loss = loss_fn(out, y) / 4
-            loss.backward()
-        optimizer.step()
-        optimizer.zero_grad()
-",
-            good: "\
-import torch
-
-for epoch in range(10):
-    for batch_idx, (x, y) in enumerate(train_loader):
-        out = model(x)
-        loss = loss_fn(out, y) / 4
-        loss.backward()
-        if batch_idx % 4 == 3 or batch_idx + 1 == len(train_loader):
-            optimizer.step()
-            optimizer.zero_grad()
-",
-        },
-    ],
-    silent_on: &[
-        "\
-import torch
-
-for epoch in range(10):
-    for x, y in train_loader:
-        loss = criterion(model(x), y)
-        loss.backward()
-    optimizer.step()
-    optimizer.zero_grad()
-",
-        "\
-import torch
-
-for i in range(accumulation_steps):
-    for x, y in train_loader:
-        loss = criterion(model(x), y) / accumulation_steps
-        loss.backward()
-        break
-optimizer.step()
-",
-        "\
-import torch
-
-data = iter(train_loader)
-for i in range(accumulation_steps):
-    x, y = next(data)
-    loss = criterion(model(x), y) / accumulation_steps
-    loss.backward()
-optimizer.step()
-",
-        "\
-import torch
-
-for i in range(10):
-    for x, y in train_loader:
-        optimizer.zero_grad()
-        criterion(model(x), y).backward()
-        optimizer.step()
-",
-    ],
+    programs: include_str!("accumulation_walks_whole_loader.py"),
     check,
 };
 
@@ -157,11 +62,6 @@ fn nested_loops<'a>(facts: &Facts<'a>, backward: &Call<'a>) -> Option<(Loop<'a>,
 
 /// What shows that the outer loop counts accumulation steps.
 fn accumulates(facts: &Facts<'_>, outer: &Loop<'_>, inner: &Loop<'_>) -> Option<&'static str> {
-    let bound = match outer.node {
-        BlockKind::Loop(_, Stmt::For(node)) => range_bound(&node.iter)?,
-        BlockKind::Loop(_, Stmt::While(node)) => counter_bound(&node.test)?,
-        _ => return None,
-    };
     let steps_inside = facts.effects_in(Effect::Step, inner.block).next().is_some();
     let head = facts.source.slice(outer.head()).to_ascii_lowercase();
     if head.contains("epoch") || steps_inside {
@@ -172,10 +72,6 @@ fn accumulates(facts: &Facts<'_>, outer: &Loop<'_>, inner: &Loop<'_>) -> Option<
         || words().any(|word| word.ends_with("_acc") || word.starts_with("acc_"));
     if by_name {
         return Some("this loop counts accumulation steps");
-    }
-    let divided = divides_by(facts, inner.block, facts.source.slice(bound.range()));
-    if divided {
-        return Some("this loop runs as often as the loss is divided: it counts accumulation steps");
     }
     let function = facts.block(outer.block).function;
     if facts.block(inner.block).function != function {
@@ -190,47 +86,9 @@ fn accumulates(facts: &Facts<'_>, outer: &Loop<'_>, inner: &Loop<'_>) -> Option<
     (after && !steps(outer.block)).then_some("the optimizer steps only after this loop: it counts accumulation steps")
 }
 
-/// `n` of `range(n)`, through `tqdm`.
-fn range_bound(iter: &Expr) -> Option<&Expr> {
-    let Expr::Call(call) = iter else { return None };
-    match last_name(&call.func)? {
-        "range" | "trange" => call.arguments.args.last(),
-        "tqdm" => range_bound(call.arguments.args.first()?),
-        _ => None,
-    }
-}
-
-/// `n` of `while count < n`, or `left` of `while left > 0`.
-fn counter_bound(test: &Expr) -> Option<&Expr> {
-    let Expr::Compare(compare) = test else { return None };
-    let counts_down = matches!(compare.ops.first(), Some(CmpOp::Gt | CmpOp::GtE | CmpOp::NotEq));
-    if counts_down && compare.comparators.first().is_some_and(Expr::is_number_literal_expr) {
-        return matches!(&*compare.left, Expr::Name(_) | Expr::Attribute(_)).then_some(&*compare.left);
-    }
-    let counts = matches!(compare.ops.first(), Some(CmpOp::Lt | CmpOp::LtE | CmpOp::NotEq));
-    compare.comparators.first().filter(|_| counts && matches!(&*compare.left, Expr::Name(_) | Expr::Attribute(_)))
-}
-
 /// Whether a loop is left after its first batches.
 fn leaves_early(facts: &Facts<'_>, turns: &Loop<'_>) -> bool {
     let statements = facts.statements().iter();
     let inside = statements.filter(|statement| facts.is_inside(statement.block, turns.block));
     inside.into_iter().any(|statement| matches!(statement.node, Stmt::Break(_) | Stmt::Return(_)))
-}
-
-/// Whether something in a block is divided by an expression with this text.
-fn divides_by(facts: &Facts<'_>, block: BlockId, divisor: &str) -> bool {
-    let within = facts.source.slice(facts.block(block).range);
-    let spaced = within.split('\n').filter(|line| line.contains("loss"));
-    spaced.into_iter().any(|line| {
-        let line: String = line.chars().filter(|c| !c.is_whitespace()).collect();
-        let (short, long) = (format!("/{divisor}"), format!("/={divisor}"));
-        let ends = |found: &str| {
-            line.find(found).is_some_and(|at| {
-                let next = line[at + found.len()..].chars().next();
-                !next.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == '.')
-            })
-        };
-        ends(&short) || ends(&long)
-    })
 }

@@ -8,7 +8,7 @@ use crate::python::ast::Keyword;
 use crate::python::{Expr, Ranged, Stmt, TextRange};
 use crate::questions::string_literal;
 use crate::report::Report;
-use crate::rule::{Example, Group, Rule};
+use crate::rule::{Group, Rule};
 use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
@@ -23,136 +23,7 @@ pub(super) static RULE: Rule = Rule {
     cost: "The setting is ignored: the fragmentation it was to cure goes on.",
     instead: "Set the variable in the shell or the launcher, or at the top of the script before `import torch`.",
     when_not: "The variable is meant for processes started afterwards.",
-    examples: &[
-        Example {
-            bad: "\
-import os
-import torch
-
-model = torch.nn.Linear(4096, 4096).cuda()
-os.environ['PYTORCH_CUDA_ALLOC_CONF'] = 'expandable_segments:True'
-",
-            good: "\
-import os
-os.environ['PYTORCH_CUDA_ALLOC_CONF'] = 'expandable_segments:True'
-import torch
-
-model = torch.nn.Linear(4096, 4096).cuda()
-",
-        },
-        Example {
-            bad: "\
-import os
-import torch
-
-def step(model, batch):
-    try:
-        return model(batch)
-    except torch.OutOfMemoryError:
-        os.environ['PYTORCH_CUDA_ALLOC_CONF'] = 'max_split_size_mb:128'
-        torch.cuda.empty_cache()
-",
-            good: "\
-import torch
-
-def step(model, batch):
-    try:
-        return model(batch)
-    except torch.OutOfMemoryError:
-        torch.cuda.empty_cache()
-",
-        },
-        Example {
-            bad: "\
-import os
-import torch
-
-def main():
-    device = torch.device('cuda' if torch.cuda.is_available() else 'cpu')
-    print(torch.cuda.get_device_name(0))
-    os.environ.setdefault('PYTORCH_CUDA_ALLOC_CONF', 'expandable_segments:True')
-    train(device)
-",
-            good: "\
-import os
-import torch
-
-def main():
-    os.environ.setdefault('PYTORCH_CUDA_ALLOC_CONF', 'expandable_segments:True')
-    device = torch.device('cuda' if torch.cuda.is_available() else 'cpu')
-    print(torch.cuda.get_device_name(0))
-    train(device)
-",
-        },
-        Example {
-            bad: "\
-import os
-import torch
-from diffusers import StableDiffusionXLPipeline
-
-def main(prompt):
-    pipeline = StableDiffusionXLPipeline.from_pretrained('sdxl', torch_dtype=torch.float16)
-    pipeline.to('cuda')
-    os.environ['PYTORCH_CUDA_ALLOC_CONF'] = 'expandable_segments:True'
-    return pipeline(prompt)
-",
-            good: "\
-import os
-os.environ['PYTORCH_CUDA_ALLOC_CONF'] = 'expandable_segments:True'
-import torch
-from diffusers import StableDiffusionXLPipeline
-
-def main(prompt):
-    pipeline = StableDiffusionXLPipeline.from_pretrained('sdxl', torch_dtype=torch.float16)
-    pipeline.to('cuda')
-    return pipeline(prompt)
-",
-        },
-    ],
-    silent_on: &[
-        "\
-import os
-import torch
-
-if torch.cuda.is_available() and torch.cuda.device_count() > 1:
-    os.environ['PYTORCH_CUDA_ALLOC_CONF'] = 'expandable_segments:True'
-",
-        "\
-import os
-import subprocess
-import torch
-
-x = torch.zeros(1).cuda()
-os.environ['PYTORCH_CUDA_ALLOC_CONF'] = 'expandable_segments:True'
-subprocess.run(['python', 'train.py'], check=True)
-",
-        "\
-import os
-import torch
-
-x = torch.zeros(1).cuda()
-os.environ['CUDA_LAUNCH_BLOCKING'] = '1'
-",
-        "\
-import os
-import torch
-
-def configure():
-    os.environ['PYTORCH_CUDA_ALLOC_CONF'] = 'expandable_segments:True'
-
-def build(model):
-    return model.cuda()
-",
-        "\
-import os
-import torch
-
-x = torch.zeros(1)
-if x.numel() > 1:
-    x = x.cuda()
-os.environ['PYTORCH_CUDA_ALLOC_CONF'] = 'expandable_segments:True'
-",
-    ],
+    programs: include_str!("alloc_conf_set_too_late.py"),
     check,
 };
 
@@ -277,12 +148,7 @@ fn starts_cuda(facts: &Facts<'_>, call: &Call<'_>) -> bool {
     let by_name = call.arg(0).is_some_and(|device| is_always_cuda(facts, device));
     match call.name {
         "cuda" => moved || of_library && call.node.arguments.is_empty(),
-        "to" => {
-            of_library && by_name
-                || moved
-                    && (call.result.device == Device::Cuda
-                        || call.arg(0).is_some_and(|device| names_cuda(facts, device)))
-        }
+        "to" => of_library && by_name || moved && call.result.device == Device::Cuda,
         _ => false,
     }
 }
@@ -293,12 +159,6 @@ fn is_always_cuda(facts: &Facts<'_>, device: &Expr) -> bool {
     let Expr::Name(name) = device else { return is_cuda(device) };
     let mut given = facts.given_to(name.id.as_str()).peekable();
     given.peek().is_some() && given.all(is_cuda)
-}
-
-/// Whether a name stands for a device that is `cuda` where there is one.
-fn names_cuda(facts: &Facts<'_>, device: &Expr) -> bool {
-    let Expr::Name(name) = device else { return false };
-    facts.given_to(name.id.as_str()).any(|expr| facts.written(expr).contains("cuda"))
 }
 
 /// The import of torch before a setting of the backend, which is read at that import.

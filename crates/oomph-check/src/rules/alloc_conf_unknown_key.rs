@@ -5,7 +5,7 @@ use crate::facts::Facts;
 use crate::python::Ranged;
 use crate::questions::string_literal;
 use crate::report::Report;
-use crate::rule::{Example, Group, Rule};
+use crate::rule::{Group, Rule};
 use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
@@ -20,55 +20,7 @@ pub(super) static RULE: Rule = Rule {
     cost: "The job ends at its first use of the GPU, or runs without the setting.",
     instead: "The option's right name, for instance `expandable_segments:True` or `max_split_size_mb:128`.",
     when_not: "A version of torch newer than this list knows the option.",
-    examples: &[
-        Example {
-            bad: "\
-import os
-os.environ['PYTORCH_CUDA_ALLOC_CONF'] = 'expandable_segment:True'
-import torch
-",
-            good: "\
-import os
-os.environ['PYTORCH_CUDA_ALLOC_CONF'] = 'expandable_segments:True'
-import torch
-",
-        },
-        Example {
-            bad: "\
-import os
-import torch
-os.environ.setdefault('PYTORCH_CUDA_ALLOC_CONF', 'max_split_size_mb=128,garbage_collection_threshold:0.8')
-",
-            good: "\
-import os
-import torch
-os.environ.setdefault('PYTORCH_CUDA_ALLOC_CONF', 'max_split_size_mb:128,garbage_collection_threshold:0.8')
-",
-        },
-    ],
-    silent_on: &[
-        "\
-import os
-import torch
-os.environ['PYTORCH_CUDA_ALLOC_CONF'] = 'roundup_power2_divisions:[256:1,512:2,>:4],backend:native'
-",
-        "\
-import os
-import torch
-os.environ['PYTORCH_CUDA_ALLOC_CONF'] = ''
-",
-        "\
-import os
-import torch
-os.environ['PYTORCH_CUDA_ALLOC_CONF'] = settings
-os.environ['MY_OPTIONS'] = 'speed:9'
-",
-        "\
-import os
-import torch
-os.environ['PYTORCH_ALLOC_CONF'] = ' max_split_size_mb : 64 , expandable_segments:False'
-",
-    ],
+    programs: include_str!("alloc_conf_unknown_key.py"),
     check,
 };
 

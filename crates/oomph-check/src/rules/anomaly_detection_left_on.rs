@@ -6,7 +6,7 @@ use crate::analysis::value::BlockId;
 use crate::facts::{Effect, Facts};
 use crate::python::{Expr, Ranged, Stmt};
 use crate::report::Report;
-use crate::rule::{Example, Group, Rule};
+use crate::rule::{Group, Rule};
 use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
@@ -21,128 +21,7 @@ pub(super) static RULE: Rule = Rule {
     cost: "A stack trace per operation in main memory, kept as long as the graph, and training several times slower.",
     instead: "Switch it on only to hunt a NaN, behind a flag: `torch.autograd.set_detect_anomaly(args.debug)`.",
     when_not: "The program exists to debug.",
-    examples: &[
-        Example {
-            bad: "\
-import torch
-
-torch.autograd.set_detect_anomaly(True)
-
-def train(model, loader):
-    for x, y in loader:
-        model(x).sum().backward()
-",
-            good: "\
-import torch
-
-def train(model, loader, debug=False):
-    torch.autograd.set_detect_anomaly(debug)
-    for x, y in loader:
-        model(x).sum().backward()
-",
-        },
-        Example {
-            bad: "\
-import lightning as L
-
-trainer = L.Trainer(max_epochs=90, detect_anomaly=True)
-",
-            good: "\
-import lightning as L
-
-trainer = L.Trainer(max_epochs=90)
-",
-        },
-        Example {
-            bad: "\
-import torch
-
-def train(model, loader, optimizer, criterion):
-    for x, y in loader:
-        with torch.autograd.detect_anomaly():
-            loss = criterion(model(x), y)
-            loss.backward()
-        optimizer.step()
-        optimizer.zero_grad()
-",
-            good: "\
-import torch
-
-def train(model, loader, optimizer, criterion):
-    for x, y in loader:
-        loss = criterion(model(x), y)
-        loss.backward()
-        optimizer.step()
-        optimizer.zero_grad()
-",
-        },
-        Example {
-            bad: "\
-import torch
-
-def train(model, loader, optimizer):
-    with torch.autograd.detect_anomaly():
-        for x in loader:
-            model(x).sum().backward()
-            optimizer.step()
-            optimizer.zero_grad()
-",
-            good: "\
-import torch
-
-def train(model, loader, optimizer):
-    for x in loader:
-        model(x).sum().backward()
-        optimizer.step()
-        optimizer.zero_grad()
-",
-        },
-    ],
-    silent_on: &[
-        "\
-import torch
-
-def check_gradients(model, batches):
-    with torch.autograd.detect_anomaly():
-        for x in batches:
-            print(model(x).sum())
-",
-        "\
-import torch
-
-if args.debug:
-    torch.autograd.set_detect_anomaly(True)
-",
-        "\
-import torch
-
-torch.autograd.set_detect_anomaly(False)
-torch.autograd.set_detect_anomaly(cfg.debug)
-",
-        "\
-import torch
-
-def find_nan(model, x):
-    torch.autograd.set_detect_anomaly(True)
-    model(x).sum().backward()
-    torch.autograd.set_detect_anomaly(False)
-",
-        "\
-import torch
-
-def test_double_backward():
-    with torch.autograd.detect_anomaly():
-        f(x).backward()
-",
-        "\
-import torch
-
-if __name__ == '__main__':
-    torch.autograd.set_detect_anomaly(True)
-    with torch.no_grad():
-        report(Net()(load()))
-",
-    ],
+    programs: include_str!("anomaly_detection_left_on.py"),
     check,
 };
 

@@ -2,7 +2,7 @@
 
 use crate::facts::{Effect, Facts};
 use crate::report::Report;
-use crate::rule::{Example, Group, Rule};
+use crate::rule::{Group, Rule};
 use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
@@ -17,32 +17,7 @@ pub(super) static RULE: Rule = Rule {
     cost: "Half the size of the parameters that were cast, during the backward pass.",
     instead: "Leave the block after the loss is computed.",
     when_not: "A backward of your own relies on autocast.",
-    examples: &[Example {
-        bad: "\
-import torch
-
-def step(model, x, y, criterion):
-    with torch.autocast('cuda'):
-        loss = criterion(model(x), y)
-        loss.backward()
-",
-        good: "\
-import torch
-
-def step(model, x, y, criterion):
-    with torch.autocast('cuda'):
-        loss = criterion(model(x), y)
-    loss.backward()
-",
-    }],
-    silent_on: &["\
-import torch
-
-def step(model, x, y, criterion):
-    with torch.autocast('cuda', enabled=False):
-        loss = criterion(model(x), y)
-        loss.backward()
-"],
+    programs: include_str!("backward_inside_autocast.py"),
     check,
 };
 

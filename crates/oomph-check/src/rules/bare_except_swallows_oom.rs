@@ -7,7 +7,7 @@ use crate::python::ast::visitor::source_order::{SourceOrderVisitor, walk_body, w
 use crate::python::ast::{ExceptHandler, ExceptHandlerExceptHandler};
 use crate::python::{Expr, Ranged, Stmt, TextRange};
 use crate::report::Report;
-use crate::rule::{Example, Group, Rule};
+use crate::rule::{Group, Rule};
 use crate::size::{Amount, Size};
 use crate::uses::{last_name, string_of};
 
@@ -25,138 +25,7 @@ pub(super) static RULE: Rule = Rule {
     cost: "Part of the gradients and the activations of the failed step at the start of the next one.",
     instead: "Catch what is expected. For running out of memory: `except torch.OutOfMemoryError`, then clear gradients.",
     when_not: "Only reading the data stands in the `try`.",
-    examples: &[
-        Example {
-            bad: "\
-import torch
-
-def train(model, train_loader, optimizer, criterion):
-    for x, y in train_loader:
-        try:
-            loss = criterion(model(x), y)
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-        except Exception:
-            continue
-",
-            good: "\
-import torch
-
-def train(model, train_loader, optimizer, criterion):
-    for x, y in train_loader:
-        try:
-            loss = criterion(model(x), y)
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-        except torch.OutOfMemoryError:
-            optimizer.zero_grad()
-",
-        },
-        Example {
-            bad: "\
-import torch
-
-def train_step(model, batch, optimizer):
-    loss = model(**batch).loss
-    loss.backward()
-    optimizer.step()
-    optimizer.zero_grad()
-
-def train(model, train_loader, optimizer):
-    for i, batch in enumerate(train_loader):
-        try:
-            train_step(model, batch, optimizer)
-        except:
-            print('skipped', i)
-",
-            good: "\
-import torch
-
-def train_step(model, batch, optimizer):
-    loss = model(**batch).loss
-    loss.backward()
-    optimizer.step()
-    optimizer.zero_grad()
-
-def train(model, train_loader, optimizer):
-    for i, batch in enumerate(train_loader):
-        train_step(model, batch, optimizer)
-",
-        },
-    ],
-    silent_on: &[
-        "\
-import torch
-
-class Agent:
-    def learn(self):
-        self.optimizer.zero_grad()
-        self.net(self.batch()).sum().backward()
-        self.optimizer.step()
-
-def play(env, steps):
-    agent = Agent()
-    for step in range(steps):
-        try:
-            agent.learn()
-        except Exception:
-            print('no step')
-",
-        "\
-import torch
-
-def train(model, train_loader, optimizer):
-    batches = iter(train_loader)
-    for i in range(1000):
-        try:
-            x, y = next(batches)
-        except Exception:
-            continue
-        optimizer.zero_grad()
-        model(x).sum().backward()
-        optimizer.step()
-",
-        "\
-import torch
-
-def train(model, train_loader, optimizer):
-    for x, y in train_loader:
-        try:
-            optimizer.zero_grad()
-            model(x).sum().backward()
-            optimizer.step()
-        except Exception as error:
-            save(model)
-            raise
-",
-        "\
-import torch
-
-def train(model, train_loader, optimizer):
-    for x, y in train_loader:
-        try:
-            optimizer.zero_grad()
-            model(x).sum().backward()
-            optimizer.step()
-        except Exception as error:
-            print(error)
-            optimizer.zero_grad()
-",
-        "\
-import torch
-
-def train(model, train_loader, optimizer):
-    for x, y in train_loader:
-        try:
-            optimizer.zero_grad()
-            model(x).sum().backward()
-            optimizer.step()
-        except KeyboardInterrupt:
-            break
-",
-    ],
+    programs: include_str!("bare_except_swallows_oom.py"),
     check,
 };
 

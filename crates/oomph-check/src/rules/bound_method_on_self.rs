@@ -6,7 +6,7 @@ use crate::analysis::value::Kind;
 use crate::facts::Facts;
 use crate::python::{Expr, Ranged};
 use crate::report::Report;
-use crate::rule::{Example, Group, Rule};
+use crate::rule::{Group, Rule};
 use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
@@ -22,81 +22,7 @@ pub(super) static RULE: Rule = Rule {
     instead: "Look the method up when it is called (`getattr(self, self.act_name)`), keep the plain function \
               (`type(self).gelu`), or a `weakref.WeakMethod`.",
     when_not: "One module lives as long as the process: then nothing ever waits to be freed.",
-    examples: &[Example {
-        bad: "\
-import torch
-from torch import nn
-
-class Block(nn.Module):
-    def __init__(self, fast):
-        super().__init__()
-        self.lin = nn.Linear(1024, 1024)
-        self.act = self.fast_gelu if fast else self.gelu
-
-    def gelu(self, x):
-        return torch.nn.functional.gelu(x)
-
-    def fast_gelu(self, x):
-        return x * torch.sigmoid(1.702 * x)
-",
-        good: "\
-import torch
-from torch import nn
-
-class Block(nn.Module):
-    def __init__(self, fast):
-        super().__init__()
-        self.lin = nn.Linear(1024, 1024)
-        self.fast = fast
-
-    def act(self, x):
-        return self.fast_gelu(x) if self.fast else self.gelu(x)
-
-    def gelu(self, x):
-        return torch.nn.functional.gelu(x)
-
-    def fast_gelu(self, x):
-        return x * torch.sigmoid(1.702 * x)
-",
-    }],
-    silent_on: &[
-        "\
-import torch
-from torch import nn
-
-class Block(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.act = nn.functional.gelu
-        self.norm = self.make_norm()
-
-    def make_norm(self):
-        return nn.LayerNorm(8)
-",
-        "\
-import torch
-from torch import nn
-
-class Block(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.act = Block.gelu
-
-    @staticmethod
-    def gelu(x):
-        return x
-",
-        "\
-import torch
-
-class Runner:
-    def __init__(self):
-        self.run = self.run_fast
-
-    def run_fast(self):
-        return torch.zeros(3)
-",
-    ],
+    programs: include_str!("bound_method_on_self.py"),
     check,
 };
 

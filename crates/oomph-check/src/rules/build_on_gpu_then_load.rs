@@ -3,7 +3,7 @@
 use crate::analysis::value::Device;
 use crate::facts::Facts;
 use crate::report::Report;
-use crate::rule::{Example, Group, Rule};
+use crate::rule::{Group, Rule};
 use crate::size::{Amount, Size};
 use crate::uses::last_name;
 
@@ -20,27 +20,7 @@ pub(super) static RULE: Rule = Rule {
     instead: "`torch.load(path, map_location=\"cpu\", mmap=True)`; for large models build under `torch.device(\"meta\")` and \
               `load_state_dict(state, assign=True)`.",
     when_not: "Training follows, which needs more than that anyway.",
-    examples: &[Example {
-        bad: "\
-import torch
-
-model = Net().cuda()
-model.load_state_dict(torch.load('model.pt', map_location='cuda'))
-",
-        good: "\
-import torch
-
-model = Net().cuda()
-model.load_state_dict(torch.load('model.pt', map_location='cpu', mmap=True))
-",
-    }],
-    silent_on: &["\
-import torch
-
-with torch.device('meta'):
-    model = Net()
-model.load_state_dict(torch.load('model.pt', map_location='cuda'), assign=True)
-"],
+    programs: include_str!("build_on_gpu_then_load.py"),
     check,
 };
 

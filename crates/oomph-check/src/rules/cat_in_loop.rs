@@ -5,7 +5,7 @@ use crate::analysis::value::{BlockId, Device, Value};
 use crate::facts::{Effect, Facts, FunctionKind, Loop};
 use crate::python::{Expr, Ranged, Stmt, count_reads, count_reads_in, root_name};
 use crate::report::Report;
-use crate::rule::{Example, Group, Rule};
+use crate::rule::{Group, Rule};
 use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
@@ -20,41 +20,7 @@ pub(super) static RULE: Rule = Rule {
     cost: "Twice what is collected at the peak, copies that grow with the square of the turns, and odd block sizes.",
     instead: "Append to a list and concatenate once after the loop, or fill a tensor made beforehand.",
     when_not: "The grown tensor is needed whole on every turn, as in decoding token by token.",
-    examples: &[Example {
-        bad: "\
-import torch
-
-preds = torch.tensor([])
-with torch.no_grad():
-    for x, _ in test_loader:
-        preds = torch.cat([preds, model(x)])
-",
-        good: "\
-import torch
-
-parts = []
-with torch.no_grad():
-    for x, _ in test_loader:
-        parts.append(model(x))
-preds = torch.cat(parts)
-",
-    }],
-    silent_on: &[
-        "\
-import torch
-
-for _ in range(max_new_tokens):
-    logits = model(ids)
-    ids = torch.cat([ids, logits.argmax(-1)], dim=1)
-",
-        "\
-import torch
-
-for x, y in loader:
-    x = torch.cat([x, x.flip(0)])
-    print(model(x))
-",
-    ],
+    programs: include_str!("cat_in_loop.py"),
     check,
 };
 

@@ -5,7 +5,7 @@ use crate::facts::Facts;
 use crate::finding::Safety;
 use crate::python::{Expr, Ranged};
 use crate::report::Report;
-use crate::rule::{Example, Group, Rule};
+use crate::rule::{Group, Rule};
 use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
@@ -21,77 +21,7 @@ pub(super) static RULE: Rule = Rule {
     cost: "The activations that checkpointing was to save, wherever the reentrant way falls back.",
     instead: "`checkpoint(block, x, use_reentrant=False)`.",
     when_not: "The code must run on torch before 1.11, which does not know the argument.",
-    examples: &[
-        Example {
-            bad: "\
-from torch.utils.checkpoint import checkpoint
-
-def forward(self, x):
-    for block in self.blocks:
-        x = checkpoint(block, x)
-    return x
-",
-            good: "\
-from torch.utils.checkpoint import checkpoint
-
-def forward(self, x):
-    for block in self.blocks:
-        x = checkpoint(block, x, use_reentrant=False)
-    return x
-",
-        },
-        Example {
-            bad: "\
-import torch.utils.checkpoint as cp
-
-def forward(self, x):
-    if self.with_cp and x.requires_grad:
-        out = cp.checkpoint(self.inner, x)
-    else:
-        out = self.inner(x)
-    return cp.checkpoint_sequential(self.tail, 4, out)
-",
-            good: "\
-import torch.utils.checkpoint as cp
-
-def forward(self, x):
-    if self.with_cp and x.requires_grad:
-        out = cp.checkpoint(self.inner, x, use_reentrant=False)
-    else:
-        out = self.inner(x)
-    return cp.checkpoint_sequential(self.tail, 4, out, use_reentrant=False)
-",
-        },
-    ],
-    silent_on: &[
-        "\
-from torch.utils.checkpoint import checkpoint
-
-def forward(self, x, **options):
-    return checkpoint(self.block, x, **options)
-",
-        "\
-from my_parallel import checkpoint
-
-def forward(self, x):
-    return checkpoint(self.block, x)
-",
-        "\
-from fairscale.nn.checkpoint import checkpoint_wrapper as checkpoint
-
-layer = checkpoint(layer)
-",
-        "\
-from torch.utils.checkpoint import checkpoint
-from versions import is_torch_version
-
-def forward(self, x):
-    if is_torch_version('>=', '1.11.0'):
-        return checkpoint(self.block, x, use_reentrant=False)
-    else:
-        return checkpoint(self.block, x)
-",
-    ],
+    programs: include_str!("checkpoint_reentrant_unset.py"),
     check,
 };
 

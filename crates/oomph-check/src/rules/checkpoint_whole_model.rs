@@ -5,7 +5,7 @@ use crate::analysis::value::{ClassId, Flags, Kind, Value};
 use crate::facts::{Effect, Facts, FunctionKind};
 use crate::python::{Expr, Ranged};
 use crate::report::Report;
-use crate::rule::{Example, Group, Rule};
+use crate::rule::{Group, Rule};
 use crate::size::{Amount, Size};
 use crate::uses::last_name;
 
@@ -21,68 +21,7 @@ pub(super) static RULE: Rule = Rule {
     cost: "The peak stays what it was, and every step pays a second forward pass.",
     instead: "Checkpoint each block: the peak is then the inputs of all blocks and the activations of one.",
     when_not: "The model is one of several that run one after another.",
-    examples: &[
-        Example {
-            bad: "\
-from torch.utils.checkpoint import checkpoint
-
-def step(model, x, y, criterion):
-    out = checkpoint(model, x, use_reentrant=False)
-    criterion(out, y).backward()
-",
-            good: "\
-from torch.utils.checkpoint import checkpoint
-
-def step(model, x, y, criterion):
-    for block in model.blocks:
-        x = checkpoint(block, x, use_reentrant=False)
-    criterion(model.head(x), y).backward()
-",
-        },
-        Example {
-            bad: "\
-from torch import nn
-from torch.utils.checkpoint import checkpoint
-
-class Saving(nn.Module):
-    def __init__(self, model):
-        super().__init__()
-        self.model = model
-
-    def forward(self, x):
-        return checkpoint(self.model, x, use_reentrant=False)
-",
-            good: "\
-from torch import nn
-from torch.utils.checkpoint import checkpoint_sequential
-
-class Saving(nn.Module):
-    def __init__(self, layers):
-        super().__init__()
-        self.layers = nn.Sequential(*layers)
-
-    def forward(self, x):
-        return checkpoint_sequential(self.layers, 8, x, use_reentrant=False)
-",
-        },
-    ],
-    silent_on: &[
-        "\
-from torch.utils.checkpoint import checkpoint
-
-def forward(self, x):
-    for model in self.models:
-        x = checkpoint(model, x, use_reentrant=False)
-    return x
-",
-        "\
-from torch.utils.checkpoint import checkpoint
-
-def forward(self, x):
-    x = checkpoint(self.encoder, x, use_reentrant=False)
-    return checkpoint(self.decoder, x, use_reentrant=False)
-",
-    ],
+    programs: include_str!("checkpoint_whole_model.py"),
     check,
 };
 

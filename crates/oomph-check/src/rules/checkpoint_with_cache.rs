@@ -6,7 +6,7 @@ use crate::facts::{Effect, Facts};
 use crate::finding::{Edit, Safety};
 use crate::python::{Expr, Ranged};
 use crate::report::Report;
-use crate::rule::{Example, Group, Rule};
+use crate::rule::{Group, Rule};
 use crate::size::{Amount, Size};
 use crate::uses::last_name;
 
@@ -23,68 +23,7 @@ pub(super) static RULE: Rule = Rule {
            cache off and say so.",
     instead: "`use_cache=False` while training; switch it on for generation.",
     when_not: "The cache is switched on after training.",
-    examples: &[
-        Example {
-            bad: "\
-from transformers import AutoModelForCausalLM
-
-model = AutoModelForCausalLM.from_pretrained('gpt2', use_cache=True)
-model.gradient_checkpointing_enable()
-",
-            good: "\
-from transformers import AutoModelForCausalLM
-
-model = AutoModelForCausalLM.from_pretrained('gpt2', use_cache=False)
-model.gradient_checkpointing_enable()
-",
-        },
-        Example {
-            bad: "\
-from transformers import AutoModelForCausalLM, Trainer
-
-def finetune(rows):
-    model = AutoModelForCausalLM.from_pretrained('gpt2')
-    model.gradient_checkpointing_enable()
-    model.config.use_cache = True
-    Trainer(model, train_dataset=rows).train()
-",
-            good: "\
-from transformers import AutoModelForCausalLM, Trainer
-
-def finetune(rows):
-    model = AutoModelForCausalLM.from_pretrained('gpt2')
-    model.gradient_checkpointing_enable()
-    model.config.use_cache = False
-    Trainer(model, train_dataset=rows).train()
-",
-        },
-    ],
-    silent_on: &[
-        "\
-from transformers import AutoModelForCausalLM
-
-def train(model, trainer):
-    model.gradient_checkpointing_enable()
-    trainer.train()
-    model.config.use_cache = True
-    model.save_pretrained('out')
-",
-        "\
-from transformers import AutoModelForCausalLM
-
-model = AutoModelForCausalLM.from_pretrained('gpt2', use_cache=True)
-print(model.generate(**inputs))
-",
-        "\
-from transformers import AutoModelForCausalLM, Trainer
-
-model = AutoModelForCausalLM.from_pretrained('gpt2')
-model.gradient_checkpointing_enable()
-model.config.use_cache = False
-Trainer(model).train()
-model.config.use_cache = True
-",
-    ],
+    programs: include_str!("checkpoint_with_cache.py"),
     check,
 };
 

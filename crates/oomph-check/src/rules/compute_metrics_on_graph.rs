@@ -6,7 +6,7 @@ use crate::facts::{Effect, Facts};
 use crate::python::ast::visitor::source_order::{SourceOrderVisitor, walk_body, walk_expr};
 use crate::python::{Expr, Ranged, Stmt, count_reads_in};
 use crate::report::Report;
-use crate::rule::{Example, Group, Rule};
+use crate::rule::{Group, Rule};
 use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
@@ -21,64 +21,7 @@ pub(super) static RULE: Rule = Rule {
     cost: "What the metric's operations save, usually one or two tensors of the output's size, at the peak.",
     instead: "Compute it from `logits.detach()`, or under `torch.no_grad()`, or after the backward pass.",
     when_not: "The term is part of the loss.",
-    examples: &[Example {
-        bad: "\
-import torch
-
-def train(model, loader, optimizer, criterion):
-    model.train()
-    for x, y in loader:
-        logits = model(x)
-        loss = criterion(logits, y)
-        overlap = (logits.sigmoid() * y).sum() / y.sum()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        print(loss.item(), overlap.item())
-",
-        good: "\
-import torch
-
-def train(model, loader, optimizer, criterion):
-    model.train()
-    for x, y in loader:
-        logits = model(x)
-        loss = criterion(logits, y)
-        overlap = (logits.detach().sigmoid() * y).sum() / y.sum()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        print(loss.item(), overlap.item())
-",
-    }],
-    silent_on: &[
-        "\
-import torch
-
-def train(model, loader, optimizer, criterion):
-    model.train()
-    for x, y in loader:
-        logits = model(x)
-        penalty = logits.pow(2).mean()
-        loss = criterion(logits, y) + penalty
-        loss.backward()
-        optimizer.step()
-        print(penalty.item())
-",
-        "\
-import torch
-
-def train(model, loader, optimizer, criterion):
-    model.train()
-    for x, y in loader:
-        logits = model(x)
-        loss = criterion(logits, y)
-        correct = (logits.argmax(1) == y).float().mean()
-        loss.backward()
-        optimizer.step()
-        print(correct.item())
-",
-    ],
+    programs: include_str!("compute_metrics_on_graph.py"),
     check,
 };
 

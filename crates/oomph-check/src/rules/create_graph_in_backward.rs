@@ -5,7 +5,7 @@ use crate::analysis::value::Flags;
 use crate::facts::{Effect, Facts};
 use crate::python::{Expr, Ranged, TextRange};
 use crate::report::Report;
-use crate::rule::{Example, Group, Rule};
+use crate::rule::{Group, Rule};
 use crate::size::{Amount, Size};
 use crate::uses::uses_in;
 
@@ -23,112 +23,7 @@ pub(super) static RULE: Rule = Rule {
     instead: "`grads = torch.autograd.grad(loss, params, create_graph=True)`, which puts nothing into `.grad`. Or set \
               every `.grad` to `None` once it is used.",
     when_not: "Gradients are set to `None` right after use, by hand or by `zero_grad()` with its default.",
-    examples: &[
-        Example {
-            bad: "\
-import torch
-
-def penalised(model, criterion, x, y):
-    loss = criterion(model(x), y)
-    loss.backward(create_graph=True)
-    penalty = sum(p.grad.pow(2).sum() for p in model.parameters())
-    return loss + 0.1 * penalty
-",
-            good: "\
-import torch
-
-def penalised(model, criterion, x, y):
-    loss = criterion(model(x), y)
-    grads = torch.autograd.grad(loss, list(model.parameters()), create_graph=True)
-    penalty = sum(g.pow(2).sum() for g in grads)
-    return loss + 0.1 * penalty
-",
-        },
-        Example {
-            bad: "\
-import torch
-
-def hessian_diagonal(net, x):
-    out = net(x).sum()
-    torch.autograd.backward(out, create_graph=True)
-    return [p.grad for p in net.parameters()]
-",
-            good: "\
-import torch
-
-def hessian_diagonal(net, x):
-    out = net(x).sum()
-    return torch.autograd.grad(out, list(net.parameters()), create_graph=True)
-",
-        },
-        Example {
-            bad: "\
-import torch
-
-for x, y in loader:
-    optimizer.zero_grad(set_to_none=False)
-    loss = criterion(model(x), y)
-    loss.backward(create_graph=True)
-    optimizer.step()
-",
-            good: "\
-import torch
-
-for x, y in loader:
-    optimizer.zero_grad()
-    loss = criterion(model(x), y)
-    loss.backward(create_graph=True)
-    optimizer.step()
-",
-        },
-    ],
-    silent_on: &[
-        "\
-import torch
-
-class Penalised:
-    def update(self, x, y):
-        logits = self.model(x)
-        penalty = self.penalty(logits, y)
-        loss = self.criterion(logits, y) + penalty
-        self.optimizer.zero_grad()
-        loss.backward()
-        self.optimizer.step()
-
-    def penalty(self, logits, y):
-        loss = self.criterion(logits, y)
-        loss.backward(inputs=list(self.head.parameters()), retain_graph=True, create_graph=True)
-        return sum(p.grad.pow(2).sum() for p in self.head.parameters())
-",
-        "\
-import torch
-
-def curvature(model, criterion, x, y):
-    loss = criterion(model(x), y)
-    loss.backward(create_graph=True)
-    total = sum(p.grad.norm() for p in model.parameters()).item()
-    for p in model.parameters():
-        p.grad = None
-    return total
-",
-        "\
-import torch
-
-def step(model, optimizer, criterion, x, y):
-    optimizer.zero_grad()
-    loss = criterion(model(x), y)
-    loss.backward(create_graph=True)
-    optimizer.step()
-    optimizer.zero_grad()
-",
-        "\
-import torch
-
-def step(loss, second_order):
-    loss.backward(create_graph=second_order)
-    loss.backward(create_graph=False)
-",
-    ],
+    programs: include_str!("create_graph_in_backward.py"),
     check,
 };
 

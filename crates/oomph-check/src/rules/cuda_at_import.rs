@@ -6,7 +6,7 @@ use crate::analysis::value::Kind;
 use crate::facts::Facts;
 use crate::python::{Expr, Stmt};
 use crate::report::Report;
-use crate::rule::{Example, Group, Rule};
+use crate::rule::{Group, Rule};
 use crate::size::{Amount, Size};
 use crate::uses::last_name;
 
@@ -22,74 +22,7 @@ pub(super) static RULE: Rule = Rule {
     cost: "About half a gigabyte of GPU memory a process, and what the module puts there.",
     instead: "Make it in a function, or at first use; keep constants on the CPU, or as buffers of a module.",
     when_not: "The file is a script that nobody imports.",
-    examples: &[Example {
-        bad: "\
-import torch
-
-ZERO = torch.zeros(1, device='cuda')
-
-def clamp(x):
-    return torch.maximum(x, ZERO)
-
-class Head(torch.nn.Module):
-    pass
-",
-        good: "\
-import torch
-
-def clamp(x):
-    return x.clamp(min=0)
-
-class Head(torch.nn.Module):
-    pass
-",
-    }],
-    silent_on: &[
-        "\
-import torch
-
-ARCH = torch.cuda.get_device_capability()
-
-class Kernel:
-    def run(self, x):
-        return x if ARCH >= (9, 0) else None
-",
-        "\
-import torch
-
-bce_loss = torch.nn.BCELoss().cuda()
-
-def step(x, y):
-    return bce_loss(x, y)
-
-class Head(torch.nn.Module):
-    pass
-",
-        "\
-import torch
-
-def build():
-    return torch.zeros(1, device='cuda')
-
-if __name__ == '__main__':
-    print(build().cuda())
-",
-        "\
-import torch
-
-DEVICE = torch.device('cuda' if torch.cuda.is_available() else 'cpu')
-
-def build():
-    return torch.zeros(1, device=DEVICE)
-",
-        "\
-import torch
-
-model = torch.nn.Linear(2, 2).cuda()
-for x in loader:
-    print(model(x))
-",
-    ],
+    programs: include_str!("cuda_at_import.py"),
     check,
 };
 

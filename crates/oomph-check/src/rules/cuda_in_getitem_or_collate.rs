@@ -5,7 +5,7 @@ use crate::analysis::value::{Kind, Value};
 use crate::facts::{Facts, FunctionKind};
 use crate::python::{Expr, Ranged};
 use crate::report::Report;
-use crate::rule::{Example, Group, Rule};
+use crate::rule::{Group, Rule};
 use crate::size::Size;
 use crate::uses::{last_name, string_of};
 
@@ -22,168 +22,7 @@ pub(super) static RULE: Rule = Rule {
     instead: "Return CPU tensors, give the loader `pin_memory=True`, and move each batch in the loop with \
               `batch.to(device, non_blocking=True)`.",
     when_not: "The loader has `num_workers=0`: everything then runs in the main process.",
-    examples: &[
-        Example {
-            bad: "\
-import torch
-from torch.utils.data import DataLoader, Dataset
-
-class Images(Dataset):
-    def __getitem__(self, index):
-        image = torch.load(self.paths[index])
-        return image.cuda(), self.labels[index]
-
-loader = DataLoader(Images(), batch_size=64, num_workers=8)
-",
-            good: "\
-import torch
-from torch.utils.data import DataLoader, Dataset
-
-class Images(Dataset):
-    def __getitem__(self, index):
-        image = torch.load(self.paths[index])
-        return image, self.labels[index]
-
-loader = DataLoader(Images(), batch_size=64, num_workers=8, pin_memory=True)
-for image, label in loader:
-    image = image.cuda(non_blocking=True)
-",
-        },
-        Example {
-            bad: "\
-import torch
-from torch.nn.utils.rnn import pad_sequence
-from torch.utils.data import DataLoader
-
-device = torch.device('cuda' if torch.cuda.is_available() else 'cpu')
-
-def pad(batch):
-    texts = pad_sequence([torch.tensor(text) for text, _ in batch], batch_first=True)
-    return texts.to(device), torch.tensor([label for _, label in batch], device=device)
-
-loader = DataLoader(dataset, batch_size=32, collate_fn=pad, num_workers=args.workers)
-",
-            good: "\
-import torch
-from torch.nn.utils.rnn import pad_sequence
-from torch.utils.data import DataLoader
-
-device = torch.device('cuda' if torch.cuda.is_available() else 'cpu')
-
-def pad(batch):
-    texts = pad_sequence([torch.tensor(text) for text, _ in batch], batch_first=True)
-    return texts, torch.tensor([label for _, label in batch])
-
-loader = DataLoader(dataset, batch_size=32, collate_fn=pad, num_workers=args.workers)
-for texts, labels in loader:
-    texts, labels = texts.to(device), labels.to(device)
-",
-        },
-        Example {
-            bad: "\
-import torch
-from torch.utils.data import DataLoader
-
-class Collator:
-    def __init__(self, tokenizer):
-        self.tokenizer = tokenizer
-
-    def __call__(self, rows):
-        encoded = self.tokenizer(rows, return_tensors='pt')
-        return {name: value.to('cuda') for name, value in encoded.items()}
-
-def make_loader(rows, tokenizer):
-    return DataLoader(rows, 32, collate_fn=Collator(tokenizer), num_workers=2)
-",
-            good: "\
-import torch
-from torch.utils.data import DataLoader
-
-class Collator:
-    def __init__(self, tokenizer):
-        self.tokenizer = tokenizer
-
-    def __call__(self, rows):
-        return self.tokenizer(rows, return_tensors='pt')
-
-def make_loader(rows, tokenizer):
-    return DataLoader(rows, 32, collate_fn=Collator(tokenizer), num_workers=2)
-",
-        },
-        Example {
-            bad: "\
-import torch
-from torch.utils.data import DataLoader, IterableDataset
-
-class Stream(IterableDataset):
-    def place(self, value):
-        return value.cuda(non_blocking=True)
-
-    def __iter__(self):
-        for line in open('train.txt'):
-            yield self.place(torch.tensor([int(word) for word in line.split()]))
-
-loader = DataLoader(Stream(), batch_size=None, num_workers=4)
-",
-            good: "\
-import torch
-from torch.utils.data import DataLoader, IterableDataset
-
-class Stream(IterableDataset):
-    def __iter__(self):
-        for line in open('train.txt'):
-            yield torch.tensor([int(word) for word in line.split()])
-
-loader = DataLoader(Stream(), batch_size=None, num_workers=4, pin_memory=True)
-",
-        },
-    ],
-    silent_on: &[
-        "\
-import torch
-from torch.utils.data import DataLoader
-
-class Mover:
-    def __init__(self, loader):
-        self.loader = loader
-
-    def __iter__(self):
-        for batch in self.loader:
-            yield batch.cuda()
-
-batches = Mover(DataLoader(dataset, num_workers=4))
-",
-        "\
-import torch
-from torch.utils.data import DataLoader
-
-device = torch.device('cuda')
-
-def collate_batch(batch):
-    return torch.stack(batch).to(device)
-
-loader = DataLoader(dataset, batch_size=8, collate_fn=collate_batch)
-",
-        "\
-import torch
-from torch.utils.data import Dataset
-
-class Images(Dataset):
-    def __getitem__(self, index):
-        return self.images[index].to(torch.float32)
-",
-        "\
-import torch
-from torch.utils.data import DataLoader
-
-num_workers = 0
-
-def collate(batch):
-    return torch.stack(batch).cuda()
-
-loader = DataLoader(dataset, collate_fn=collate, num_workers=num_workers)
-",
-    ],
+    programs: include_str!("cuda_in_getitem_or_collate.py"),
     check,
 };
 
@@ -191,15 +30,11 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
     let loaders: Vec<&Call<'_>> = facts.calls_named("DataLoader").collect();
     for call in facts.calls() {
         let helper = facts.callee_summary(call).is_some_and(|summary| summary.moves_to_cuda);
-        let told = || placed_by_constructor(facts, call);
-        if !(facts.moves_to_gpu(call) || facts.makes_on_gpu(call) || helper || told()) {
+        if !(facts.moves_to_gpu(call) || facts.makes_on_gpu(call) || helper) {
             continue;
         }
         let tied: Vec<&&Call<'_>> = loaders.iter().filter(|loader| is_for(facts, loader, call)).collect();
         let Some(part) = worker_part(facts, call, !tied.is_empty()) else { continue };
-        if only_main_process(facts, call) {
-            continue;
-        }
         let elsewhere = tied.is_empty() && facts.is_collate_of_workers(&call.at);
         let asked = if tied.is_empty() && !elsewhere { loaders.iter().collect() } else { tied.clone() };
         let with_workers = asked.iter().find(|loader| has_workers(facts, loader));
@@ -314,35 +149,4 @@ fn surely_has_workers(facts: &Facts<'_>, loader: &Call<'_>) -> bool {
 
 fn number_of(facts: &Facts<'_>, expr: &Expr) -> Option<u32> {
     matches!(expr, Expr::NumberLiteral(_)).then(|| facts.written(expr).parse().ok())?
-}
-
-/// Whether the call stands under a test of which process this is.
-fn only_main_process(facts: &Facts<'_>, call: &Call<'_>) -> bool {
-    facts.blocks_around(&call.at).any(|(_, block)| match block.kind {
-        BlockKind::If(Some(test)) => {
-            let asked = facts.written(test);
-            asked.contains("worker_info") || asked.contains("num_workers")
-        }
-        _ => false,
-    })
-}
-
-/// Whether data goes to a device that the object was made with, and that is a GPU: `x.to(self.device)` of
-/// `Stream(path, "cuda:0")`.
-fn placed_by_constructor(facts: &Facts<'_>, call: &Call<'_>) -> bool {
-    let (Some(Expr::Attribute(device)), Some(class), "to") = (call.arg(0), facts.class_at(&call.at), call.name) else {
-        return false;
-    };
-    let own = |bind: &&Bind<'_>| facts.class_at(&bind.at) == Some(class) && facts.function_name(&bind.at) == "__init__";
-    let Some(bind) = facts.binds_of(device.attr.as_str()).find(own) else { return false };
-    let (Some(Expr::Name(given)), Some(init)) = (bind.value_expr, facts.function(&bind.at)) else { return false };
-    let mut parameters = init.node.parameters.args.iter();
-    let Some(place) = parameters.position(|found| found.parameter.name.as_str() == given.id.as_str()) else {
-        return false;
-    };
-    let makes = |made: &&Call<'_>| made.result.class == Some(class) || made.result.kind == Kind::Instance(class);
-    facts.calls().iter().filter(makes).any(|made| {
-        let argument = made.keyword(given.id.as_str()).or_else(|| place.checked_sub(1).and_then(|at| made.arg(at)));
-        argument.is_some_and(|argument| facts.is_gpu(argument))
-    })
 }

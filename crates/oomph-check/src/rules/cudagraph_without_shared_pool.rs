@@ -4,7 +4,7 @@ use crate::analysis::events::Call;
 use crate::facts::Facts;
 use crate::python::Ranged;
 use crate::report::Report;
-use crate::rule::{Example, Group, Rule};
+use crate::rule::{Group, Rule};
 use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
@@ -19,36 +19,7 @@ pub(super) static RULE: Rule = Rule {
     cost: "One pool a graph, as large as the most it ever held.",
     instead: "Pass `pool=` the handle of the first graph, or `torch.cuda.graph_pool_handle()`.",
     when_not: "The graphs may run at the same time, or the output of one is read after another has run.",
-    examples: &[Example {
-        bad: "\
-import torch
-
-graphs = {}
-for length in lengths:
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        outputs[length] = model(inputs[length])
-    graphs[length] = graph
-",
-        good: "\
-import torch
-
-graphs = {}
-pool = torch.cuda.graph_pool_handle()
-for length in lengths:
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph, pool=pool):
-        outputs[length] = model(inputs[length])
-    graphs[length] = graph
-",
-    }],
-    silent_on: &["\
-import torch
-
-graph = torch.cuda.CUDAGraph()
-with torch.cuda.graph(graph):
-    output = model(x)
-"],
+    programs: include_str!("cudagraph_without_shared_pool.py"),
     check,
 };
 

@@ -3,7 +3,7 @@
 use crate::facts::Facts;
 use crate::python::Expr;
 use crate::report::Report;
-use crate::rule::{Example, Group, Rule};
+use crate::rule::{Group, Rule};
 use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
@@ -18,33 +18,7 @@ pub(super) static RULE: Rule = Rule {
     cost: "Workspaces of up to a gigabyte or more at each new shape, and the time of the trials.",
     instead: "Pad to a few fixed shapes, or leave `benchmark` off.",
     when_not: "Shapes are fixed.",
-    examples: &[Example {
-        bad: "\
-import torch
-from torch.nn.utils.rnn import pad_sequence
-
-torch.backends.cudnn.benchmark = True
-
-def collate(batch):
-    return pad_sequence(batch, batch_first=True)
-",
-        good: "\
-import torch
-from torch.nn.utils.rnn import pad_sequence
-
-torch.backends.cudnn.benchmark = False
-
-def collate(batch):
-    return pad_sequence(batch, batch_first=True)
-",
-    }],
-    silent_on: &["\
-import torch
-
-torch.backends.cudnn.benchmark = True
-for x, y in loader:
-    print(model(x))
-"],
+    programs: include_str!("cudnn_benchmark_with_varying_shapes.py"),
     check,
 };
 

@@ -3,7 +3,7 @@
 use crate::facts::Facts;
 use crate::finding::Safety;
 use crate::report::Report;
-use crate::rule::{Example, Group, Rule};
+use crate::rule::{Group, Rule};
 use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
@@ -18,37 +18,7 @@ pub(super) static RULE: Rule = Rule {
     cost: "The size of all gradients: 4 bytes a trained parameter in float32.",
     instead: "`DistributedDataParallel(model, gradient_as_bucket_view=True)`.",
     when_not: "An optimizer or hook calls `detach_()` on gradients or puts other tensors in their place.",
-    examples: &[Example {
-        bad: "\
-import torch
-from torch.nn.parallel import DistributedDataParallel as DDP
-
-def wrap(model, rank):
-    torch.cuda.set_device(rank)
-    return DDP(model.cuda(), device_ids=[rank])
-",
-        good: "\
-import torch
-from torch.nn.parallel import DistributedDataParallel as DDP
-
-def wrap(model, rank):
-    torch.cuda.set_device(rank)
-    return DDP(model.cuda(), device_ids=[rank], gradient_as_bucket_view=True)
-",
-    }],
-    silent_on: &[
-        "\
-from torch.nn.parallel import DistributedDataParallel
-
-def wrap(model, options):
-    return DistributedDataParallel(model, **options)
-",
-        "\
-from apex.parallel import DistributedDataParallel
-
-model = DistributedDataParallel(model)
-",
-    ],
+    programs: include_str!("ddp_bucket_view_off.py"),
     check,
 };
 

@@ -1,11 +1,11 @@
 //! `ddp-without-set-device`: every rank opens a context on GPU 0.
 
-use crate::analysis::events::{BlockKind, Call};
+use crate::analysis::events::Call;
 use crate::analysis::outline::Usage;
 use crate::facts::Facts;
 use crate::python::{Expr, Ranged, TextRange};
 use crate::report::Report;
-use crate::rule::{Example, Group, Rule};
+use crate::rule::{Group, Rule};
 use crate::size::{Amount, Size};
 use crate::uses::{last_name, string_of, whole_literal};
 
@@ -22,143 +22,7 @@ pub(super) static RULE: Rule = Rule {
     cost: "A CUDA context, about half a gigabyte, on GPU 0 for every other rank, and whatever they allocate there.",
     instead: "`torch.cuda.set_device(local_rank)` as the first line of each process, before anything touches CUDA.",
     when_not: "A launcher gives each process one GPU through `CUDA_VISIBLE_DEVICES`.",
-    examples: &[
-        Example {
-            bad: "\
-import torch
-import torch.distributed as dist
-from torch.nn.parallel import DistributedDataParallel
-
-def worker(rank, world_size):
-    dist.init_process_group('nccl', rank=rank, world_size=world_size)
-    model = build_model().cuda()
-    model = DistributedDataParallel(model, device_ids=[rank])
-",
-            good: "\
-import torch
-import torch.distributed as dist
-from torch.nn.parallel import DistributedDataParallel
-
-def worker(rank, world_size):
-    torch.cuda.set_device(rank)
-    dist.init_process_group('nccl', rank=rank, world_size=world_size)
-    model = build_model().cuda()
-    model = DistributedDataParallel(model, device_ids=[rank])
-",
-        },
-        Example {
-            bad: "\
-import torch
-import torch.distributed as dist
-
-def main(build):
-    device = torch.device('cuda' if torch.cuda.is_available() else 'cpu')
-    dist.init_process_group(backend='nccl')
-    return torch.nn.parallel.DistributedDataParallel(build().to(device))
-",
-            good: "\
-import os
-import torch
-import torch.distributed as dist
-
-def main(build):
-    device = torch.device('cuda', int(os.environ['LOCAL_RANK']))
-    torch.cuda.set_device(device)
-    dist.init_process_group(backend='nccl')
-    return torch.nn.parallel.DistributedDataParallel(build().to(device))
-",
-        },
-        Example {
-            bad: "\
-import os
-from torch.distributed import init_process_group
-from torch.nn.parallel import DistributedDataParallel as DDP
-
-def setup(backend='nccl'):
-    init_process_group(backend)
-
-def wrap(model):
-    gpu = int(os.environ['LOCAL_RANK'])
-    return DDP(model.to(gpu), device_ids=[gpu])
-",
-            good: "\
-import os
-import torch
-from torch.distributed import init_process_group
-from torch.nn.parallel import DistributedDataParallel as DDP
-
-def setup(backend='nccl'):
-    torch.cuda.set_device(int(os.environ['LOCAL_RANK']))
-    init_process_group(backend)
-
-def wrap(model):
-    gpu = int(os.environ['LOCAL_RANK'])
-    return DDP(model.to(gpu), device_ids=[gpu])
-",
-        },
-        Example {
-            bad: "\
-import torch
-from torch.distributed import all_gather_object, init_process_group
-
-def main(scores):
-    init_process_group(backend='nccl', init_method='env://')
-    gathered = [None] * 8
-    all_gather_object(gathered, scores)
-    return gathered
-",
-            good: "\
-import os
-import torch
-from torch.distributed import all_gather_object, init_process_group
-
-def main(scores):
-    torch.cuda.set_device(int(os.environ['LOCAL_RANK']))
-    init_process_group(backend='nccl', init_method='env://')
-    gathered = [None] * 8
-    all_gather_object(gathered, scores)
-    return gathered
-",
-        },
-    ],
-    silent_on: &[
-        "\
-import torch
-import torch.distributed as dist
-
-def worker(rank, world_size):
-    dist.init_process_group('gloo', rank=rank, world_size=world_size)
-    model = build_model().cuda()
-",
-        "\
-import os
-import torch
-import torch.distributed as dist
-
-def worker(rank, world_size):
-    os.environ['CUDA_VISIBLE_DEVICES'] = str(rank)
-    dist.init_process_group('nccl', rank=rank, world_size=world_size)
-    model = build_model().cuda()
-",
-        "\
-import torch
-import torch.distributed as dist
-
-def worker(rank, world_size):
-    dist.init_process_group('nccl', rank=rank, world_size=world_size)
-    device = torch.device('cuda', rank)
-    model = build_model().to(device)
-",
-        "\
-import torch
-import torch.distributed as dist
-
-def worker(rank, world_size):
-    dist.init_process_group('nccl', rank=rank, world_size=world_size)
-    with torch.cuda.device(rank):
-        model = build_model().cuda()
-",
-    ],
+    programs: include_str!("ddp_without_set_device.py"),
     check,
 };
 
@@ -169,8 +33,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         return;
     }
     let Some(start) = starts.next() else { return };
-    let alone = |call: &Call<'_>| is_for_one_process(facts, call);
-    if let Some(touch) = facts.calls().iter().find(|call| means_current_device(facts, call) && !alone(call)) {
+    if let Some(touch) = facts.calls().iter().find(|call| means_current_device(facts, call)) {
         let text = facts.written(touch);
         let text = text.lines().next().unwrap_or(text);
         report
@@ -228,18 +91,6 @@ fn wraps_model(facts: &Facts<'_>) -> bool {
     facts.outlines_of_process().iter().any(|outline| {
         let aliases = outline.imports.iter().filter(|(_, full)| full.ends_with(".DistributedDataParallel"));
         aliases.map(|(name, _)| *name).chain([DDP]).any(|name| outline.usage(name).any(Usage::CALLED))
-    })
-}
-
-/// Whether a call stands where a program that may run as one process does so: in the other branch of a test for that.
-fn is_for_one_process(facts: &Facts<'_>, call: &Call<'_>) -> bool {
-    let about_processes = |test: &Expr| {
-        let text = facts.written(test).to_ascii_lowercase();
-        ["dist", "rank", "world", "ddp", "gpu", "parallel", "multi"].iter().any(|word| text.contains(word))
-    };
-    facts.blocks_around(&call.at).any(|(_, block)| match block.kind {
-        BlockKind::Else(test) | BlockKind::If(Some(test)) => about_processes(test),
-        _ => false,
     })
 }
 

@@ -3,7 +3,7 @@
 use crate::facts::Facts;
 use crate::python::Expr;
 use crate::report::Report;
-use crate::rule::{Example, Group, Rule};
+use crate::rule::{Group, Rule};
 use crate::size::{Amount, Size};
 use crate::uses::{last_name, whole_number};
 
@@ -18,44 +18,7 @@ pub(super) static RULE: Rule = Rule {
     cost: "Three more tables with Adam: 50 million rows of 64 floats are 12.8 GB, and 51.2 GB in all.",
     instead: "`sparse=True` with `torch.optim.SparseAdam` or `SGD`, `nn.EmbeddingBag`, or a sharded table.",
     when_not: "The weight is tied to an output layer, or the optimizer knows no sparse gradients.",
-    examples: &[
-        Example {
-            bad: "\
-from torch import nn
-
-users = nn.Embedding(50_000_000, 64)
-",
-            good: "\
-from torch import nn
-
-users = nn.Embedding(50_000_000, 64, sparse=True)
-",
-        },
-        Example {
-            bad: "\
-from torch import nn
-
-class Items(nn.Module):
-    def __init__(self, items=20_000_000, width=64):
-        super().__init__()
-        self.table = nn.Embedding(items, width)
-",
-            good: "\
-from torch import nn
-
-class Items(nn.Module):
-    def __init__(self, items=20_000_000, width=64):
-        super().__init__()
-        self.table = nn.Embedding(items, width, sparse=True)
-",
-        },
-    ],
-    silent_on: &["\
-from torch import nn
-
-words = nn.Embedding(50_257, 768)
-users = nn.Embedding(num_users, 64)
-"],
+    programs: include_str!("dense_embedding_gradient.py"),
     check,
 };
 

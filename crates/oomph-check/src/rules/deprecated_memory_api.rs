@@ -4,7 +4,7 @@ use crate::facts::Facts;
 use crate::finding::{Edit, Safety};
 use crate::python::{Expr, Ranged};
 use crate::report::Report;
-use crate::rule::{Example, Group, Rule};
+use crate::rule::{Group, Rule};
 use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
@@ -21,69 +21,7 @@ pub(super) static RULE: Rule = Rule {
     cost: "None by itself; wrong conclusions from the figures, and an `AttributeError` once the names are gone.",
     instead: "`memory_reserved`, `max_memory_reserved`, `reset_peak_memory_stats`.",
     when_not: "The code has to run on torch before 1.4.",
-    examples: &[
-        Example {
-            bad: "\
-import torch
-
-def report(step):
-    used = torch.cuda.memory_allocated() / 2**20
-    cached = torch.cuda.memory_cached() / 2**20
-    print(f'{step}: {used:.0f} MB used, {cached:.0f} MB cached')
-",
-            good: "\
-import torch
-
-def report(step):
-    used = torch.cuda.memory_allocated() / 2**20
-    reserved = torch.cuda.memory_reserved() / 2**20
-    print(f'{step}: {used:.0f} MB used, {reserved:.0f} MB reserved')
-",
-        },
-        Example {
-            bad: "\
-from torch import cuda
-
-def peak(run, batch):
-    cuda.reset_max_memory_allocated()
-    run(batch)
-    return cuda.max_memory_cached(0)
-",
-            good: "\
-from torch import cuda
-
-def peak(run, batch):
-    cuda.reset_peak_memory_stats()
-    run(batch)
-    return cuda.max_memory_reserved(0)
-",
-        },
-    ],
-    silent_on: &[
-        "\
-import torch
-
-if hasattr(torch.cuda, 'memory_reserved'):
-    reserved = torch.cuda.memory_reserved()
-else:
-    reserved = torch.cuda.memory_cached()
-",
-        "\
-import torch
-
-try:
-    reserved = torch.cuda.memory_reserved()
-except AttributeError:
-    reserved = torch.cuda.memory_cached()
-",
-        "\
-class Store:
-    def memory_cached(self):
-        return len(self.items)
-
-print(Store().memory_cached())
-",
-    ],
+    programs: include_str!("deprecated_memory_api.py"),
     check,
 };
 

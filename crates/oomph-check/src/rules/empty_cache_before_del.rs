@@ -6,7 +6,7 @@ use crate::facts::{Facts, Loop};
 use crate::finding::{Edit, Safety};
 use crate::python::{Expr, Ranged, Stmt, TextRange};
 use crate::report::Report;
-use crate::rule::{Example, Group, Rule};
+use crate::rule::{Group, Rule};
 use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
@@ -21,91 +21,7 @@ pub(super) static RULE: Rule = Rule {
     cost: "All that the deleted names held stays with this process.",
     instead: "First `del`, then `gc.collect()` where there are cycles, then `empty_cache()`.",
     when_not: "Another `empty_cache()` follows.",
-    examples: &[
-        Example {
-            bad: "\
-import torch
-
-def run():
-    model = build()
-    model(torch.zeros(1, 8).cuda()).sum().backward()
-    torch.cuda.empty_cache()
-    del model
-    return build_next()
-",
-            good: "\
-import torch
-
-def run():
-    model = build()
-    model(torch.zeros(1, 8).cuda()).sum().backward()
-    del model
-    torch.cuda.empty_cache()
-    return build_next()
-",
-        },
-        Example {
-            bad: "\
-import gc
-import torch
-
-model = torch.nn.Linear(4096, 4096).cuda()
-run(model)
-torch.cuda.empty_cache()
-gc.collect()
-del model
-bigger = torch.nn.Linear(8192, 8192).cuda()
-",
-            good: "\
-import gc
-import torch
-
-model = torch.nn.Linear(4096, 4096).cuda()
-run(model)
-del model
-gc.collect()
-torch.cuda.empty_cache()
-bigger = torch.nn.Linear(8192, 8192).cuda()
-",
-        },
-    ],
-    silent_on: &[
-        "\
-import gc
-import torch
-
-class Job:
-    def encode_only(self):
-        self.net.cpu()
-        torch.cuda.empty_cache()
-        del self.net
-        gc.collect()
-",
-        "\
-import torch
-
-def swap(model):
-    torch.cuda.empty_cache()
-    del model
-    torch.cuda.empty_cache()
-",
-        "\
-import torch
-
-def finish(path):
-    torch.cuda.empty_cache()
-    lines = open(path).read()
-    del lines
-",
-        "\
-import torch
-
-for batch in batches:
-    out = model(batch)
-    torch.cuda.empty_cache()
-    del out
-",
-    ],
+    programs: include_str!("empty_cache_before_del.py"),
     check,
 };
 

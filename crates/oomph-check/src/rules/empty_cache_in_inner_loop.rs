@@ -7,7 +7,7 @@ use crate::finding::Safety;
 use crate::python::ast::CmpOp;
 use crate::python::{Expr, Ranged, Stmt, count_reads_in};
 use crate::report::Report;
-use crate::rule::{Example, Group, Rule};
+use crate::rule::{Group, Rule};
 use crate::size::{Amount, Size};
 use crate::uses::{last_name, whole_literal};
 
@@ -23,151 +23,7 @@ pub(super) static RULE: Rule = Rule {
     cost: "No memory saved; a device synchronisation and new `cudaMalloc` calls every batch.",
     instead: "Remove it. To make room between phases of different shapes, call it once there.",
     when_not: "The GPU is shared on purpose with another process that needs the room between batches.",
-    examples: &[
-        Example {
-            bad: "\
-import torch
-
-for x, y in train_loader:
-    loss = step(x, y)
-    torch.cuda.empty_cache()
-",
-            good: "\
-import torch
-
-for x, y in train_loader:
-    loss = step(x, y)
-torch.cuda.empty_cache()
-",
-        },
-        Example {
-            bad: "\
-import torch
-from transformers import TrainerCallback
-
-class Tidy(TrainerCallback):
-    def on_step_end(self, args, state, control, **kwargs):
-        torch.cuda.empty_cache()
-",
-            good: "\
-import torch
-from transformers import TrainerCallback
-
-class Tidy(TrainerCallback):
-    def on_evaluate(self, args, state, control, **kwargs):
-        torch.cuda.empty_cache()
-",
-        },
-        Example {
-            bad: "\
-import gc
-import torch
-
-def tidy():
-    gc.collect()
-    if torch.cuda.is_available():
-        torch.cuda.empty_cache()
-
-def fit(model, loader, optimizer):
-    for x in loader:
-        model(x).sum().backward()
-        optimizer.step()
-        optimizer.zero_grad()
-        tidy()
-",
-            good: "\
-import gc
-import torch
-
-def tidy():
-    gc.collect()
-    if torch.cuda.is_available():
-        torch.cuda.empty_cache()
-
-def fit(model, loader, optimizer):
-    for x in loader:
-        model(x).sum().backward()
-        optimizer.step()
-        optimizer.zero_grad()
-    tidy()
-",
-        },
-    ],
-    silent_on: &[
-        "\
-import torch
-
-class Net(torch.nn.Module):
-    def forward(self, x):
-        return x
-
-def largest(sizes, optimizer):
-    for size in sizes:
-        model = Net().to('cuda')
-        loss = model(torch.randn(size, 8, device='cuda')).sum()
-        loss.backward()
-        optimizer.step()
-        del model, loss
-        torch.cuda.empty_cache()
-",
-        "\
-import torch
-
-def generate(unet, decoder, x):
-    latents = unet(x)
-    del x
-    torch.cuda.empty_cache()
-    image = decoder(latents)
-    return image
-
-for batch in loader:
-    with torch.no_grad():
-        save(generate(unet, decoder, batch.cuda()))
-",
-        "\
-import torch
-
-def train(model, loader, optimizer):
-    for x, y in loader:
-        optimizer.zero_grad()
-        model(x).sum().backward()
-        optimizer.step()
-
-for fold in [1, 2, 3]:
-    model = make(fold)
-    train(model, loaders[fold], torch.optim.SGD(model.parameters(), lr=0.1))
-    torch.cuda.empty_cache()
-",
-        "\
-import torch
-
-def try_one(make_model, x):
-    model = make_model()
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    model(x).sum().backward()
-    optimizer.step()
-
-for name, make_model in registry.items():
-    try_one(make_model, x)
-    torch.cuda.empty_cache()
-",
-        "\
-import torch
-
-for i, batch in enumerate(train_loader):
-    if i % 500 == 0:
-        torch.cuda.empty_cache()
-",
-        "\
-import torch
-
-for batch in train_loader:
-    try:
-        step(batch)
-    except torch.OutOfMemoryError:
-        torch.cuda.empty_cache()
-",
-    ],
+    programs: include_str!("empty_cache_in_inner_loop.py"),
     check,
 };
 
@@ -176,7 +32,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         let batches = facts.batch_loop(&call.at).or_else(|| chunk_loop(facts, call));
         // A network's own method goes over parts of one pass.
         let of_network = facts.class_kind(&call.at).is_module();
-        let items = || facts.model_loop(&call.at).filter(|turns| !of_network && !goes_over_models(facts, turns));
+        let items = || facts.model_loop(&call.at).filter(|_| !of_network);
         let of_items = batches.is_none();
         let batches = batches.or_else(items);
         let (outer, place, text) = match (&batches, facts.function(&call.at)) {
@@ -232,38 +88,6 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
                 .because(&place, "this runs once a batch");
         }
     }
-}
-
-/// Whether a loop goes over whole models, data sets or experiments, by its names: what each leaves behind is to go.
-fn goes_over_models(facts: &Facts<'_>, turns: &Loop<'_>) -> bool {
-    const WHOLE: &[&str] = &[
-        "model",
-        "net",
-        "config",
-        "cfg",
-        "dataset",
-        "experiment",
-        "trial",
-        "seed",
-        "fold",
-        "checkpoint",
-        "ckpt",
-        "task",
-        "method",
-        "scene",
-        "run",
-        "layer",
-        "block",
-        "size",
-        "setting",
-    ];
-    let BlockKind::Loop(_, Stmt::For(node)) = turns.node else { return false };
-    let (target, iter) = (facts.written(&*node.target), facts.written(&*node.iter));
-    let words = target.split(|c: char| !c.is_alphabetic()).chain(iter.split(|c: char| !c.is_alphabetic()));
-    words.into_iter().any(|word| {
-        let word = word.to_ascii_lowercase();
-        WHOLE.iter().any(|whole| word == *whole || word.strip_suffix('s') == Some(*whole))
-    })
 }
 
 /// Whether a function does nothing but clean up: it forwards nothing, steps nothing, and is not long.

@@ -1,13 +1,13 @@
 //! `eval-mistaken-for-no-grad`: inference after `eval()`, with gradients recorded.
 
-use crate::analysis::events::{At, BlockKind, Call, Callee, GradMode, LoopKind};
+use crate::analysis::events::{At, Call, Callee, GradMode, LoopKind};
 use crate::analysis::guesses::is_half_of_pass;
 use crate::analysis::known::has_no_parameters;
-use crate::analysis::value::{ClassId, Flags, Graph, Kind, Value};
+use crate::analysis::value::{Flags, Graph, Kind, Value};
 use crate::facts::{Facts, FunctionKind};
 use crate::python::{Expr, Ranged, Stmt, TextRange, root_name};
 use crate::report::Report;
-use crate::rule::{Example, Group, Rule};
+use crate::rule::{Group, Rule};
 use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
@@ -22,141 +22,7 @@ pub(super) static RULE: Rule = Rule {
     cost: "All saved activations of the forward pass, where `no_grad` keeps none: often many times the output.",
     instead: "`with torch.inference_mode():` (or `no_grad`) around the forward pass.",
     when_not: "Gradients are wanted in evaluation mode: saliency, attacks, training with frozen batch norm.",
-    examples: &[
-        Example {
-            bad: "\
-import torch
-from torchvision.models import resnet50
-
-def classify(image):
-    model = resnet50(weights='DEFAULT')
-    model.eval()
-    logits = model(image.unsqueeze(0))
-    return logits.argmax(1).item()
-",
-            good: "\
-import torch
-from torchvision.models import resnet50
-
-def classify(image):
-    model = resnet50(weights='DEFAULT')
-    model.eval()
-    with torch.inference_mode():
-        logits = model(image.unsqueeze(0))
-    return logits.argmax(1).item()
-",
-        },
-        Example {
-            bad: "\
-import torch
-from transformers import AutoModelForSequenceClassification
-
-model = AutoModelForSequenceClassification.from_pretrained('bert-base-cased').eval()
-for text in texts:
-    inputs = tokenizer(text, return_tensors='pt')
-    print(model(**inputs).logits.softmax(-1).tolist())
-",
-            good: "\
-import torch
-from transformers import AutoModelForSequenceClassification
-
-model = AutoModelForSequenceClassification.from_pretrained('bert-base-cased').eval()
-with torch.no_grad():
-    for text in texts:
-        inputs = tokenizer(text, return_tensors='pt')
-        print(model(**inputs).logits.softmax(-1).tolist())
-",
-        },
-    ],
-    silent_on: &[
-        "\
-import torch
-from torch import nn
-
-class Dropped(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.layers = nn.Sequential(nn.Dropout(0.5), nn.Linear(100, 1))
-
-    def forward(self, x):
-        return self.layers(x)
-
-x = torch.ones(100)
-net = Dropped()
-net.eval()
-y = net(x)
-print(y)
-",
-        "\
-import torch
-from torchviz import make_dot
-
-def draw(model, x):
-    model.eval()
-    out = model(x)
-    make_dot(out, params=dict(model.named_parameters())).render('graph')
-",
-        "\
-import torch
-from torch import nn
-
-class Scaled(nn.Module):
-    def __init__(self, scale: float = 1.0):
-        super().__init__()
-        self.scale = scale
-
-    def forward(self, x):
-        return x * self.scale
-
-def try_it():
-    scaled = Scaled()
-    scaled.eval()
-    out = scaled(torch.randn(2, 3))
-    print(out.shape)
-",
-        "\
-import torch
-from torchvision.models import resnet50
-
-def saliency(image):
-    model = resnet50().eval()
-    image.requires_grad_()
-    model(image).max().backward()
-    return image.grad
-",
-        "\
-import torch
-from torchvision.models import resnet50
-
-def features(image):
-    model = resnet50().eval()
-    return model(image)
-",
-        "\
-import torch
-from torchvision.models import resnet50
-
-torch.set_grad_enabled(False)
-model = resnet50().eval()
-print(model(torch.randn(1, 3, 224, 224)).argmax())
-",
-        "\
-import torch
-from torchvision.models import resnet50
-
-model = resnet50().eval()
-model.requires_grad_(False)
-print(model(torch.randn(1, 3, 224, 224)).argmax())
-",
-        "\
-import torch
-from torchvision.models import resnet50
-
-def test_shape():
-    model = resnet50().eval()
-    assert model(torch.randn(1, 3, 224, 224)).shape == (1, 1000)
-",
-    ],
+    programs: include_str!("eval_mistaken_for_no_grad.py"),
     check,
 };
 
@@ -178,7 +44,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         let by_mode = || runs_switched(facts, call) && facts.takes_data_out(call) && !facts.is_near_training();
         let given = given_switched(facts, call).filter(|_| facts.takes_data_out(call) && !facts.is_near_training());
         let told = eval.is_some() || given.is_some() || by_mode();
-        if !told || is_self_test(facts, call) || facts.fails_with_gradients(call) {
+        if !told || facts.fails_with_gradients(call) {
             continue;
         }
         if facts.records_nothing(call)
@@ -282,27 +148,7 @@ fn is_one_layer(facts: &Facts<'_>, call: &Call<'_>) -> bool {
             && !has_no_parameters(name)
             && !name.ends_with(".Sequential")
     });
-    plain && layers.filter(|made| facts.loops(&made.at).next().is_none()).count() == 1 && !makes_in_loop(facts, class)
-}
-
-/// Whether a class makes modules in a loop.
-fn makes_in_loop(facts: &Facts<'_>, class: ClassId) -> bool {
-    let range = facts.outline().classes[class.index as usize].node.range();
-    facts.calls().iter().any(|made| {
-        range.contains_range(made.node.range())
-            && made.result.kind == Kind::Module
-            && facts.loops(&made.at).next().is_some()
-    })
-}
-
-/// Whether a file of models tries its own model when run: nobody's memory.
-fn is_self_test(facts: &Facts<'_>, call: &Call<'_>) -> bool {
-    let defines = |index: usize| {
-        let id = ClassId { file: facts.file_index(), index: index as u32 };
-        facts.tables().kind(id).is_module()
-    };
-    let main = facts.blocks_around(&call.at).any(|(_, block)| matches!(block.kind, BlockKind::Main));
-    main && (0..facts.outline().classes.len()).any(defines)
+    plain && layers.filter(|made| facts.loops(&made.at).next().is_none()).count() == 1
 }
 
 /// The `eval()` of this very module, in the same function and always before.

@@ -1,14 +1,13 @@
 //! `exception-object-kept`: a stored exception keeps the failed step's tensors.
 
-use crate::analysis::events::{At, BlockKind, Call, Callee, Root, Store, StoreKind};
-use crate::analysis::outline::FunctionDef;
+use crate::analysis::events::{At, BlockKind, Call, Callee, StoreKind};
 use crate::analysis::value::{BlockId, ClassId, FunctionId, Kind, Value};
 use crate::facts::Facts;
 use crate::finding::{Edit, Safety};
 use crate::python::ast::ExceptHandlerExceptHandler;
 use crate::python::{Expr, Ranged, Stmt, TextRange};
 use crate::report::Report;
-use crate::rule::{Example, Group, Rule};
+use crate::rule::{Group, Rule};
 use crate::size::{Amount, Size};
 use crate::uses::last_name;
 
@@ -25,168 +24,7 @@ pub(super) static RULE: Rule = Rule {
     cost: "Every tensor that was local to the failed step: its activations, for as long as the exception is kept.",
     instead: "Keep `str(error)`, or `error.with_traceback(None)`.",
     when_not: "No frame between `try` and the place of the error holds a tensor.",
-    examples: &[
-        Example {
-            bad: "\
-import torch
-
-def run_all(model, batches):
-    errors = []
-    for batch in batches:
-        try:
-            model(batch.cuda()).sum().backward()
-        except torch.OutOfMemoryError as error:
-            errors.append(error)
-    return errors
-",
-            good: "\
-import torch
-
-def run_all(model, batches):
-    errors = []
-    for batch in batches:
-        try:
-            model(batch.cuda()).sum().backward()
-        except torch.OutOfMemoryError as error:
-            errors.append(str(error))
-    return errors
-",
-        },
-        Example {
-            bad: "\
-import torch
-
-class Worker:
-    def step(self, batch):
-        try:
-            return self.model(batch)
-        except RuntimeError as error:
-            if 'out of memory' in str(error):
-                self.last_error = error
-            raise
-",
-            good: "\
-import torch
-
-class Worker:
-    def step(self, batch):
-        try:
-            return self.model(batch)
-        except torch.OutOfMemoryError as error:
-            self.last_error = str(error)
-            raise
-",
-        },
-        Example {
-            bad: "\
-import torch
-
-def with_retries(model, batch, sizes):
-    failure = None
-    for size in sizes:
-        try:
-            return model(batch[:size])
-        except torch.cuda.OutOfMemoryError as error:
-            failure = error
-    raise failure
-",
-            good: "\
-import torch
-
-def with_retries(model, batch, sizes):
-    failure = None
-    for size in sizes:
-        try:
-            return model(batch[:size])
-        except torch.cuda.OutOfMemoryError as error:
-            failure = str(error)
-    raise MemoryError(failure)
-",
-        },
-    ],
-    silent_on: &[
-        "\
-import threading
-import torch
-
-def parallel(modules, inputs):
-    results = {}
-
-    def worker(i, module, x):
-        try:
-            results[i] = module(x)
-        except RuntimeError as error:
-            results[i] = error
-
-    threads = [threading.Thread(target=worker, args=(i, m, x)) for i, (m, x) in enumerate(zip(modules, inputs))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    for result in results.values():
-        if isinstance(result, Exception):
-            raise result
-    return results
-",
-        "\
-import logging
-import torch
-
-def step(model, batch):
-    try:
-        return model(batch)
-    except torch.OutOfMemoryError as error:
-        logging.exception('out of memory: %s', error)
-",
-        "\
-import json
-import torch
-
-def read_all(paths):
-    errors = []
-    for path in paths:
-        try:
-            json.load(open(path))
-        except ValueError as error:
-            errors.append(error)
-    return errors
-",
-        "\
-import torch
-
-def run_all(model, batches):
-    errors = []
-    for batch in batches:
-        try:
-            model(batch.cuda()).sum().backward()
-        except torch.OutOfMemoryError as error:
-            errors.append(error.with_traceback(None))
-    return errors
-",
-        "\
-import torch
-
-def run_all(model, batches):
-    errors = []
-    for batch in batches:
-        try:
-            model(batch.cuda()).sum().backward()
-        except torch.OutOfMemoryError as error:
-            error.__traceback__ = None
-            errors.append(error)
-    return errors
-",
-        "\
-import torch
-
-def run(model, batch):
-    try:
-        return model(batch)
-    except torch.OutOfMemoryError as error:
-        failure = error
-    raise RuntimeError('the batch does not fit') from failure
-",
-    ],
+    programs: include_str!("exception_object_kept.py"),
     check,
 };
 
@@ -248,7 +86,6 @@ fn kept<'a>(
         let of_exception = matches!(store.target, Expr::Attribute(target) if is_caught(&target.value, handler));
         if lasting
             && !of_exception
-            && !is_raised_around(facts, store)
             && is_in(facts, &store.at, block)
             && (holds_exception(facts, &store.value, store.value_expr)
                 || is_in_record(facts, store.value_expr, handler))
@@ -290,24 +127,6 @@ fn is_collected(facts: &Facts<'_>, call: &Call<'_>) -> bool {
         adds && store.at.function == call.at.function && (itself || by_name)
     });
     listed || looped && added
-}
-
-/// Whether a function of a function keeps it in a name of the outer one, which raises it: `results[i] = e` in a thread.
-fn is_raised_around(facts: &Facts<'_>, store: &Store<'_>) -> bool {
-    let Root::Outer(name) = store.root else { return false };
-    let Some(inner) = facts.function(&store.at) else { return false };
-    let around = facts.outline().functions.iter().filter(|outer| {
-        outer.node.range() != inner.node.range() && outer.node.range().contains_range(inner.node.range())
-    });
-    let raises = |outer: &FunctionDef<'_>| {
-        let own = facts.binds_of(name).any(|bind| outer.node.range().contains_range(bind.target.range()));
-        own && facts.statements().iter().any(|statement| {
-            matches!(statement.node, Stmt::Raise(_))
-                && outer.node.range().contains_range(statement.node.range())
-                && !inner.node.range().contains_range(statement.node.range())
-        })
-    };
-    around.into_iter().any(raises)
 }
 
 fn is_in(facts: &Facts<'_>, at: &At, block: BlockId) -> bool {

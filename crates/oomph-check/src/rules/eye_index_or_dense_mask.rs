@@ -5,7 +5,7 @@ use crate::facts::{Facts, FunctionKind};
 use crate::python::ast::ExprSubscript;
 use crate::python::{Expr, Ranged, Stmt, TextRange, count_reads_in};
 use crate::report::Report;
-use crate::rule::{Example, Group, Rule};
+use crate::rule::{Group, Rule};
 use crate::size::{Amount, Size};
 use crate::uses::{last_name, reads_of, whole_number};
 
@@ -21,81 +21,7 @@ pub(super) static RULE: Rule = Rule {
     cost: "4 bytes x length^2, twice: 8 GB at 32,768 tokens; 1 GB as truth values.",
     instead: "`scaled_dot_product_attention(..., is_causal=True)`, or a boolean buffer registered once.",
     when_not: "The length is small.",
-    examples: &[
-        Example {
-            bad: "\
-import torch
-
-VOCABULARY = 50_257
-
-def one_hot(tokens):
-    return torch.eye(VOCABULARY)[tokens]
-",
-            good: "\
-import torch
-
-table = torch.nn.Embedding(50_257, 64)
-
-def embed(tokens):
-    return table(tokens)
-",
-        },
-        Example {
-            bad: "\
-import torch
-from torch import nn
-
-class Attention(nn.Module):
-    def forward(self, q, k, v):
-        n = q.size(-2)
-        mask = torch.tril(torch.ones(n, n, device=q.device))
-        scores = (q @ k.transpose(-2, -1)).masked_fill(mask == 0, float('-inf'))
-        return scores.softmax(-1), v
-",
-            good: "\
-import torch.nn.functional as F
-from torch import nn
-
-class Attention(nn.Module):
-    def forward(self, q, k, v):
-        return F.scaled_dot_product_attention(q, k, v, is_causal=True), v
-",
-        },
-    ],
-    silent_on: &[
-        "\
-import torch
-
-def one_hot(labels, classes=10):
-    return torch.eye(classes)[labels]
-",
-        "\
-import torch
-from torch import nn
-
-class Attention(nn.Module):
-    def __init__(self, n):
-        super().__init__()
-        self.register_buffer('mask', torch.tril(torch.ones(n, n)))
-",
-        "\
-import torch
-from torch import nn
-
-class Small(nn.Module):
-    def forward(self, x):
-        return x * torch.tril(torch.ones(8, 8))
-",
-        "\
-import torch
-from torch import nn
-
-class Attention(nn.Module):
-    def forward(self, x):
-        n = x.size(1)
-        return torch.ones(n, n, dtype=torch.bool, device=x.device).tril()
-",
-    ],
+    programs: include_str!("eye_index_or_dense_mask.py"),
     check,
 };
 

@@ -5,7 +5,7 @@ use crate::analysis::value::{Flags, Kind, Value};
 use crate::facts::Facts;
 use crate::python::{Expr, Ranged, TextRange};
 use crate::report::Report;
-use crate::rule::{Example, Group, Rule};
+use crate::rule::{Group, Rule};
 use crate::size::{Amount, Size};
 use crate::uses::last_name;
 
@@ -21,78 +21,7 @@ pub(super) static RULE: Rule = Rule {
     cost: "Whatever the record refers to, until it is written or the figure is closed; for most scalars next to nothing.",
     instead: "Give it `x.detach().cpu()`, for one number `x.item()`.",
     when_not: "The logger turns the value into a number at once, as `add_scalar` does.",
-    examples: &[
-        Example {
-            bad: "\
-import torch
-import wandb
-
-def train(model, loader, optimizer, criterion):
-    for x, y in loader:
-        out = model(x.cuda())
-        loss = criterion(out, y.cuda())
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        wandb.log({'outputs': out, 'loss': loss.item()})
-",
-            good: "\
-import torch
-import wandb
-
-def train(model, loader, optimizer, criterion):
-    for x, y in loader:
-        out = model(x.cuda())
-        loss = criterion(out, y.cuda())
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        wandb.log({'outputs': out.detach().cpu(), 'loss': loss.item()})
-",
-        },
-        Example {
-            bad: "\
-import torch
-import matplotlib.pyplot as plt
-from torchvision.models import resnet18
-
-net = resnet18()
-outputs = [net(x) for x in images]
-plt.plot(outputs)
-",
-            good: "\
-import torch
-import matplotlib.pyplot as plt
-from torchvision.models import resnet18
-
-net = resnet18()
-outputs = [net(x).mean().item() for x in images]
-plt.plot(outputs)
-",
-        },
-    ],
-    silent_on: &[
-        "\
-import torch
-
-def train(model, loader, optimizer, criterion, writer):
-    for step, (x, y) in enumerate(loader):
-        loss = criterion(model(x.cuda()), y.cuda())
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        writer.add_scalar('loss', loss, step)
-",
-        "\
-import torch
-import wandb
-
-def evaluate(model, loader):
-    with torch.no_grad():
-        for x, _ in loader:
-            wandb.log({'outputs': model(x.cuda())})
-",
-    ],
+    programs: include_str!("figure_or_logger_holds_tensor.py"),
     check,
 };
 

@@ -4,7 +4,7 @@ use crate::analysis::events::{BlockKind, Call, LoopKind};
 use crate::facts::Facts;
 use crate::python::{Expr, Ranged, TextRange};
 use crate::report::Report;
-use crate::rule::{Example, Group, Rule};
+use crate::rule::{Group, Rule};
 use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
@@ -19,52 +19,7 @@ pub(super) static RULE: Rule = Rule {
     cost: "The size of the parameters, in one block; with a graph its gradient as well.",
     instead: "Work on the list: `torch.nn.utils.get_total_norm`, `torch._foreach_*`, or a sum over parameters.",
     when_not: "The method needs the vector, as second-order ones do.",
-    examples: &[
-        Example {
-            bad: "\
-import torch
-from torch.nn.utils import parameters_to_vector
-
-def distance(a, b):
-    return (parameters_to_vector(a.parameters()) - parameters_to_vector(b.parameters())).norm()
-",
-            good: "\
-import torch
-
-def distance(a, b):
-    pairs = zip(a.parameters(), b.parameters())
-    return torch.stack([(p - q).norm() for p, q in pairs]).norm()
-",
-        },
-        Example {
-            bad: "\
-import torch
-
-def norm(model):
-    return torch.cat([p.view(-1) for p in model.parameters()]).norm()
-",
-            good: "\
-import torch
-
-def norm(model):
-    return torch.stack([p.norm() for p in model.parameters()]).norm()
-",
-        },
-    ],
-    silent_on: &[
-        "\
-import torch
-
-def join(outputs):
-    return torch.cat([o.view(-1) for o in outputs])
-",
-        "\
-import torch
-
-def norms(model):
-    return torch.cat([p.norm().view(1) for p in model.parameters()])
-",
-    ],
+    programs: include_str!("flatten_all_parameters.py"),
     check,
 };
 

@@ -2,7 +2,7 @@
 
 use crate::facts::Facts;
 use crate::report::Report;
-use crate::rule::{Example, Group, Rule};
+use crate::rule::{Group, Rule};
 use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
@@ -17,40 +17,7 @@ pub(super) static RULE: Rule = Rule {
     cost: "About the size of the parameters, during the step. It is the peak only where activations are small.",
     instead: "`fused=True`, which is faster still and keeps no intermediates, or `foreach=False`.",
     when_not: "The peak is in the forward or backward pass, or `fused` does not support the data type or device.",
-    examples: &[Example {
-        bad: "\
-import torch
-
-model = torch.nn.Linear(4096, 4096).cuda()
-optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
-",
-        good: "\
-import torch
-
-model = torch.nn.Linear(4096, 4096).cuda()
-optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
-",
-    }],
-    silent_on: &[
-        "\
-import torch
-
-model = torch.nn.Linear(4096, 4096)
-optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
-",
-        "\
-import torch
-
-model = torch.nn.Linear(4096, 4096).cuda()
-optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, foreach=False)
-",
-        "\
-import torch
-
-model = torch.nn.Linear(4096, 4096).cuda()
-optimizer = torch.optim.AdamW(model.parameters(), **options)
-",
-    ],
+    programs: include_str!("foreach_peak.py"),
     check,
 };
 

@@ -5,7 +5,7 @@ use crate::facts::Facts;
 use crate::finding::{Edit, Safety};
 use crate::python::{Expr, Ranged, TextRange};
 use crate::report::Report;
-use crate::rule::{Example, Group, Rule};
+use crate::rule::{Group, Rule};
 use crate::size::{Amount, Size};
 use crate::uses::last_name;
 
@@ -21,44 +21,7 @@ pub(super) static RULE: Rule = Rule {
     cost: "Nothing by itself; with FSDP or offloading, weights that stay gathered or on the GPU.",
     instead: "`model(x)`.",
     when_not: "`super().forward(x)` within `forward`.",
-    examples: &[Example {
-        bad: "\
-from torch import nn
-
-class Net(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.encoder = nn.Linear(8, 8)
-
-    def forward(self, x):
-        return self.encoder.forward(x)
-",
-        good: "\
-from torch import nn
-
-class Net(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.encoder = nn.Linear(8, 8)
-
-    def forward(self, x):
-        return self.encoder(x)
-",
-    }],
-    silent_on: &["\
-from torch import nn
-
-class Net(nn.Linear):
-    def forward(self, x):
-        return super().forward(x).relu()
-
-class Other(nn.Linear):
-    def forward(self, x):
-        return nn.Linear.forward(self, x)
-
-    def features(self, x):
-        return self.forward(x)
-"],
+    programs: include_str!("forward_called_directly.py"),
     check,
 };
 

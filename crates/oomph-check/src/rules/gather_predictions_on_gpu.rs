@@ -6,7 +6,7 @@ use crate::facts::Facts;
 use crate::finding::{Edit, Safety};
 use crate::python::Expr;
 use crate::report::Report;
-use crate::rule::{Example, Group, Rule};
+use crate::rule::{Group, Rule};
 use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
@@ -21,51 +21,7 @@ pub(super) static RULE: Rule = Rule {
            a terabyte; 10,000 rows of 10 classes are nothing.",
     instead: "Reduce each batch (`argmax`, counts, sums), or collect `.cpu()`.",
     when_not: "Outputs are small.",
-    examples: &[Example {
-        bad: "\
-import torch
-
-@torch.no_grad()
-def evaluate(model, loader):
-    logits = []
-    for x, _ in loader:
-        logits.append(model(x.cuda()))
-    return torch.cat(logits)
-",
-        good: "\
-import torch
-
-@torch.no_grad()
-def evaluate(model, loader):
-    logits = []
-    for x, _ in loader:
-        logits.append(model(x.cuda()).cpu())
-    return torch.cat(logits)
-",
-    }],
-    silent_on: &[
-        "\
-import torch
-
-@torch.no_grad()
-def evaluate(model, loader):
-    labels = []
-    for x, _ in loader:
-        labels.append(model(x.cuda()).argmax(1))
-    return torch.cat(labels)
-",
-        "\
-import torch
-
-@torch.no_grad()
-def evaluate(model, loader):
-    seen = []
-    for x, _ in loader:
-        out = model(x.cuda())
-        seen.append(out.cpu().numpy())
-    return seen
-",
-    ],
+    programs: include_str!("gather_predictions_on_gpu.py"),
     check,
 };
 

@@ -4,7 +4,7 @@ use crate::facts::Facts;
 use crate::finding::Safety;
 use crate::python::Ranged;
 use crate::report::Report;
-use crate::rule::{Example, Group, Rule};
+use crate::rule::{Group, Rule};
 use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
@@ -19,74 +19,7 @@ pub(super) static RULE: Rule = Rule {
     cost: "Tens of milliseconds a step, which the GPU waits for.",
     instead: "Find the cycle: a module that stores a bound method, an exception that is kept, a hook over its own output.",
     when_not: "A library's cycle cannot be mended, or the collector is off and this is its schedule.",
-    examples: &[
-        Example {
-            bad: "\
-import gc
-import torch
-
-for x, y in train_loader:
-    step(x, y)
-    gc.collect()
-",
-            good: "\
-import gc
-import torch
-
-for x, y in train_loader:
-    step(x, y)
-gc.collect()
-",
-        },
-        Example {
-            bad: "\
-import gc
-import torch
-from transformers import TrainerCallback
-
-class Tidy(TrainerCallback):
-    def on_step_end(self, args, state, control, **kwargs):
-        gc.collect()
-",
-            good: "\
-import gc
-import torch
-from transformers import TrainerCallback
-
-class Tidy(TrainerCallback):
-    def on_epoch_end(self, args, state, control, **kwargs):
-        gc.collect()
-",
-        },
-    ],
-    silent_on: &[
-        "\
-import gc
-import torch
-
-for i, (x, y) in enumerate(train_loader):
-    step(x, y)
-    if i % 500 == 0:
-        gc.collect()
-",
-        "\
-import gc
-import torch
-
-gc.disable()
-for x, y in train_loader:
-    step(x, y)
-    gc.collect(1)
-",
-        "\
-import gc
-import torch
-
-for epoch in range(10):
-    train(epoch)
-    gc.collect()
-",
-    ],
+    programs: include_str!("gc_collect_every_step.py"),
     check,
 };
 

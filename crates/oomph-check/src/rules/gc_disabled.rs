@@ -4,7 +4,7 @@ use crate::analysis::events::BlockKind;
 use crate::facts::{Effect, Facts};
 use crate::python::Ranged;
 use crate::report::Report;
-use crate::rule::{Example, Group, Rule};
+use crate::rule::{Group, Rule};
 use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
@@ -19,56 +19,7 @@ pub(super) static RULE: Rule = Rule {
     cost: "Every tensor in a cycle since the start: without bound.",
     instead: "Leave it on, or call `gc.collect()` every few hundred steps at the same time on all ranks.",
     when_not: "The process collects on a schedule of its own.",
-    examples: &[Example {
-        bad: "\
-import gc
-import torch
-
-gc.disable()
-
-def train(model, train_loader, optimizer):
-    for x, y in train_loader:
-        optimizer.zero_grad()
-        model(x).sum().backward()
-        optimizer.step()
-",
-        good: "\
-import gc
-import torch
-
-gc.disable()
-
-def train(model, train_loader, optimizer):
-    for i, (x, y) in enumerate(train_loader):
-        optimizer.zero_grad()
-        model(x).sum().backward()
-        optimizer.step()
-        if i % 500 == 0:
-            gc.collect()
-",
-    }],
-    silent_on: &[
-        "\
-import gc
-import time
-import torch
-
-def measure(model, x):
-    gc.disable()
-    start = time.perf_counter()
-    model(x).sum().backward()
-    gc.enable()
-    return time.perf_counter() - start
-",
-        "\
-import gc
-import json
-import torch
-
-gc.disable()
-print(json.load(open('config.json')), torch.__version__)
-",
-    ],
+    programs: include_str!("gc_disabled.py"),
     check,
 };
 

@@ -5,7 +5,7 @@ use crate::analysis::value::{Device, Flags, Kind, Value};
 use crate::facts::{Facts, FunctionKind, Loop};
 use crate::python::{Expr, Ranged, Stmt, TextRange, count_reads_in, root_name};
 use crate::report::Report;
-use crate::rule::{Example, Group, Rule};
+use crate::rule::{Group, Rule};
 use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
@@ -20,103 +20,7 @@ pub(super) static RULE: Rule = Rule {
     cost: "One tensor a batch, for ever; with its graph, the saved activations of every batch as well.",
     instead: "Keep it in the function that needs it, cap it (`deque(maxlen=...)`), and store `x.detach().cpu()`.",
     when_not: "A bank of fixed size, as in MoCo, or one that is emptied each epoch.",
-    examples: &[
-        Example {
-            bad: "\
-import torch
-
-CACHE = {}
-
-def extract(model, loader):
-    with torch.no_grad():
-        for i, (x, _) in enumerate(loader):
-            CACHE[i] = model(x.cuda())
-",
-            good: "\
-import torch
-
-def extract(model, loader):
-    cache = {}
-    with torch.no_grad():
-        for i, (x, _) in enumerate(loader):
-            cache[i] = model(x.cuda()).cpu()
-    return cache
-",
-        },
-        Example {
-            bad: "\
-import torch
-from torch import nn
-
-outputs = []
-
-class Net(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.body = nn.Linear(8, 8)
-
-    def forward(self, x):
-        y = self.body(x)
-        outputs.append(y)
-        return y
-",
-            good: "\
-import torch
-from torch import nn
-
-class Net(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.body = nn.Linear(8, 8)
-
-    def forward(self, x):
-        return self.body(x)
-",
-        },
-    ],
-    silent_on: &[
-        "\
-import torch
-from collections import deque
-
-RECENT = deque(maxlen=10)
-
-def run(model, loader):
-    for x, _ in loader:
-        RECENT.append(model(x.cuda()).detach())
-",
-        "\
-import torch
-
-HISTORY = []
-
-def run(model, loader):
-    for x, _ in loader:
-        HISTORY.append(model(x.cuda()).mean().item())
-",
-        "\
-import torch
-
-FEATS = []
-
-def run(model, loader):
-    for x, _ in loader:
-        FEATS.append(model(x.cuda()).detach())
-
-def reset():
-    FEATS.clear()
-",
-        "\
-import torch
-
-MASKS = {}
-
-def mask(n, device):
-    if n not in MASKS:
-        MASKS[n] = torch.ones(n, n, device=device)
-    return MASKS[n]
-",
-    ],
+    programs: include_str!("global_or_class_level_tensor_store.py"),
     check,
 };
 

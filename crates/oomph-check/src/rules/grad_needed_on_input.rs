@@ -5,7 +5,7 @@ use crate::analysis::value::{Flags, Value};
 use crate::facts::{Effect, Facts};
 use crate::python::{Expr, Ranged, TextRange};
 use crate::report::Report;
-use crate::rule::{Example, Group, Rule};
+use crate::rule::{Group, Rule};
 use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
@@ -21,78 +21,7 @@ pub(super) static RULE: Rule = Rule {
     instead: "Leave the input alone: parameters require gradients by themselves.",
     when_not: "The gradient is read: adversarial training, physics losses, saliency. Reentrant checkpointing needs an \
                input with gradients.",
-    examples: &[
-        Example {
-            bad: "\
-import torch
-
-def train(model, loader, optimizer, criterion):
-    for x, y in loader:
-        x = x.cuda().requires_grad_()
-        loss = criterion(model(x), y)
-        loss.backward()
-        optimizer.step()
-        optimizer.zero_grad()
-",
-            good: "\
-import torch
-
-def train(model, loader, optimizer, criterion):
-    for x, y in loader:
-        x = x.cuda()
-        loss = criterion(model(x), y)
-        loss.backward()
-        optimizer.step()
-        optimizer.zero_grad()
-",
-        },
-        Example {
-            bad: "\
-import torch
-from torch.autograd import Variable
-
-def train(model, loader, optimizer, criterion):
-    for x, y in loader:
-        x = Variable(x, requires_grad=True)
-        criterion(model(x), y).backward()
-        optimizer.step()
-        optimizer.zero_grad()
-",
-            good: "\
-import torch
-
-def train(model, loader, optimizer, criterion):
-    for x, y in loader:
-        criterion(model(x), y).backward()
-        optimizer.step()
-        optimizer.zero_grad()
-",
-        },
-    ],
-    silent_on: &[
-        "\
-import torch
-
-def train(model, loader, optimizer, criterion, eps):
-    for x, y in loader:
-        x.requires_grad_()
-        criterion(model(x), y).backward()
-        adv = x + eps * x.grad.sign()
-        criterion(model(adv.detach()), y).backward()
-        optimizer.step()
-",
-        "\
-import torch
-
-def train(model, loader, optimizer):
-    for x, _ in loader:
-        x.requires_grad_(True)
-        u = model(x)
-        du, = torch.autograd.grad(u.sum(), x, create_graph=True)
-        (du ** 2).mean().backward()
-        optimizer.step()
-",
-    ],
+    programs: include_str!("grad_needed_on_input.py"),
     check,
 };
 

@@ -6,7 +6,7 @@ use crate::facts::{Effect, Facts, Loop};
 use crate::finding::{Edit, Safety};
 use crate::python::{Expr, Ranged, Stmt, TextRange};
 use crate::report::Report;
-use crate::rule::{Example, Group, Rule};
+use crate::rule::{Group, Rule};
 use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
@@ -21,120 +21,7 @@ pub(super) static RULE: Rule = Rule {
     cost: "512 bytes a step, and the segments they sit in.",
     instead: "Append `norm.item()`, or keep the last few and convert them together.",
     when_not: "The list is emptied at every step.",
-    examples: &[
-        Example {
-            bad: "\
-import torch
-
-def train(model, train_loader, optimizer, criterion):
-    norms = []
-    for x, y in train_loader:
-        optimizer.zero_grad()
-        criterion(model(x), y).backward()
-        norms.append(torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0))
-        optimizer.step()
-    return norms
-",
-            good: "\
-import torch
-
-def train(model, train_loader, optimizer, criterion):
-    norms = []
-    for x, y in train_loader:
-        optimizer.zero_grad()
-        criterion(model(x), y).backward()
-        norms.append(torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0).item())
-        optimizer.step()
-    return norms
-",
-        },
-        Example {
-            bad: "\
-from torch.nn.utils import clip_grad_norm_
-
-class Trainer:
-    def __init__(self, model):
-        self.model = model
-        self.history = {'norm': []}
-
-    def epoch(self, train_loader):
-        for x, y in train_loader:
-            self.model(x).sum().backward()
-            norm = clip_grad_norm_(self.model.parameters(), 1.0)
-            self.history['norm'].append(norm)
-",
-            good: "\
-from torch.nn.utils import clip_grad_norm_
-
-class Trainer:
-    def __init__(self, model):
-        self.model = model
-        self.history = {'norm': []}
-
-    def epoch(self, train_loader):
-        for x, y in train_loader:
-            self.model(x).sum().backward()
-            norm = clip_grad_norm_(self.model.parameters(), 1.0)
-            self.history['norm'].append(float(norm))
-",
-        },
-    ],
-    silent_on: &[
-        "\
-import torch
-
-def train_critic(critic, optimizer, rewards, log):
-    norms = []
-    for t in reversed(range(rewards.size(1))):
-        loss = critic(rewards[:, t]).sum()
-        optimizer.zero_grad()
-        loss.backward()
-        norms.append(torch.nn.utils.clip_grad_norm_(critic.parameters(), 1.0))
-        optimizer.step()
-    log(sum(norms) / len(norms))
-",
-        "\
-import torch
-
-def train(model, train_loader):
-    for x, y in train_loader:
-        norms = []
-        for part in model.children():
-            norms.append(torch.nn.utils.clip_grad_norm_(part.parameters(), 1.0))
-        print(max(norms))
-",
-        "\
-import torch
-from collections import deque
-
-def train(model, train_loader):
-    norms = deque(maxlen=100)
-    for x, y in train_loader:
-        model(x).sum().backward()
-        norms.append(torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0))
-",
-        "\
-import torch
-
-def train(model, train_loader):
-    total = 0
-    for x, y in train_loader:
-        model(x).sum().backward()
-        total += torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-",
-        "\
-import torch
-
-def train(model, train_loader):
-    norms = []
-    for i, (x, y) in enumerate(train_loader):
-        model(x).sum().backward()
-        norms.append(torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0))
-        if i % 100 == 0:
-            print(torch.stack(norms).mean().item())
-            norms.clear()
-",
-    ],
+    programs: include_str!("grad_norm_history_kept.py"),
     check,
 };
 
@@ -160,7 +47,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         let few = matches!(batches.kind, LoopKind::Range | LoopKind::Items)
             && matches!(store.root, Root::Local(_))
             && store.at.function.is_some()
-            && (is_one_update(facts, store) || !around.any(|outer| facts.outlives(&store.holder, &outer)));
+            && !around.any(|outer| facts.outlives(&store.holder, &outer));
         if short_lived || few || matches!(store.value.kind, Kind::Number | Kind::Str) {
             continue;
         }
@@ -238,12 +125,6 @@ fn gradients_kept(facts: &Facts<'_>, store: &Store<'_>, batches: &Loop<'_>) -> O
     let steps = facts.effects_in(Effect::Step, batches.block).next().is_some();
     let another = store.kind != StoreKind::Extend && has_new_key(facts, store, batches);
     (of_parameters && steps && another && itself.contains(&rest)).then(|| each.range())
-}
-
-/// Whether the epochs are those over the samples of one update, as reinforcement learning has them: they are few.
-fn is_one_update(facts: &Facts<'_>, store: &Store<'_>) -> bool {
-    let name = facts.function_name(&store.at).to_ascii_lowercase();
-    store.holder.kind != Kind::List || ["update", "learn", "optimi", "replay"].iter().any(|word| name.contains(word))
 }
 
 /// The call that made the norm: in place, or bound to the name that is stored.

@@ -5,7 +5,7 @@ use crate::facts::Facts;
 use crate::finding::Safety;
 use crate::python::{Expr, Ranged};
 use crate::report::Report;
-use crate::rule::{Example, Group, Rule};
+use crate::rule::{Group, Rule};
 use crate::size::{Amount, Size};
 use crate::uses::uses_in;
 
@@ -21,60 +21,7 @@ pub(super) static RULE: Rule = Rule {
     cost: "Layers x batch x tokens x width numbers; with attentions, layers x batch x heads x tokens^2.",
     instead: "Leave the flag out.",
     when_not: "The states are read through an index, `out[2]`.",
-    examples: &[
-        Example {
-            bad: "\
-import torch
-from transformers import AutoModel
-
-model = AutoModel.from_pretrained('bert-base-cased')
-with torch.no_grad():
-    pooled = model(**batch, output_hidden_states=True).pooler_output
-",
-            good: "\
-import torch
-from transformers import AutoModel
-
-model = AutoModel.from_pretrained('bert-base-cased')
-with torch.no_grad():
-    pooled = model(**batch).pooler_output
-",
-        },
-        Example {
-            bad: "\
-from transformers import AutoModel
-
-model = AutoModel.from_pretrained('bert-base-uncased', output_hidden_states=True)
-
-def encode(ids):
-    return model(ids).last_hidden_state.mean(1)
-",
-            good: "\
-from transformers import AutoModel
-
-model = AutoModel.from_pretrained('bert-base-uncased')
-
-def encode(ids):
-    return model(ids).last_hidden_state.mean(1)
-",
-        },
-    ],
-    silent_on: &[
-        "\
-from transformers import AutoModel
-
-model = AutoModel.from_pretrained('bert-base-cased')
-out = model(**batch, output_hidden_states=True)
-print(out.last_hidden_state, out.hidden_states[-2])
-",
-        "\
-from transformers import AutoModel
-
-model = AutoModel.from_pretrained('bert-base-cased')
-out = model(**batch, output_attentions=True)
-print(out[0], out[-1])
-",
-    ],
+    programs: include_str!("hf_hidden_states_on.py"),
     check,
 };
 

@@ -5,7 +5,7 @@ use crate::facts::Facts;
 use crate::finding::Safety;
 use crate::python::Expr;
 use crate::report::Report;
-use crate::rule::{Example, Group, Rule};
+use crate::rule::{Group, Rule};
 use crate::size::{Amount, Size};
 use crate::uses::{last_name, string_of};
 
@@ -21,41 +21,7 @@ pub(super) static RULE: Rule = Rule {
     cost: "4 bytes a parameter in the place of 2: 14 GB more for 7 billion.",
     instead: "`from_pretrained(name, dtype=\"auto\")` (`torch_dtype=\"auto\"` before 4.56), or `torch.bfloat16`.",
     when_not: "transformers 5 or later, where `\"auto\"` is the default; training that needs 32-bit weights.",
-    examples: &[Example {
-        bad: "\
-from transformers import AutoModelForCausalLM
-
-model = AutoModelForCausalLM.from_pretrained('meta-llama/Llama-2-7b-hf', device_map='auto')
-",
-        good: "\
-from transformers import AutoModelForCausalLM
-
-model = AutoModelForCausalLM.from_pretrained('meta-llama/Llama-2-7b-hf', device_map='auto', dtype='auto')
-",
-    }],
-    silent_on: &[
-        "\
-from transformers import AutoModelForCausalLM, AutoTokenizer
-
-model = AutoModelForCausalLM.from_pretrained('gpt2')
-tokenizer = AutoTokenizer.from_pretrained('meta-llama/Llama-2-7b-hf')
-",
-        "\
-import torch
-from transformers import AutoModelForCausalLM, BitsAndBytesConfig
-
-model = AutoModelForCausalLM.from_pretrained('mistralai/Mistral-7B-v0.1', quantization_config=BitsAndBytesConfig(load_in_4bit=True))
-other = AutoModelForCausalLM.from_pretrained('mistralai/Mistral-7B-v0.1', torch_dtype=torch.bfloat16)
-third = AutoModelForCausalLM.from_pretrained('mistralai/Mistral-7B-v0.1', **options)
-fourth = AutoModelForCausalLM.from_pretrained('mistralai/Mistral-7B-v0.1').half()
-fifth = AutoModelForCausalLM.from_pretrained('TheBloke/Llama-2-7B-GPTQ')
-",
-        "\
-from transformers import AutoModelForCausalLM
-
-model = AutoModelForCausalLM.from_pretrained('Qwen/Qwen2.5-0.5B')
-",
-    ],
+    programs: include_str!("hf_load_in_fp32.py"),
     check,
 };
 

@@ -6,7 +6,7 @@ use crate::facts::{Effect, Facts};
 use crate::finding::{Edit, Safety};
 use crate::python::{Expr, Ranged, Stmt};
 use crate::report::Report;
-use crate::rule::{Example, Group, Rule};
+use crate::rule::{Group, Rule};
 use crate::size::{Amount, Size};
 use crate::uses::{last_name, whole_number};
 
@@ -22,92 +22,7 @@ pub(super) static RULE: Rule = Rule {
     cost: "The whole dataset as tensors, after one epoch; on the GPU if the loader's batches are there.",
     instead: "A generator that starts the loader again: `while True: yield from loader`.",
     when_not: "What is cycled is a short list of settings, not a loader.",
-    examples: &[
-        Example {
-            bad: "\
-import itertools
-import torch
-
-batches = itertools.cycle(train_loader)
-for step in range(10_000):
-    x, y = next(batches)
-",
-            good: "\
-import torch
-
-def endless(loader):
-    while True:
-        yield from loader
-
-batches = endless(train_loader)
-for step in range(10_000):
-    x, y = next(batches)
-",
-        },
-        Example {
-            bad: "\
-from itertools import cycle
-from torch.utils.data import DataLoader
-
-labelled = DataLoader(small, batch_size=16, shuffle=True)
-unlabelled = DataLoader(large, batch_size=64, shuffle=True)
-for (x, y), u in zip(cycle(labelled), unlabelled):
-    print(x, y, u)
-",
-            good: "\
-import itertools
-from torch.utils.data import DataLoader
-
-labelled = DataLoader(small, batch_size=16, shuffle=True)
-unlabelled = DataLoader(large, batch_size=64, shuffle=True)
-again = itertools.chain.from_iterable(itertools.repeat(labelled))
-for (x, y), u in zip(again, unlabelled):
-    print(x, y, u)
-",
-        },
-    ],
-    silent_on: &[
-        "\
-import itertools
-import torch
-
-colours = itertools.cycle(['red', 'green', 'blue'])
-",
-        "\
-import torch
-
-def cycle(loader):
-    while True:
-        for batch in loader:
-            yield batch
-
-batches = cycle(train_loader)
-",
-        "\
-import itertools
-import torch
-
-turns = itertools.cycle(train_loaders)
-",
-        "\
-import itertools
-import torch
-
-def train(train_loader, steps):
-    turns = itertools.cycle(train_loader)
-    for step in range(steps):
-        train_loader = next(turns)
-        for x, y in train_loader:
-            learn(x, y)
-",
-        "\
-import itertools
-import torch
-
-def pairs(source_loader, target_loader):
-    return list(zip(itertools.cycle(source_loader), target_loader))
-",
-    ],
+    programs: include_str!("itertools_cycle_over_loader.py"),
     check,
 };
 

@@ -4,7 +4,7 @@ use crate::analysis::events::{BlockKind, Call, LoopKind};
 use crate::facts::{Facts, FunctionKind};
 use crate::python::{Expr, Ranged, Stmt, TextRange};
 use crate::report::Report;
-use crate::rule::{Example, Group, Rule};
+use crate::rule::{Group, Rule};
 use crate::size::{Amount, Size};
 use crate::uses::{last_name, uses_in};
 
@@ -21,69 +21,7 @@ pub(super) static RULE: Rule = Rule {
     cost: "Compiled code, constants and graph pools once a call, and the time to compile.",
     instead: "Compile once, at start-up, and call the result.",
     when_not: "Each turn compiles another model.",
-    examples: &[
-        Example {
-            bad: "\
-import torch
-
-def predict(model, x):
-    compiled = torch.compile(model)
-    return compiled(x)
-",
-            good: "\
-import torch
-
-compiled = torch.compile(model)
-
-def predict(x):
-    return compiled(x)
-",
-        },
-        Example {
-            bad: "\
-import torch
-
-for x, _ in loader:
-    traced = torch.jit.trace(model, x)
-    print(traced(x).mean())
-",
-            good: "\
-import torch
-
-traced = torch.jit.trace(model, example)
-with torch.no_grad():
-    for x, _ in loader:
-        print(traced(x).mean())
-",
-        },
-    ],
-    silent_on: &[
-        "\
-import torch
-
-for name in ['resnet18', 'resnet50']:
-    compiled = torch.compile(build(name))
-    benchmark(compiled)
-",
-        "\
-import torch
-
-def main(model, loader, optimizer):
-    model = torch.compile(model)
-    for x in loader:
-        model(x).sum().backward()
-        optimizer.step()
-        optimizer.zero_grad()
-",
-        "\
-import torch
-
-def predict(self, x):
-    if self.compiled is None:
-        self.compiled = torch.compile(self.model)
-    return self.compiled(x)
-",
-    ],
+    programs: include_str!("jit_trace_in_loop.py"),
     check,
 };
 

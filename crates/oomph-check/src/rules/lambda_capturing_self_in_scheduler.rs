@@ -7,7 +7,7 @@ use crate::python::ast::ExprLambda;
 use crate::python::ast::visitor::source_order::{SourceOrderVisitor, walk_expr};
 use crate::python::{Expr, Ranged, Stmt, TextRange};
 use crate::report::Report;
-use crate::rule::{Example, Group, Rule};
+use crate::rule::{Group, Rule};
 use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
@@ -22,47 +22,7 @@ pub(super) static RULE: Rule = Rule {
     cost: "Parameters and optimizer state (three copies with Adam) of a finished run, until the cycle collector runs.",
     instead: "Give the lambda plain values: `lambda step, warmup=self.warmup: min(1.0, step / warmup)`.",
     when_not: "One trainer lives as long as the process.",
-    examples: &[Example {
-        bad: "\
-import torch
-
-class Trainer:
-    def __init__(self, model, warmup):
-        self.warmup = warmup
-        self.opt = torch.optim.AdamW(model.parameters())
-        self.sched = torch.optim.lr_scheduler.LambdaLR(self.opt, lambda step: min(1.0, step / self.warmup))
-",
-        good: "\
-import torch
-
-class Trainer:
-    def __init__(self, model, warmup):
-        self.warmup = warmup
-        self.opt = torch.optim.AdamW(model.parameters())
-        self.sched = torch.optim.lr_scheduler.LambdaLR(self.opt, lambda step, warmup=warmup: min(1.0, step / warmup))
-",
-    }],
-    silent_on: &[
-        "\
-import torch
-
-class Trainer:
-    def __init__(self, model, warmup):
-        opt = torch.optim.AdamW(model.parameters())
-        self.sched = torch.optim.lr_scheduler.LambdaLR(opt, lambda step: min(1.0, step / warmup))
-",
-        "\
-import torch
-
-class Trainer:
-    def fit(self, model):
-        opt = torch.optim.AdamW(model.parameters())
-        sched = torch.optim.lr_scheduler.LambdaLR(opt, lambda step: self.rate(step))
-        for _ in range(10):
-            opt.step()
-            sched.step()
-",
-    ],
+    programs: include_str!("lambda_capturing_self_in_scheduler.py"),
     check,
 };
 

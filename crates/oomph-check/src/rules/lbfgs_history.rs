@@ -3,7 +3,7 @@
 use crate::facts::Facts;
 use crate::python::Expr;
 use crate::report::Report;
-use crate::rule::{Example, Group, Rule};
+use crate::rule::{Group, Rule};
 use crate::size::{Amount, Size};
 use crate::uses::whole_literal;
 
@@ -19,33 +19,7 @@ pub(super) static RULE: Rule = Rule {
     cost: "The size of the parameters times `history_size + 1`: 101 times with the default of 100.",
     instead: "`history_size=10`, or another optimizer for big models.",
     when_not: "The net is small, as nets that solve equations are.",
-    examples: &[Example {
-        bad: "\
-import torch
-
-model = torch.nn.Linear(4096, 4096)
-optimizer = torch.optim.LBFGS(model.parameters(), lr=1)
-",
-        good: "\
-import torch
-
-model = torch.nn.Linear(4096, 4096)
-optimizer = torch.optim.LBFGS(model.parameters(), lr=1, history_size=10)
-",
-    }],
-    silent_on: &[
-        "\
-import torch
-
-image = torch.zeros(1, 3, 64, 64, requires_grad=True)
-optimizer = torch.optim.LBFGS([image])
-",
-        "\
-import torch
-
-optimizer = torch.optim.LBFGS(model.parameters(), history_size=size)
-",
-    ],
+    programs: include_str!("lbfgs_history.py"),
     check,
 };
 

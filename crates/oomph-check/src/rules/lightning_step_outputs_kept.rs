@@ -7,7 +7,7 @@ use crate::facts::{Facts, FunctionKind};
 use crate::finding::{Edit, Safety};
 use crate::python::{Expr, Stmt};
 use crate::report::Report;
-use crate::rule::{Example, Group, Rule};
+use crate::rule::{Group, Rule};
 use crate::size::{Amount, Size};
 use crate::uses::string_of;
 
@@ -23,119 +23,7 @@ pub(super) static RULE: Rule = Rule {
     cost: "One output a batch for the whole run; with its graph's nodes in `training_step`.",
     instead: "`self.outputs.clear()` at the end of the epoch, and append `.detach().cpu()`; or `self.log` a number.",
     when_not: "The list is emptied elsewhere, in a callback for instance.",
-    examples: &[
-        Example {
-            bad: "\
-import lightning as L
-import torch
-
-class Model(L.LightningModule):
-    def __init__(self):
-        super().__init__()
-        self.net = torch.nn.Linear(8, 2)
-        self.outputs = []
-
-    def validation_step(self, batch, index):
-        logits = self.net(batch[0])
-        self.outputs.append(logits)
-
-    def on_validation_epoch_end(self):
-        self.log('mean', torch.cat(self.outputs).mean())
-",
-            good: "\
-import lightning as L
-import torch
-
-class Model(L.LightningModule):
-    def __init__(self):
-        super().__init__()
-        self.net = torch.nn.Linear(8, 2)
-        self.outputs = []
-
-    def validation_step(self, batch, index):
-        logits = self.net(batch[0])
-        self.outputs.append(logits)
-
-    def on_validation_epoch_end(self):
-        self.log('mean', torch.cat(self.outputs).mean())
-        self.outputs.clear()
-",
-        },
-        Example {
-            bad: "\
-import pytorch_lightning as pl
-import torch
-import torch.nn.functional as F
-
-class Model(pl.LightningModule):
-    def __init__(self):
-        super().__init__()
-        self.net = torch.nn.Linear(8, 2)
-        self.history = {'loss': []}
-
-    def training_step(self, batch, index):
-        loss = F.cross_entropy(self.net(batch[0]), batch[1])
-        self.history['loss'].append(loss)
-        return loss
-",
-            good: "\
-import pytorch_lightning as pl
-import torch
-import torch.nn.functional as F
-
-class Model(pl.LightningModule):
-    def __init__(self):
-        super().__init__()
-        self.net = torch.nn.Linear(8, 2)
-        self.history = {'loss': []}
-
-    def training_step(self, batch, index):
-        loss = F.cross_entropy(self.net(batch[0]), batch[1])
-        self.history['loss'].append(loss.item())
-        return loss
-",
-        },
-    ],
-    silent_on: &[
-        "\
-import torch
-import lightning as L
-
-class Lit(L.LightningModule):
-    def __init__(self):
-        super().__init__()
-        self.net = torch.nn.Linear(8, 2)
-        self.outputs = []
-
-    def test_step(self, batch, index):
-        logits = self.net(batch[0])
-        self.outputs.append(logits)
-",
-        "\
-import lightning as L
-import torch
-
-class Model(L.LightningModule):
-    def on_validation_epoch_start(self):
-        self.outputs = []
-
-    def validation_step(self, batch, index):
-        self.outputs.append(self(batch[0]))
-",
-        "\
-import lightning as L
-import torch
-
-class Model(L.LightningModule):
-    def __init__(self):
-        super().__init__()
-        self.net = torch.nn.Linear(8, 2)
-        self.outputs = []
-
-    def test_step(self, batch, index):
-        self.outputs.append(self.net(batch[0]).argmax(1).cpu().numpy())
-",
-    ],
+    programs: include_str!("lightning_step_outputs_kept.py"),
     check,
 };
 

@@ -4,10 +4,9 @@ use crate::analysis::events::{BlockKind, Call, LoopKind, Store, StoreKind};
 use crate::analysis::guesses::is_loader_name;
 use crate::analysis::value::{Flags, Kind, Value};
 use crate::facts::{Facts, Loop};
-use crate::python::ast::Comprehension;
 use crate::python::{Expr, Ranged, Stmt};
 use crate::report::Report;
-use crate::rule::{Example, Group, Rule};
+use crate::rule::{Group, Rule};
 use crate::size::{Amount, Size};
 use crate::uses::{is_number, last_name};
 
@@ -23,105 +22,7 @@ pub(super) static RULE: Rule = Rule {
     cost: "The whole dataset as tensors: 50,000 images of 3 x 224 x 224 floats are 30 GB.",
     instead: "Iterate over the loader and move one batch at a time; for a few batches use `itertools.islice`.",
     when_not: "The dataset is known to be tiny.",
-    examples: &[
-        Example {
-            bad: "\
-import torch
-from torch.utils.data import DataLoader
-
-loader = DataLoader(dataset, batch_size=64)
-batches = list(loader)
-",
-            good: "\
-import torch
-from itertools import islice
-from torch.utils.data import DataLoader
-
-loader = DataLoader(dataset, batch_size=64)
-batches = list(islice(loader, 4))
-",
-        },
-        Example {
-            bad: "\
-import torch
-
-def preload(train_loader, device):
-    return [(x.to(device), y.to(device)) for x, y in train_loader]
-",
-            good: "\
-import torch
-
-def preload(train_loader, device):
-    for x, y in train_loader:
-        yield x.to(device), y.to(device)
-",
-        },
-    ],
-    silent_on: &[
-        "\
-import torch
-
-def fit(train_loader, device):
-    for i, data in enumerate(shown(train_loader)):
-        noisy, clean = [x.to(device) for x in data]
-",
-        "\
-import torch
-
-class Predictor:
-    def loop(self, model, eval_loader):
-        truth = []
-        for batch in eval_loader:
-            self(batch, model, truth)
-        return truth
-
-    def __call__(self, sample, model, truth):
-        model(sample)
-        truth.append(sample['target'].cpu())
-",
-        "\
-import torch
-from torch.utils.data import DataLoader
-
-loader = DataLoader(headers, batch_size=1, collate_fn=lambda items: items)
-metadata = []
-for header in loader:
-    metadata.append(header)
-",
-        "\
-import torch
-
-def collect(model, data_loader):
-    probabilities = []
-    for batch in data_loader:
-        probabilities.append(batch)
-    return torch.cat(probabilities, dim=0)
-",
-        "\
-import torch
-
-labels = [y for _, y in train_loader]
-sizes = [len(batch) for batch in train_loader]
-",
-        "\
-import torch
-
-for batch in train_loader:
-    images, targets = list(batch)
-    batch = tuple(part.cuda() for part in batch)
-",
-        "\
-import torch
-
-few = [next(iter(train_loader)) for _ in range(4)]
-loaders = list(train_loaders)
-",
-        "\
-import torch
-
-first = [batch for index, batch in zip(range(10), train_loader)]
-",
-    ],
+    programs: include_str!("list_of_loader.py"),
     check,
 };
 
@@ -131,7 +32,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
     }
     for call in ["list", "tuple", "sorted", "dict", "collections.deque"].iter().flat_map(|name| facts.calls_to(name)) {
         let (Some(argument), 1) = (call.arg(0), call.node.arguments.args.len()) else { continue };
-        if !facts.goes_over_loader(argument, call) || is_cut_short(facts, argument) || is_shown(facts, call) {
+        if !facts.goes_over_loader(argument, call) || is_cut_short(facts, argument) {
             continue;
         }
         let text = facts.written(argument);
@@ -183,11 +84,7 @@ fn check_comprehensions(facts: &Facts<'_>, report: &mut Report) {
         if !keeps_batch(target, element) || is_cut_short(facts, &generator.iter) || !generator.ifs.is_empty() {
             continue;
         }
-        if is_plural(generator)
-            || !is_surely_loader(facts, &generator.iter)
-            || carries_no_tensors(facts, &generator.iter)
-            || is_of_one_turn(facts, whole, &generator.iter)
-        {
+        if !is_surely_loader(facts, &generator.iter) || carries_no_tensors(facts, &generator.iter) {
             continue;
         }
         report
@@ -195,17 +92,6 @@ fn check_comprehensions(facts: &Facts<'_>, report: &mut Report) {
             .because(&generator.iter, "a data loader: it makes one batch at a time")
             .because(&**element, "each batch is kept");
     }
-}
-
-/// Whether a loop around gives the name its value: `for data in shown(loader): x, y = [part.cuda() for part in data]`.
-fn is_of_one_turn(facts: &Facts<'_>, whole: &Expr, iter: &Expr) -> bool {
-    let Expr::Name(name) = iter else { return false };
-    facts.blocks().any(|(_, block)| match block.kind {
-        BlockKind::Loop(_, Stmt::For(node)) => {
-            node.range().contains_range(whole.range()) && facts.target_binds(&node.target, name.id.as_str())
-        }
-        _ => false,
-    })
 }
 
 /// `for batch in loader: batches.append(batch)`.
@@ -233,15 +119,10 @@ fn check_loops(facts: &Facts<'_>, report: &mut Report) {
         report
             .add(store, format!("`{list}` holds every batch of the epoch at once"))
             // Whoever writes the loop to keep an epoch in main memory means to; on the GPU it takes the model's room.
-            .doubtful_if(store.value_expr.is_name_expr() || is_plain_tuple(store.value_expr))
+            .doubtful_if(store.value_expr.is_name_expr())
             .because(&turns.head(), "a data loader: it makes one batch at a time")
             .because(store.value_expr, "each batch is kept");
     }
-}
-
-/// `(images, labels)`, nothing moved.
-fn is_plain_tuple(expr: &Expr) -> bool {
-    matches!(expr, Expr::Tuple(tuple) if tuple.elts.iter().all(Expr::is_name_expr))
 }
 
 /// Whether a list is made into one tensor or array afterwards: that is what it was collected for.
@@ -334,13 +215,6 @@ fn may_be_one_batch(facts: &Facts<'_>, call: &Call<'_>, argument: &Expr) -> bool
     is_first && !made_here()
 }
 
-/// Whether the list is all of a statement: a look at a toy loader in a notebook.
-fn is_shown(facts: &Facts<'_>, call: &Call<'_>) -> bool {
-    facts
-        .statement(call.at.stmt)
-        .is_some_and(|found| matches!(found.node, Stmt::Expr(shown) if shown.value.range() == call.node.range()))
-}
-
 fn is_cut_short(facts: &Facts<'_>, iterated: &Expr) -> bool {
     let text = facts.written(iterated);
     let plural = last_name(iterated).is_some_and(|name| name.to_ascii_lowercase().ends_with("loaders"));
@@ -348,10 +222,6 @@ fn is_cut_short(facts: &Facts<'_>, iterated: &Expr) -> bool {
         || ["islice", "range(", "take(", "zip(", "select(", "limit", "dataset", ".keys", ".items", ".values"]
             .iter()
             .any(|word| text.contains(word))
-}
-
-fn is_plural(generator: &Comprehension) -> bool {
-    last_name(&generator.target).is_some_and(|name| name.to_ascii_lowercase().contains("loader"))
 }
 
 /// Whether an element is the batch itself, as it came or moved.

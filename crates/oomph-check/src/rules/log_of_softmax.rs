@@ -6,7 +6,7 @@ use crate::finding::{Edit, Safety};
 use crate::python::ast::Operator;
 use crate::python::{Expr, Ranged, TextRange, count_reads};
 use crate::report::Report;
-use crate::rule::{Example, Group, Rule};
+use crate::rule::{Group, Rule};
 use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
@@ -21,66 +21,7 @@ pub(super) static RULE: Rule = Rule {
     cost: "One more tensor of the logits' size.",
     instead: "`F.log_softmax(x, dim=-1)`.",
     when_not: "The probabilities themselves are needed as well.",
-    examples: &[
-        Example {
-            bad: "\
-import torch
-import torch.nn.functional as F
-
-def nll(x, y):
-    return F.nll_loss(torch.log(F.softmax(x, dim=1)), y)
-",
-            good: "\
-import torch
-import torch.nn.functional as F
-
-def nll(x, y):
-    return F.nll_loss(F.log_softmax(x, dim=1), y)
-",
-        },
-        Example {
-            bad: "\
-import torch
-
-def scores(logits):
-    return logits.softmax(dim=-1).log()
-
-def other(logits):
-    return torch.softmax(logits, -1).log()
-",
-            good: "\
-import torch
-
-def scores(logits):
-    return logits.log_softmax(dim=-1)
-
-def other(logits):
-    return torch.log_softmax(logits, -1)
-",
-        },
-        Example {
-            bad: "\
-import torch
-
-def entropy(logits):
-    p = torch.softmax(logits, -1)
-    return torch.log(p + 1e-9).mean()
-",
-            good: "\
-import torch
-
-def entropy(logits):
-    return torch.log_softmax(logits, -1).mean()
-",
-        },
-    ],
-    silent_on: &["\
-import torch
-
-def entropy(logits):
-    p = logits.softmax(-1)
-    return -(p * p.log()).sum(-1)
-"],
+    programs: include_str!("log_of_softmax.py"),
     check,
 };
 

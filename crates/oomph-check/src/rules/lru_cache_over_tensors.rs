@@ -6,7 +6,7 @@ use crate::analysis::value::{Device, FunctionId, Kind, Value};
 use crate::facts::{Facts, FunctionKind};
 use crate::python::{Expr, Ranged, TextRange, count_reads, count_reads_in, root_name};
 use crate::report::Report;
-use crate::rule::{Example, Group, Rule};
+use crate::rule::{Group, Rule};
 use crate::size::{Amount, Size};
 use crate::uses::{last_name, reads_of, whole_number};
 
@@ -23,97 +23,7 @@ pub(super) static RULE: Rule = Rule {
     instead: "Register one buffer of the largest size and slice it, or make the tensor anew: most are cheap. A cache of \
               one entry (`maxsize=1`) is bounded.",
     when_not: "The key takes few values, or the tensors are small and stay on the CPU.",
-    examples: &[
-        Example {
-            bad: "\
-import torch
-from functools import lru_cache
-
-@lru_cache(maxsize=None)
-def causal_mask(length, device):
-    return torch.ones(length, length, device=device).tril()
-",
-            good: "\
-import torch
-from functools import lru_cache
-
-@lru_cache(maxsize=1)
-def causal_mask(length, device):
-    return torch.ones(length, length, device=device).tril()
-",
-        },
-        Example {
-            bad: "\
-import functools
-import torch
-from torch import nn
-
-class Encoder(nn.Module):
-    @functools.cache
-    def positions(self, n, device):
-        return torch.arange(n, device=device)
-",
-            good: "\
-import torch
-from torch import nn
-
-class Encoder(nn.Module):
-    def positions(self, n, device):
-        return torch.arange(n, device=device)
-",
-        },
-        Example {
-            bad: "\
-import functools
-import torch
-
-@functools.lru_cache(maxsize=None)
-def rotated(t: torch.Tensor):
-    return t.cos()
-",
-            good: "\
-import functools
-import torch
-
-def rotated(t: torch.Tensor):
-    return t.cos()
-",
-        },
-    ],
-    silent_on: &[
-        "\
-import torch
-from functools import lru_cache
-
-@lru_cache(maxsize=None)
-def padded(length):
-    return (length + 7) // 8 * 8
-",
-        "\
-import torch
-from functools import lru_cache
-
-@lru_cache
-def identity():
-    return torch.eye(4)
-",
-        "\
-import torch
-from functools import lru_cache
-
-@lru_cache(maxsize=None)
-def filters(device):
-    return torch.load('filters.pt').to(device)
-",
-        "\
-import torch
-from functools import lru_cache
-
-@lru_cache(maxsize=None)
-def dtype_of(name):
-    return getattr(torch, name)
-",
-    ],
+    programs: include_str!("lru_cache_over_tensors.py"),
     check,
 };
 

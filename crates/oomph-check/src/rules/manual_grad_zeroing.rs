@@ -6,7 +6,7 @@ use crate::finding::{Edit, Safety};
 use crate::python::ast::Operator;
 use crate::python::{Expr, Ranged, Stmt};
 use crate::report::Report;
-use crate::rule::{Example, Group, Rule};
+use crate::rule::{Group, Rule};
 use crate::size::{Amount, Size};
 use crate::uses::{is_number, string_of};
 
@@ -22,80 +22,7 @@ pub(super) static RULE: Rule = Rule {
     cost: "The size of the trainable parameters, at the time of the peak.",
     instead: "`model.zero_grad()` or `optimizer.zero_grad()`, which drop the gradients.",
     when_not: "Only some of the parameters are meant, or the zeros are read.",
-    examples: &[
-        Example {
-            bad: "\
-import torch
-
-def clear(model):
-    for p in model.parameters():
-        if p.grad is not None:
-            p.grad.data.zero_()
-",
-            good: "\
-import torch
-
-def clear(model):
-    model.zero_grad()
-",
-        },
-        Example {
-            bad: "\
-import torch
-
-class Trainer:
-    def step(self, x):
-        for name, param in self.model.named_parameters():
-            param.grad.detach_()
-            param.grad.zero_()
-        self.model(x).sum().backward()
-",
-            good: "\
-import torch
-
-class Trainer:
-    def step(self, x):
-        self.model.zero_grad()
-        self.model(x).sum().backward()
-",
-        },
-    ],
-    silent_on: &[
-        "\
-import torch
-
-def clear_head(model):
-    for name, p in model.named_parameters():
-        if name.startswith('head'):
-            p.grad.zero_()
-",
-        "\
-import torch
-
-def sgd(params, lr):
-    with torch.no_grad():
-        for p in params:
-            p -= lr * p.grad
-            p.grad.zero_()
-",
-        "\
-import torch
-
-def descend(model, lr):
-    for p in model.parameters():
-        p.data.add_(p.grad, alpha=-lr)
-        p.grad.zero_()
-",
-        "\
-import torch
-
-class Base(torch.nn.Module):
-    def zero_grad(self, set_to_none=False):
-        for p in self.parameters():
-            if p.grad is not None:
-                p.grad.zero_()
-",
-    ],
+    programs: include_str!("manual_grad_zeroing.py"),
     check,
 };
 

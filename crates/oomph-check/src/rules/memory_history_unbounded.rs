@@ -5,7 +5,7 @@ use crate::facts::Facts;
 use crate::finding::Safety;
 use crate::python::{Expr, Ranged, Stmt};
 use crate::report::Report;
-use crate::rule::{Example, Group, Rule};
+use crate::rule::{Group, Rule};
 use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
@@ -21,81 +21,7 @@ pub(super) static RULE: Rule = Rule {
     cost: "Host memory: a few kilobytes an event, thousands of events a step.",
     instead: "Pass `max_entries=100_000`; the newest entries are kept, which are those before an out-of-memory error.",
     when_not: "A short script records a handful of operations and ends.",
-    examples: &[
-        Example {
-            bad: "\
-import torch
-
-torch.cuda.memory._record_memory_history()
-for x, y in train_loader:
-    step(x, y)
-torch.cuda.memory._dump_snapshot('snapshot.pickle')
-",
-            good: "\
-import torch
-
-torch.cuda.memory._record_memory_history(max_entries=100_000)
-for x, y in train_loader:
-    step(x, y)
-torch.cuda.memory._dump_snapshot('snapshot.pickle')
-",
-        },
-        Example {
-            bad: "\
-import torch
-
-def main(args):
-    if args.profile_memory:
-        torch.cuda.memory._record_memory_history(enabled='all', stacks='python')
-    train(args)
-",
-            good: "\
-import torch
-
-def main(args):
-    if args.profile_memory:
-        torch.cuda.memory._record_memory_history(enabled='all', stacks='python', max_entries=200_000)
-    train(args)
-",
-        },
-    ],
-    silent_on: &[
-        "\
-import torch
-
-def profile(model, x):
-    torch.cuda.memory._record_memory_history()
-    for _ in range(5):
-        model(x).sum().backward()
-    torch.cuda.memory._dump_snapshot('steps.pickle')
-    torch.cuda.memory._record_memory_history(enabled=None)
-",
-        "\
-import torch
-
-torch.cuda.memory._record_memory_history(enabled=None)
-",
-        "\
-import torch
-
-torch.cuda.memory._record_memory_history(True, trace_alloc_max_entries=100000)
-",
-        "\
-import torch
-
-def repro(model, x):
-    torch.cuda.memory._record_memory_history()
-    model(x).sum().backward()
-    torch.cuda.memory._dump_snapshot('repro.pickle')
-    torch.cuda.memory._record_memory_history(enabled=None)
-",
-        "\
-import torch
-
-def start(**options):
-    torch.cuda.memory._record_memory_history(**options)
-",
-    ],
+    programs: include_str!("memory_history_unbounded.py"),
     check,
 };
 

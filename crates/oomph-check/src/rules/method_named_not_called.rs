@@ -6,7 +6,7 @@ use crate::facts::Facts;
 use crate::finding::{Edit, Safety};
 use crate::python::{Expr, Ranged};
 use crate::report::Report;
-use crate::rule::{Example, Group, Rule};
+use crate::rule::{Group, Rule};
 use crate::size::{Amount, Size};
 use crate::source;
 
@@ -22,89 +22,7 @@ pub(super) static RULE: Rule = Rule {
     cost: "What the call was to save: gradients, activations or cached blocks. Sums and modes are wrong besides.",
     instead: "Add the brackets: `optimizer.zero_grad()`.",
     when_not: "The last line of a notebook cell, where naming a thing shows it.",
-    examples: &[
-        Example {
-            bad: "\
-import torch
-
-def train(model, loader, optimizer, criterion):
-    for x, y in loader:
-        optimizer.zero_grad
-        loss = criterion(model(x), y)
-        loss.backward()
-        optimizer.step()
-",
-            good: "\
-import torch
-
-def train(model, loader, optimizer, criterion):
-    for x, y in loader:
-        optimizer.zero_grad()
-        loss = criterion(model(x), y)
-        loss.backward()
-        optimizer.step()
-",
-        },
-        Example {
-            bad: "\
-import torch
-from torchvision.models import resnet50
-
-net = resnet50().cuda()
-net.eval
-torch.cuda.empty_cache
-",
-            good: "\
-import torch
-from torchvision.models import resnet50
-
-net = resnet50().cuda()
-net.eval()
-torch.cuda.empty_cache()
-",
-        },
-        Example {
-            bad: "\
-import gc
-import torch
-
-def release(cache):
-    cache.clear()
-    gc.collect
-    torch.cuda.empty_cache()
-",
-            good: "\
-import gc
-import torch
-
-def release(cache):
-    cache.clear()
-    gc.collect()
-    torch.cuda.empty_cache()
-",
-        },
-    ],
-    silent_on: &[
-        "\
-import torch
-
-class Switch:
-    @property
-    def eval(self):
-        self.mode = 'eval'
-
-switch = Switch()
-switch.eval
-",
-        "\
-import torch
-
-loss_fn = torch.nn.CrossEntropyLoss
-loss_fn
-model.config
-step
-",
-    ],
+    programs: include_str!("method_named_not_called.py"),
     check,
 };
 

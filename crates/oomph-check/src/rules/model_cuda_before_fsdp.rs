@@ -5,7 +5,7 @@ use crate::analysis::value::Device;
 use crate::facts::Facts;
 use crate::python::{Expr, Ranged, TextRange};
 use crate::report::Report;
-use crate::rule::{Example, Group, Rule};
+use crate::rule::{Group, Rule};
 use crate::size::{Amount, Size};
 use crate::uses::last_name;
 
@@ -23,83 +23,7 @@ pub(super) static RULE: Rule = Rule {
               auto_wrap_policy=policy, device_id=local_rank)` (without a policy the whole model is one unit); with \
               `fully_shard`, shard on `meta`, then `to_empty(device=\"cuda\")` and load.",
     when_not: "The model fits easily and start-up time matters more.",
-    examples: &[
-        Example {
-            bad: "\
-import torch
-from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
-
-def wrap(model):
-    return FSDP(model.cuda())
-",
-            good: "\
-import torch
-from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
-
-def wrap(model):
-    return FSDP(model, device_id=torch.cuda.current_device())
-",
-        },
-        Example {
-            bad: "\
-from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
-
-def build(config):
-    model = Llama(config).cuda().train()
-    return FSDP(model)
-",
-            good: "\
-import torch
-from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
-
-def build(config):
-    model = Llama(config).train()
-    return FSDP(model, device_id=torch.cuda.current_device())
-",
-        },
-        Example {
-            bad: "\
-import torch
-from torch.distributed.fsdp import FullyShardedDataParallel
-
-def setup(rank, build):
-    torch.cuda.set_device(rank)
-    model = build()
-    model.to(rank)
-    model = FullyShardedDataParallel(model)
-    return model
-",
-            good: "\
-import torch
-from torch.distributed.fsdp import FullyShardedDataParallel
-
-def setup(rank, build):
-    torch.cuda.set_device(rank)
-    model = build()
-    model = FullyShardedDataParallel(model, device_id=rank)
-    return model
-",
-        },
-    ],
-    silent_on: &[
-        "\
-import torch
-from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
-
-def wrap(model):
-    model = model.to(torch.bfloat16)
-    return FSDP(model, device_id=0)
-",
-        "\
-import torch
-from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
-
-def wrap(model, other):
-    other.cuda()
-    model = FSDP(model)
-    return model.cuda()
-",
-    ],
+    programs: include_str!("model_cuda_before_fsdp.py"),
     check,
 };
 

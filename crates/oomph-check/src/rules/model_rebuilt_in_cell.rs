@@ -5,7 +5,7 @@ use crate::analysis::value::{Device, Kind};
 use crate::facts::Facts;
 use crate::python::Ranged;
 use crate::report::Report;
-use crate::rule::{Example, Group, Rule};
+use crate::rule::{Group, Rule};
 use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
@@ -20,58 +20,7 @@ pub(super) static RULE: Rule = Rule {
     cost: "All parameters twice while the cell runs; the old weights, gradients and state for good after it.",
     instead: "Begin the cell with `del model, optimizer`, or build both in one cell.",
     when_not: "The cell is run once.",
-    examples: &[
-        Example {
-            bad: "\
-# %%
-import torch
-from torchvision.models import resnet18
-def build():
-    return resnet18().cuda()
-# %%
-model = build()
-optimizer = torch.optim.Adam(model.parameters())
-# %%
-model = build()
-",
-            good: "\
-# %%
-import torch
-from torchvision.models import resnet18
-def build():
-    return resnet18().cuda()
-# %%
-model = optimizer = None
-model = build()
-optimizer = torch.optim.Adam(model.parameters())
-",
-        },
-        Example {
-            bad: "\
-# %%
-import torch
-from torchvision.models import resnet18
-model = resnet18().cuda()
-# %%
-optimizer = torch.optim.Adam(model.parameters())
-",
-            good: "\
-# %%
-import torch
-from torchvision.models import resnet18
-# %%
-model = optimizer = None
-model = resnet18().cuda()
-optimizer = torch.optim.Adam(model.parameters())
-",
-        },
-    ],
-    silent_on: &["\
-import torch
-from torchvision.models import resnet18
-model = resnet18().cuda()
-optimizer = torch.optim.Adam(model.parameters())
-"],
+    programs: include_str!("model_rebuilt_in_cell.py"),
     check,
 };
 

@@ -7,7 +7,7 @@ use crate::facts::Facts;
 use crate::finding::{Edit, Safety};
 use crate::python::{Expr, Ranged, Stmt};
 use crate::report::Report;
-use crate::rule::{Example, Group, Rule};
+use crate::rule::{Group, Rule};
 use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
@@ -24,118 +24,7 @@ pub(super) static RULE: Rule = Rule {
            `autocast` was meant to halve them.",
     instead: "`with torch.no_grad():` around the code, or `@torch.no_grad()` on the function.",
     when_not: "Never. `torch.set_grad_enabled(False)` is another matter: it does act when called alone.",
-    examples: &[
-        Example {
-            bad: "\
-import torch
-
-def predict(model, x):
-    model.eval()
-    torch.no_grad()
-    return model(x).argmax(-1)
-",
-            good: "\
-import torch
-
-def predict(model, x):
-    model.eval()
-    with torch.no_grad():
-        return model(x).argmax(-1)
-",
-        },
-        Example {
-            bad: "\
-from torch import inference_mode
-
-def embed(encoder, batches):
-    inference_mode()
-    return [encoder(b).cpu() for b in batches]
-",
-            good: "\
-from torch import inference_mode
-
-@inference_mode()
-def embed(encoder, batches):
-    return [encoder(b).cpu() for b in batches]
-",
-        },
-        Example {
-            bad: "\
-import torch
-
-for x, y in train_loader:
-    torch.autocast('cuda', dtype=torch.bfloat16)
-    loss = criterion(model(x), y)
-    loss.backward()
-",
-            good: "\
-import torch
-
-for x, y in train_loader:
-    with torch.autocast('cuda', dtype=torch.bfloat16):
-        loss = criterion(model(x), y)
-    loss.backward()
-",
-        },
-    ],
-    silent_on: &[
-        "\
-import torch
-
-torch.set_grad_enabled(False)
-",
-        "\
-import torch
-
-def run(model, x):
-    guard = torch.no_grad()
-    guard.__enter__()
-    out = model(x)
-    guard.__exit__(None, None, None)
-    return out
-",
-        "\
-import torch, pytest
-
-def test_rejects_devices():
-    with pytest.raises(RuntimeError):
-        torch.autocast('nowhere')
-",
-        "\
-import torch
-
-class Display:
-    def run(self, frames):
-        torch.no_grad()
-        self.model.eval()
-        for frame in frames:
-            show(self.model(frame))
-
-def main():
-    display = Display()
-    with torch.no_grad():
-        display.run(frames())
-",
-        "\
-import torch
-
-def amp_works():
-    try:
-        torch.autocast('cuda', dtype=torch.bfloat16)
-    except RuntimeError:
-        return False
-    return True
-",
-        "\
-from contextlib import contextmanager
-
-@contextmanager
-def no_grad():
-    yield
-
-no_grad()
-",
-    ],
+    programs: include_str!("no_grad_called_as_statement.py"),
     check,
 };
 

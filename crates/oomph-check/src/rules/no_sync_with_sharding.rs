@@ -4,7 +4,7 @@ use crate::analysis::events::Call;
 use crate::facts::Facts;
 use crate::python::Ranged;
 use crate::report::Report;
-use crate::rule::{Example, Group, Rule};
+use crate::rule::{Group, Rule};
 use crate::size::{Amount, Size};
 use crate::uses::last_name;
 
@@ -20,34 +20,7 @@ pub(super) static RULE: Rule = Rule {
     cost: "The full gradients on every GPU: the number of ranks times what sharding needs.",
     instead: "Leave `no_sync()` out and accept one reduce-scatter a micro-batch.",
     when_not: "Under DDP, where gradients are whole anyway, or when there is room and the network is slow.",
-    examples: &[Example {
-        bad: "\
-from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
-
-def accumulate(model, batches):
-    model = FSDP(model)
-    with model.no_sync():
-        for batch in batches:
-            model(batch).sum().backward()
-",
-        good: "\
-from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
-
-def accumulate(model, batches):
-    model = FSDP(model)
-    for batch in batches:
-        model(batch).sum().backward()
-",
-    }],
-    silent_on: &["\
-from torch.nn.parallel import DistributedDataParallel as DDP
-
-def accumulate(model, batches):
-    model = DDP(model)
-    with model.no_sync():
-        for batch in batches:
-            model(batch).sum().backward()
-"],
+    programs: include_str!("no_sync_with_sharding.py"),
     check,
 };
 

@@ -5,7 +5,7 @@ use crate::facts::Facts;
 use crate::finding::Safety;
 use crate::python::{Expr, Ranged, Stmt};
 use crate::report::Report;
-use crate::rule::{Example, Group, Rule};
+use crate::rule::{Group, Rule};
 use crate::size::{Amount, Size};
 use crate::uses::last_name;
 
@@ -21,29 +21,7 @@ pub(super) static RULE: Rule = Rule {
     cost: "Time, not memory; with `pin_memory=True` a pinned copy of every batch that waits.",
     instead: "`DataLoader(..., pin_memory=True)`, or drop `non_blocking`.",
     when_not: "The dataset pins by hand or lives on the GPU, where pinning raises.",
-    examples: &[Example {
-        bad: "\
-from torch.utils.data import DataLoader
-
-loader = DataLoader(dataset, batch_size=64, num_workers=4)
-for x, y in loader:
-    x = x.cuda(non_blocking=True)
-",
-        good: "\
-from torch.utils.data import DataLoader
-
-loader = DataLoader(dataset, batch_size=64, num_workers=4, pin_memory=True)
-for x, y in loader:
-    x = x.cuda(non_blocking=True)
-",
-    }],
-    silent_on: &["\
-from torch.utils.data import DataLoader
-
-loader = DataLoader(dataset, **options)
-for x, y in loader:
-    x = x.cuda(non_blocking=True)
-"],
+    programs: include_str!("non_blocking_without_pin.py"),
     check,
 };
 

@@ -6,7 +6,7 @@ use crate::facts::Facts;
 use crate::finding::{Edit, Safety};
 use crate::python::{Expr, Output, Ranged, Stmt, TextRange, count_reads_in, root_name};
 use crate::report::Report;
-use crate::rule::{Example, Group, Rule};
+use crate::rule::{Group, Rule};
 use crate::size::{Amount, Size};
 use crate::uses::last_name;
 
@@ -23,132 +23,7 @@ pub(super) static RULE: Rule = Rule {
            restarts.",
     instead: "End the line with `;`, bind the result to a name, or show what is wanted: `out.shape`, `out.mean().item()`.",
     when_not: "The value is small and has no graph. Where the notebook has stored what the cell gave, that decides.",
-    examples: &[
-        Example {
-            bad: "\
-# %%
-import torch
-from torchvision.models import resnet18
-model = resnet18().cuda()
-x = torch.randn(64, 3, 224, 224, device='cuda')
-# %%
-model(x)
-",
-            good: "\
-# %%
-import torch
-from torchvision.models import resnet18
-model = resnet18().cuda()
-x = torch.randn(64, 3, 224, 224, device='cuda')
-# %%
-with torch.no_grad():
-    out = model(x)
-out.shape
-",
-        },
-        Example {
-            bad: "\
-# %%
-import torch
-lstm = torch.nn.LSTM(32, 64, batch_first=True).cuda()
-sequence = torch.randn(64, 100, 32).cuda()
-# %%
-out, (h, c) = lstm(sequence)
-out, h
-",
-            good: "\
-# %%
-import torch
-lstm = torch.nn.LSTM(32, 64, batch_first=True).cuda()
-sequence = torch.randn(64, 100, 32).cuda()
-# %%
-out, (h, c) = lstm(sequence)
-out.shape, h.shape
-",
-        },
-        Example {
-            bad: "\
-# %%
-import torch
-a = torch.randn(20000, 20000, device='cuda')
-# %%
-a @ a
-",
-            good: "\
-# %%
-import torch
-a = torch.randn(20000, 20000, device='cuda')
-# %%
-squared = a @ a
-",
-        },
-    ],
-    silent_on: &[
-        "\
-# %%
-from library import Sampler
-sampler = Sampler()
-device = 'cuda'
-# %%
-sampler.to(device)
-",
-        "\
-# %%
-import torch
-a = torch.tensor([1., 2., 3.])
-# %%
-a.to('cuda:0')
-",
-        "\
-# %%
-import torch
-from torch import nn
-model = nn.Linear(8, 2).cuda()
-# %%
-model(torch.ones(4, 8).cuda());
-# %%
-model(torch.ones(4, 8).cuda()).sum().item()
-# %%
-model(torch.ones(4, 8).cuda()).shape
-# %%
-model
-",
-        "\
-import torch
-from torch import nn
-model = nn.Linear(8, 2)
-model(torch.ones(4, 8))
-",
-        "\
-# %%
-import torch
-a = load_features('a.npy').to('cuda')
-# %%
-a * 2
-",
-        "\
-# %%
-import torch
-net = torch.nn.Linear(2, 1).cuda()
-few = [[8., 9.], [10., 11.]]
-# %%
-net(torch.tensor([[8., 9.]]).cuda())
-# %%
-few = torch.tensor(few).float()
-# %%
-net(few.to('cuda'))
-",
-        "\
-# %%
-import torch
-x = torch.ones(4, 8)
-x
-# %%
-(x + 1).sum()
-# %%
-print(x.cuda())
-",
-    ],
+    programs: include_str!("notebook_output_history.py"),
     check,
 };
 
@@ -169,10 +44,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         let worth = is_worth_keeping_out(cell.output, value)
             || matches!(cell.output, Output::Unknown)
                 && (is_pairwise(facts, &shown.value) || is_visibly_large(facts, &shown.value));
-        if is_lesson || !worth || is_timed(facts.source.slice(cell.range)) {
-            continue;
-        }
-        if is_bound_by_magic(facts, &shown.value) || is_bound_in_timing(facts, &shown.value) {
+        if is_lesson || !worth {
             continue;
         }
         let text = facts.written(&*shown.value);
@@ -213,30 +85,6 @@ fn is_pairwise(facts: &Facts<'_>, shown: &Expr) -> bool {
         },
         _ => false,
     }
-}
-
-/// Whether a cell runs in a function of its own that only its time is wanted of: it binds no names and has no value.
-fn is_timed(cell: &str) -> bool {
-    let first = cell.trim_start();
-    ["%%timeit", "%%capture", "%%prun"].iter().any(|magic| first.starts_with(magic))
-}
-
-/// Whether a name that is read is bound only where that lasts no longer than the timing.
-fn is_bound_in_timing(facts: &Facts<'_>, shown: &Expr) -> bool {
-    let timed: Vec<TextRange> = facts.source.cells.iter().map(|cell| cell.range).collect();
-    let timed = timed.into_iter().filter(|range| facts.source.slice(*range).trim_start().starts_with("%%timeit"));
-    let timed: Vec<TextRange> = timed.collect();
-    let within = |bind: &Bind<'_>| timed.iter().any(|range| range.contains_range(bind.target.range()));
-    let mut read = facts.binds().iter().filter(|bind| count_reads_in(shown, bind.name) > 0);
-    read.any(|bind| within(bind) && facts.binds_of(bind.name).all(within))
-}
-
-/// Whether a line such as `%time mask = make_mask()` binds the name that is shown: what it is then, nobody knows.
-fn is_bound_by_magic(facts: &Facts<'_>, shown: &Expr) -> bool {
-    let Some(name) = root_name(shown) else { return false };
-    let lines = facts.source.text.lines().map(str::trim_start).filter(|line| line.starts_with('%'));
-    let targets = lines.filter_map(|line| line.split_once('=')).map(|(target, _)| target);
-    targets.into_iter().any(|target| target.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == name))
 }
 
 /// What a shown expression is, where that is known for sure: results of unknown methods may be anything.
@@ -362,7 +210,7 @@ fn is_literal(text: &str) -> bool {
 
 /// Whether something in the expression is moved to the GPU, or was before.
 fn comes_from_gpu(facts: &Facts<'_>, shown: &Expr) -> bool {
-    is_made_on_gpu(facts, shown, 4) || is_of_moved(facts, shown)
+    is_made_on_gpu(facts, shown, 4)
 }
 
 /// Whether something in the expression is made on the GPU or moved there, or a name in it was bound to such before.
@@ -376,19 +224,4 @@ fn is_made_on_gpu(facts: &Facts<'_>, expr: &Expr, hops: u32) -> bool {
             && count_reads_in(expr, bind.name) > 0
             && bind.value_expr.is_some_and(|value| is_made_on_gpu(facts, value, hops))
     })
-}
-
-/// Whether what is called was moved to the GPU before.
-fn is_of_moved(facts: &Facts<'_>, shown: &Expr) -> bool {
-    facts.calls().iter().any(|call| {
-        let within = shown.range().contains_range(call.node.range());
-        let earlier = call.at.function.is_none() && call.node.end() <= shown.start();
-        let same = call.receiver_expr().and_then(last_name).is_some_and(|name| is_called_in(facts, shown, name));
-        facts.moves_to_gpu(call) && (within || earlier && same)
-    })
-}
-
-/// Whether an expression is a call of what has this name.
-fn is_called_in(facts: &Facts<'_>, shown: &Expr, name: &str) -> bool {
-    facts.written(shown).starts_with(&format!("{name}("))
 }

@@ -8,7 +8,7 @@ use crate::python::ast::{CmpOp, ExceptHandlerExceptHandler};
 use crate::python::{Expr, Ranged, Stmt, TextRange, count_reads_in};
 use crate::questions::string_literal;
 use crate::report::Report;
-use crate::rule::{Example, Group, Rule};
+use crate::rule::{Group, Rule};
 use crate::size::{Amount, Size};
 use crate::uses::last_name;
 
@@ -24,147 +24,7 @@ pub(super) static RULE: Rule = Rule {
     cost: "None while the words match; a job that ends where it should recover when they do not.",
     instead: "`except torch.OutOfMemoryError`; `torch.cuda.OutOfMemoryError` is the same class and exists since 1.13.",
     when_not: "Errors of other libraries, such as cuBLAS or NCCL, are meant too, or torch is older than 1.13.",
-    examples: &[
-        Example {
-            bad: "\
-import torch
-
-def step(model, batch):
-    try:
-        model(batch).sum().backward()
-    except RuntimeError as error:
-        if 'out of memory' in str(error):
-            print('skipping a batch')
-            model.zero_grad()
-        else:
-            raise
-",
-            good: "\
-import torch
-
-def step(model, batch):
-    try:
-        model(batch).sum().backward()
-    except torch.OutOfMemoryError:
-        print('skipping a batch')
-        model.zero_grad()
-",
-        },
-        Example {
-            bad: "\
-import torch
-
-def probe(run, size):
-    try:
-        run(size)
-        return True
-    except Exception as e:
-        if not e.args[0].startswith('CUDA out of memory'):
-            raise
-        return False
-",
-            good: "\
-import torch
-
-def probe(run, size):
-    try:
-        run(size)
-        return True
-    except torch.cuda.OutOfMemoryError:
-        return False
-",
-        },
-    ],
-    silent_on: &[
-        "\
-import torch
-
-def load(build, fall_back):
-    try:
-        return build()
-    except Exception as error:
-        text = str(error).lower()
-        if 'expandable_segment' in text or 'cudaalloc' in text or 'out of memory' in text:
-            return fall_back()
-        raise
-",
-        "\
-import sys
-import torch
-
-def main(run):
-    try:
-        run()
-    except RuntimeError as error:
-        print('failed:', error)
-        if 'CUDA out of memory' in str(error):
-            print('try a smaller batch')
-        sys.exit(1)
-",
-        "\
-import torch
-
-def step(run):
-    try:
-        run()
-    except RuntimeError as error:
-        if 'out of memory' in str(error):
-            raise RuntimeError('reduce the batch size') from error
-        raise
-",
-        "\
-import torch
-
-def step(run, batch):
-    try:
-        run(batch)
-    except Exception as error:
-        if 'out of memory' in str(error):
-            print('reduce the batch size')
-        raise
-",
-        "\
-import torch
-
-def step(run):
-    try:
-        run()
-    except RuntimeError as error:
-        if 'out of memory' in str(error) or 'CUBLAS_STATUS_ALLOC_FAILED' in str(error):
-            return None
-        raise
-",
-        "\
-import torch
-
-def step(run):
-    try:
-        run()
-    except torch.OutOfMemoryError:
-        print('out of memory')
-",
-        "\
-import torch
-
-def step(run):
-    try:
-        run()
-    except RuntimeError as error:
-        print('perhaps out of memory:', error)
-        raise
-",
-        "\
-import torch
-
-def step(run):
-    try:
-        run()
-    except RuntimeError as error:
-        if isinstance(error, torch.cuda.OutOfMemoryError) or 'out of memory' in str(error):
-            return None
-        raise
-",
-    ],
+    programs: include_str!("oom_by_string.py"),
     check,
 };
 

@@ -4,7 +4,7 @@ use crate::analysis::events::Call;
 use crate::facts::Facts;
 use crate::python::{Expr, Ranged};
 use crate::report::Report;
-use crate::rule::{Example, Group, Rule};
+use crate::rule::{Group, Rule};
 use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
@@ -20,59 +20,7 @@ pub(super) static RULE: Rule = Rule {
     cost: "Nothing for plain modules; the parameters or the optimizer's state twice otherwise.",
     instead: "Move the model first, then make the optimizer.",
     when_not: "The module is plain, and the optimizer has no state yet.",
-    examples: &[
-        Example {
-            bad: "\
-import torch
-
-model = torch.nn.Linear(8, 2)
-optimizer = torch.optim.Adam(model.parameters())
-model = model.cuda()
-",
-            good: "\
-import torch
-
-model = torch.nn.Linear(8, 2).cuda()
-optimizer = torch.optim.Adam(model.parameters())
-",
-        },
-        Example {
-            bad: "\
-import torch
-
-def build(net, device):
-    opt = torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
-    net.to(device)
-    return net, opt
-",
-            good: "\
-import torch
-
-def build(net, device):
-    net.to(device)
-    opt = torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
-    return net, opt
-",
-        },
-    ],
-    silent_on: &[
-        "\
-import torch
-
-model = torch.nn.Linear(8, 2)
-optimizer = torch.optim.Adam(model.parameters())
-other = torch.nn.Linear(8, 2).cuda()
-",
-        "\
-import torch
-
-def save(model, path):
-    optimizer = torch.optim.Adam(model.parameters())
-    train(model, optimizer)
-    model.to('cpu')
-    torch.save(model.state_dict(), path)
-",
-    ],
+    programs: include_str!("optimizer_before_to_device.py"),
     check,
 };
 

@@ -5,7 +5,7 @@ use crate::analysis::value::Kind;
 use crate::facts::{Facts, Loop};
 use crate::python::{Expr, Ranged};
 use crate::report::Report;
-use crate::rule::{Example, Group, Rule};
+use crate::rule::{Group, Rule};
 use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
@@ -20,114 +20,7 @@ pub(super) static RULE: Rule = Rule {
     cost: "Up to two sets of optimizer state, each twice the parameters for Adam, freed and allocated over and over.",
     instead: "Make it once before the loop. To change the learning rate use a scheduler or `param_groups`.",
     when_not: "Each turn trains something new, or the restart is meant.",
-    examples: &[
-        Example {
-            bad: "\
-import torch
-
-def train(model, train_loader, criterion, epochs):
-    for epoch in range(epochs):
-        optimizer = torch.optim.Adam(model.parameters(), lr=1e-3 * 0.9**epoch)
-        for x, y in train_loader:
-            optimizer.zero_grad()
-            criterion(model(x), y).backward()
-            optimizer.step()
-",
-            good: "\
-import torch
-
-def train(model, train_loader, criterion, epochs):
-    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
-    decay = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.9)
-    for epoch in range(epochs):
-        for x, y in train_loader:
-            optimizer.zero_grad()
-            criterion(model(x), y).backward()
-            optimizer.step()
-        decay.step()
-",
-        },
-        Example {
-            bad: "\
-import torch
-
-def train(model, train_loader, criterion):
-    for x, y in train_loader:
-        optimizer = torch.optim.AdamW(model.parameters())
-        criterion(model(x), y).backward()
-        optimizer.step()
-        optimizer.zero_grad()
-",
-            good: "\
-import torch
-
-def train(model, train_loader, criterion):
-    optimizer = torch.optim.AdamW(model.parameters())
-    for x, y in train_loader:
-        criterion(model(x), y).backward()
-        optimizer.step()
-        optimizer.zero_grad()
-",
-        },
-    ],
-    silent_on: &[
-        "\
-import torch
-
-def cross_validate(make, loaders, criterion):
-    for fold in range(5):
-        model = make()
-        optimizer = torch.optim.Adam(model.parameters())
-        fit(model, optimizer, loaders[fold], criterion)
-",
-        "\
-import torch
-
-def attack(model, loader, steps):
-    for x, y in loader:
-        delta = torch.zeros_like(x, requires_grad=True)
-        optimizer = torch.optim.Adam([delta])
-        for _ in range(steps):
-            optimizer.zero_grad()
-            (-model(x + delta)[y]).sum().backward()
-            optimizer.step()
-",
-        "\
-import torch
-
-def train(model, loader, epochs):
-    for epoch in range(epochs):
-        if epoch == 10:
-            model.unfreeze()
-            optimizer = torch.optim.Adam(model.parameters())
-        for x in loader:
-            optimizer.zero_grad()
-            model(x).sum().backward()
-            optimizer.step()
-",
-        "\
-import torch
-
-def adapt(model, loader, start):
-    for x, y in loader:
-        model.load_state_dict(start)
-        optimizer = torch.optim.Adam(model.parameters())
-        optimizer.zero_grad()
-        model(x).sum().backward()
-        optimizer.step()
-",
-        "\
-import torch
-
-def train(model, loader, epochs):
-    for epoch in range(epochs):
-        optimizer = torch.optim.SGD(model.parameters(), lr=0.1 / (epoch + 1))
-        for x in loader:
-            optimizer.zero_grad()
-            model(x).sum().backward()
-            optimizer.step()
-",
-    ],
+    programs: include_str!("optimizer_created_in_loop.py"),
     check,
 };
 

@@ -6,7 +6,7 @@ use crate::facts::Facts;
 use crate::finding::{Edit, Safety};
 use crate::python::{Expr, Ranged, Stmt, TextRange};
 use crate::report::Report;
-use crate::rule::{Example, Group, Rule};
+use crate::rule::{Group, Rule};
 use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
@@ -21,68 +21,7 @@ pub(super) static RULE: Rule = Rule {
     cost: "Up to two copies of the frozen parameters with Adam, once any of them gets a gradient.",
     instead: "`Adam(p for p in model.parameters() if p.requires_grad)`.",
     when_not: "Layers are unfrozen later on.",
-    examples: &[
-        Example {
-            bad: "\
-import torch
-from torchvision.models import resnet50
-
-model = resnet50()
-for p in model.layer1.parameters():
-    p.requires_grad = False
-optimizer = torch.optim.Adam(model.parameters(), lr=1e-4)
-",
-            good: "\
-import torch
-from torchvision.models import resnet50
-
-model = resnet50()
-for p in model.layer1.parameters():
-    p.requires_grad = False
-optimizer = torch.optim.Adam((p for p in model.parameters() if p.requires_grad), lr=1e-4)
-",
-        },
-        Example {
-            bad: "\
-import torch
-from torchvision.models import resnet50
-
-model = resnet50()
-model.layer1.requires_grad_(False)
-optimizer = torch.optim.SGD(params=model.parameters(), lr=0.1)
-",
-            good: "\
-import torch
-from torchvision.models import resnet50
-
-model = resnet50()
-model.layer1.requires_grad_(False)
-optimizer = torch.optim.SGD(params=filter(lambda p: p.requires_grad, model.parameters()), lr=0.1)
-",
-        },
-    ],
-    silent_on: &[
-        "\
-import torch
-from torchvision.models import resnet50
-
-model = resnet50()
-for p in model.layer1.parameters():
-    p.requires_grad = False
-optimizer = torch.optim.Adam(model.parameters())
-for epoch in range(10):
-    if epoch == 5:
-        for p in model.layer1.parameters():
-            p.requires_grad = True
-",
-        "\
-import torch
-
-for p in teacher.parameters():
-    p.requires_grad = False
-optimizer = torch.optim.Adam(student.parameters())
-",
-    ],
+    programs: include_str!("optimizer_given_frozen_parameters.py"),
     check,
 };
 

@@ -5,7 +5,7 @@ use crate::analysis::value::Device;
 use crate::facts::Facts;
 use crate::python::{Expr, Ranged};
 use crate::report::Report;
-use crate::rule::{Example, Group, Rule};
+use crate::rule::{Group, Rule};
 use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
@@ -20,34 +20,7 @@ pub(super) static RULE: Rule = Rule {
     cost: "One temporary of the tensor's size an operator.",
     instead: "`img.sub_(mean).div_(std)`, `out=`.",
     when_not: "The old tensor is used elsewhere, or gradients are recorded.",
-    examples: &[Example {
-        bad: "\
-import torch
-
-@torch.no_grad()
-def prepare(img, mean, std):
-    img = img.cuda()
-    img = (img - mean) / std
-    return img
-",
-        good: "\
-import torch
-
-@torch.no_grad()
-def prepare(img, mean, std):
-    img = img.cuda()
-    img = img.sub_(mean).div_(std)
-    return img
-",
-    }],
-    silent_on: &["\
-import torch
-
-def prepare(img, mean, std):
-    img = img.cuda()
-    img = (img - mean) / std
-    return img
-"],
+    programs: include_str!("out_of_place_in_no_grad.py"),
     check,
 };
 

@@ -5,7 +5,7 @@ use crate::analysis::value::{ClassId, FunctionId};
 use crate::facts::Facts;
 use crate::python::{Expr, ExprCall, Ranged};
 use crate::report::Report;
-use crate::rule::{Example, Group, Rule};
+use crate::rule::{Group, Rule};
 use crate::size::{Amount, Size};
 use crate::uses::last_name;
 
@@ -22,196 +22,7 @@ pub(super) static RULE: Rule = Rule {
            5.7 times those of one forward pass where 2 were expected, when measured over six steps.",
     instead: "Keep `t.detach()`, a copy (`t.cpu()`, `t.to(torch.half)`) or something outside Python's memory.",
     when_not: "Only parameters are handed back as they are: a leaf has no `grad_fn`.",
-    examples: &[
-        Example {
-            bad: "\
-import torch
-
-class Packed:
-    def __init__(self, tensor):
-        self.tensor = tensor
-
-def step(model, x):
-    with torch.autograd.graph.saved_tensors_hooks(lambda t: Packed(t), lambda p: p.tensor):
-        return model(x).sum()
-",
-            good: "\
-import torch
-
-class Packed:
-    def __init__(self, tensor):
-        self.tensor = tensor
-
-def step(model, x):
-    with torch.autograd.graph.saved_tensors_hooks(lambda t: Packed(t.detach()), lambda p: p.tensor):
-        return model(x).sum()
-",
-        },
-        Example {
-            bad: "\
-import torch
-from torch.autograd.graph import saved_tensors_hooks
-
-def pack(tensor):
-    if tensor.numel() < 1024:
-        return (None, tensor)
-    return (tensor.device, tensor.cpu())
-
-def unpack(packed):
-    device, tensor = packed
-    return tensor if device is None else tensor.to(device)
-
-def forward(net, batch):
-    with saved_tensors_hooks(pack, unpack):
-        return net(batch)
-",
-            good: "\
-import torch
-from torch.autograd.graph import saved_tensors_hooks
-
-def pack(tensor):
-    if tensor.numel() < 1024:
-        return (None, tensor.detach())
-    return (tensor.device, tensor.cpu())
-
-def unpack(packed):
-    device, tensor = packed
-    return tensor if device is None else tensor.to(device)
-
-def forward(net, batch):
-    with saved_tensors_hooks(pack, unpack):
-        return net(batch)
-",
-        },
-        Example {
-            bad: "\
-import torch
-
-class Recorder:
-    def __init__(self):
-        self.table = {}
-
-    def pack(self, tensor):
-        key = len(self.table)
-        self.table[key] = tensor
-        return key
-
-    def unpack(self, key):
-        return self.table[key]
-
-    def __call__(self):
-        return torch.autograd.graph.saved_tensors_hooks(self.pack, self.unpack)
-",
-            good: "\
-import torch
-
-class Recorder:
-    def __init__(self):
-        self.table = {}
-
-    def pack(self, tensor):
-        key = len(self.table)
-        self.table[key] = tensor.detach()
-        return key
-
-    def unpack(self, key):
-        return self.table.pop(key)
-
-    def __call__(self):
-        return torch.autograd.graph.saved_tensors_hooks(self.pack, self.unpack)
-",
-        },
-        Example {
-            bad: "\
-import torch
-from dataclasses import dataclass
-
-@dataclass
-class Saved:
-    tensor: torch.Tensor
-
-def pack(t):
-    saved = Saved(tensor=t)
-    return saved
-
-def run(model, x):
-    with torch.autograd.graph.saved_tensors_hooks(pack_hook=pack, unpack_hook=lambda saved: saved.tensor):
-        return model(x)
-",
-            good: "\
-import torch
-from dataclasses import dataclass
-
-@dataclass
-class Saved:
-    tensor: torch.Tensor
-
-def pack(t):
-    saved = Saved(tensor=t.detach())
-    return saved
-
-def run(model, x):
-    with torch.autograd.graph.saved_tensors_hooks(pack_hook=pack, unpack_hook=lambda saved: saved.tensor):
-        return model(x)
-",
-        },
-    ],
-    silent_on: &[
-        "\
-import torch
-
-def pack(t):
-    sizes.append(t.numel())
-    shapes[len(shapes)] = tuple(t.shape)
-    return t.detach()
-
-def run(model, x):
-    with torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t):
-        return model(x)
-",
-        "\
-import torch
-
-def offloaded(model, x):
-    with torch.autograd.graph.saved_tensors_hooks(lambda t: (t.device, t.cpu()), lambda p: p[1].to(p[0])):
-        return model(x)
-",
-        "\
-import torch
-
-def pack(t):
-    if isinstance(t, torch.nn.Parameter):
-        return t
-    return t.detach()
-
-def run(model, x):
-    with torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t):
-        return model(x)
-",
-        "\
-import torch, tempfile
-
-def pack(t):
-    name = tempfile.mktemp()
-    torch.save(t, name)
-    return name
-
-def run(model, x):
-    with torch.autograd.graph.saved_tensors_hooks(pack, torch.load):
-        return model(x)
-",
-        "\
-import torch
-
-def pack(t):
-    t = t.detach()
-    return t
-
-def run(model, x):
-    with torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t):
-        return model(x)
-",
-    ],
+    programs: include_str!("pack_hook_keeps_undetached_tensor.py"),
     check,
 };
 
@@ -304,7 +115,7 @@ fn kept_within<'a>(facts: &Facts<'a>, result: &'a Expr, tensor: &str, hops: u32)
                 // A dataclass or a named tuple has no constructor to read.
                 _ => {
                     let record = call.result.class.is_some_and(|class| is_record(facts, class));
-                    (record || is_named_tuple(facts, &node.func)).then_some(kept)
+                    record.then_some(kept)
                 }
             }
         }
@@ -314,13 +125,6 @@ fn kept_within<'a>(facts: &Facts<'a>, result: &'a Expr, tensor: &str, hops: u32)
 
 /// Makers of things that hold what they are given.
 const HOLDERS: &[&str] = &["tuple", "list", "dict", "types.SimpleNamespace", "functools.partial"];
-
-/// Whether a name is bound to `namedtuple(...)`.
-fn is_named_tuple(facts: &Facts<'_>, func: &Expr) -> bool {
-    let Some(name) = last_name(func) else { return false };
-    let makes = |value: &Expr| facts.call_at(value).is_some_and(|made| made.name == "namedtuple");
-    facts.binds_of(name).any(|bind| bind.value_expr.is_some_and(makes))
-}
 
 /// Whether a class keeps whatever it is made from: a dataclass, a named tuple.
 fn is_record(facts: &Facts<'_>, class: ClassId) -> bool {

@@ -5,7 +5,7 @@ use crate::facts::Facts;
 use crate::python::ast::Operator;
 use crate::python::{Expr, Ranged, count_reads, root_name};
 use crate::report::Report;
-use crate::rule::{Example, Group, Rule};
+use crate::rule::{Group, Rule};
 use crate::size::{Amount, Size};
 use crate::uses::{is_number, whole_number};
 
@@ -21,99 +21,7 @@ pub(super) static RULE: Rule = Rule {
     cost: "4 x N x M x D bytes, twice or three times over: 10,000 by 10,000 points of 64 numbers are 26 GB each.",
     instead: "`torch.cdist(a, b)`, or `|a|^2 + |b|^2 - 2ab` by matrix product, or chunks of rows.",
     when_not: "N and M are small, or the gradient at distance zero matters (`cdist` gives zero there).",
-    examples: &[
-        Example {
-            bad: "\
-import torch
-
-def distances(a, b):
-    return (a[:, None] - b[None]).pow(2).sum(-1)
-",
-            good: "\
-import torch
-
-def distances(a, b):
-    return torch.cdist(a, b).square()
-",
-        },
-        Example {
-            bad: "\
-import torch
-
-def kernel(x, y, sigma):
-    squared = ((x.unsqueeze(1) - y.unsqueeze(0)) ** 2).sum(2)
-    return torch.exp(-squared / sigma)
-
-def nearest(x, y):
-    return torch.norm(x[:, None, :] - y[None, :, :], dim=-1).argmin(1)
-",
-            good: "\
-import torch
-
-def kernel(x, y, sigma):
-    return torch.exp(-torch.cdist(x, y).square() / sigma)
-
-def nearest(x, y):
-    return torch.cdist(x, y).argmin(1)
-",
-        },
-        Example {
-            bad: "\
-import torch
-
-def distances(a, b):
-    apart = a[:, None] - b[None]
-    return apart.norm(dim=-1)
-",
-            good: "\
-import torch
-
-def distances(a, b):
-    return torch.cdist(a, b)
-",
-        },
-    ],
-    silent_on: &[
-        "\
-import torch
-
-def forces(a, b):
-    apart = a[:, None] - b[None]
-    length = apart.norm(dim=-1)
-    return apart / length.unsqueeze(-1)
-",
-        "\
-import torch
-
-def centred(x):
-    return (x - x.mean(0)).pow(2).sum(-1)
-",
-        "\
-import torch
-
-def offsets(a, b):
-    return a[:, None] - b[None]
-",
-        "\
-import torch
-
-def farthest(points):
-    tried = torch.rand((20, 2))
-    return ((points[:, None, :] - tried[None, :, :]) ** 2).sum(dim=2).min(0).values.argmax()
-",
-        "\
-import numpy as np
-
-def distances(a, b):
-    return ((a[:, None] - b[None]) ** 2).sum(-1)
-",
-        "\
-import torch
-
-def grid(a, b):
-    return (a[:, None] - b[None]).pow(2).sum()
-",
-    ],
+    programs: include_str!("pairwise_broadcast.py"),
     check,
 };
 

@@ -5,7 +5,7 @@ use crate::facts::{Effect, Facts, Loop};
 use crate::finding::{Edit, Safety};
 use crate::python::{Expr, Ranged, Stmt, count_reads};
 use crate::report::Report;
-use crate::rule::{Example, Group, Rule};
+use crate::rule::{Group, Rule};
 use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
@@ -20,60 +20,7 @@ pub(super) static RULE: Rule = Rule {
     cost: "One output more at the peak: 8 sequences of 2,048 tokens over 128,000 words are 4 GB of logits in bfloat16.",
     instead: "`del out, loss` at the end of the loop's body, or put the step into a function: its names end with it.",
     when_not: "The names are read after the loop or at the start of the next turn.",
-    examples: &[Example {
-        bad: "\
-import torch
-
-def train(model, loader, optimizer, criterion):
-    model.train()
-    for x, y in loader:
-        logits = model(x)
-        loss = criterion(logits, y)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-",
-        good: "\
-import torch
-
-def train(model, loader, optimizer, criterion):
-    model.train()
-    for x, y in loader:
-        logits = model(x)
-        loss = criterion(logits, y)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        del logits, loss
-",
-    }],
-    silent_on: &[
-        "\
-import torch
-
-def train(model, loader, optimizer, criterion):
-    model.train()
-    for x, y in loader:
-        logits = model(x)
-        loss = criterion(logits, y)
-        loss.backward()
-        optimizer.step()
-    return logits, loss.item()
-",
-        "\
-import torch
-
-def step(model, optimizer, criterion, x, y):
-    logits = model(x)
-    loss = criterion(logits, y)
-    loss.backward()
-    optimizer.step()
-
-def train(model, loader, optimizer, criterion):
-    for x, y in loader:
-        step(model, optimizer, criterion, x, y)
-",
-    ],
+    programs: include_str!("previous_step_result_alive.py"),
     check,
 };
 

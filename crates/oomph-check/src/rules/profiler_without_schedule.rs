@@ -5,7 +5,7 @@ use crate::analysis::value::{BlockId, FunctionId};
 use crate::facts::Facts;
 use crate::python::{Expr, Ranged, Stmt, TextRange};
 use crate::report::Report;
-use crate::rule::{Example, Group, Rule};
+use crate::rule::{Group, Rule};
 use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
@@ -20,94 +20,7 @@ pub(super) static RULE: Rule = Rule {
     cost: "Host memory: hundreds of bytes an operation, several kilobytes with stacks.",
     instead: "`schedule=torch.profiler.schedule(wait=1, warmup=1, active=3)` and `prof.step()` once a batch.",
     when_not: "The loop is left after a few batches.",
-    examples: &[
-        Example {
-            bad: "\
-import torch
-from torch.profiler import ProfilerActivity, profile
-
-def run(model, train_loader):
-    with profile(activities=[ProfilerActivity.CUDA], profile_memory=True, with_stack=True) as prof:
-        for x, y in train_loader:
-            model(x.cuda()).sum().backward()
-    prof.export_chrome_trace('trace.json')
-",
-            good: "\
-import torch
-from torch.profiler import ProfilerActivity, profile, schedule
-
-def run(model, train_loader):
-    plan = schedule(wait=1, warmup=1, active=3)
-    with profile(activities=[ProfilerActivity.CUDA], profile_memory=True, with_stack=True, schedule=plan) as prof:
-        for x, y in train_loader:
-            model(x.cuda()).sum().backward()
-            prof.step()
-    prof.export_chrome_trace('trace.json')
-",
-        },
-        Example {
-            bad: "\
-import torch
-
-def run(model, loader):
-    with torch.autograd.profiler.profile(use_cuda=True) as prof:
-        for epoch in range(3):
-            for x, y in loader:
-                model(x).sum().backward()
-    print(prof.key_averages().table())
-",
-            good: "\
-import torch
-
-def run(model, loader):
-    x, y = next(iter(loader))
-    with torch.autograd.profiler.profile(use_cuda=True) as prof:
-        model(x).sum().backward()
-    print(prof.key_averages().table())
-",
-        },
-    ],
-    silent_on: &[
-        "\
-import torch
-
-def run(model, loader):
-    with torch.profiler.profile(profile_memory=True) as prof:
-        for i, (x, y) in enumerate(loader):
-            model(x).sum().backward()
-            if i == 10:
-                break
-    print(prof.key_averages().table())
-",
-        "\
-import torch
-
-def run(model, x):
-    with torch.profiler.profile(with_stack=True) as prof:
-        for _ in range(10):
-            model(x).sum().backward()
-    print(prof.key_averages().table())
-",
-        "\
-import torch
-
-def run(model, loader, enabled):
-    with torch.autograd.profiler.profile(enabled=enabled) as prof:
-        for x, y in loader:
-            model(x).sum().backward()
-    print(prof.key_averages().table())
-",
-        "\
-import itertools
-import torch
-
-def run(model, loader):
-    with torch.profiler.profile(profile_memory=True) as prof:
-        for x, y in itertools.islice(loader, 5):
-            model(x).sum().backward()
-    print(prof.key_averages().table())
-",
-    ],
+    programs: include_str!("profiler_without_schedule.py"),
     check,
 };
 

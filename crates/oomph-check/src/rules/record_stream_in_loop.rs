@@ -3,7 +3,7 @@
 use crate::facts::Facts;
 use crate::python::Ranged;
 use crate::report::Report;
-use crate::rule::{Example, Group, Rule};
+use crate::rule::{Group, Rule};
 use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
@@ -19,63 +19,7 @@ pub(super) static RULE: Rule = Rule {
     cost: "A few batches more than are in use, as many as the host runs ahead.",
     instead: "Keep a reference until an event of the stream has passed, or reuse one buffer.",
     when_not: "The reference cannot be kept: then it is needed for right results.",
-    examples: &[
-        Example {
-            bad: "\
-import torch
-
-def prefetch(loader, side):
-    for batch in loader:
-        with torch.cuda.stream(side):
-            batch = batch.cuda(non_blocking=True)
-        torch.cuda.current_stream().wait_stream(side)
-        batch.record_stream(torch.cuda.current_stream())
-        yield batch
-",
-            good: "\
-import torch
-
-def prefetch(loader, side):
-    last = None
-    for batch in loader:
-        with torch.cuda.stream(side):
-            batch = batch.cuda(non_blocking=True)
-        torch.cuda.current_stream().wait_stream(side)
-        yield batch
-        last = batch
-",
-        },
-        Example {
-            bad: "\
-import torch
-
-class Prefetcher:
-    def next(self):
-        torch.cuda.current_stream().wait_stream(self.stream)
-        x = self.next_input
-        x.record_stream(torch.cuda.current_stream())
-        self.preload()
-        return x
-",
-            good: "\
-import torch
-
-class Prefetcher:
-    def next(self):
-        torch.cuda.current_stream().wait_stream(self.stream)
-        self.current, x = self.next_input, self.next_input
-        self.preload()
-        return x
-",
-        },
-    ],
-    silent_on: &["\
-import torch
-
-def hand_over(x, stream):
-    x.record_stream(stream)
-    return x
-"],
+    programs: include_str!("record_stream_in_loop.py"),
     check,
 };
 

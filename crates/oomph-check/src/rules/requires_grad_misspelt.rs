@@ -8,7 +8,7 @@ use crate::python::ast::visitor::source_order::{SourceOrderVisitor, walk_body, w
 use crate::python::ast::{CmpOp, ExprAttribute};
 use crate::python::{Expr, Ranged, Stmt, TextRange};
 use crate::report::Report;
-use crate::rule::{Example, Group, Rule};
+use crate::rule::{Group, Rule};
 use crate::size::{Amount, Size};
 use crate::uses::string_of;
 
@@ -26,207 +26,7 @@ pub(super) static RULE: Rule = Rule {
            the activations kept to compute them.",
     instead: "`p.requires_grad = False` on each parameter, or `module.requires_grad_(False)`.",
     when_not: "The object is not torch's and really has an attribute of that name.",
-    examples: &[
-        Example {
-            bad: "\
-from torch import nn
-
-def set_trainable(module: nn.Module, flag: bool):
-    for p in module.parameters():
-        p.requires_gard = flag
-",
-            good: "\
-from torch import nn
-
-def set_trainable(module: nn.Module, flag: bool):
-    for p in module.parameters():
-        p.requires_grad = flag
-",
-        },
-        Example {
-            bad: "\
-from torchvision.models import resnet18
-
-model = resnet18()
-for p in model.parameters():
-    setattr(p, 'require_grad', False)
-",
-            good: "\
-from torchvision.models import resnet18
-
-model = resnet18()
-for p in model.parameters():
-    setattr(p, 'requires_grad', False)
-",
-        },
-        Example {
-            bad: "\
-from torchvision.models import resnet50
-
-model = resnet50()
-for p in model.parameters():
-    p.require_grad = False
-",
-            good: "\
-from torchvision.models import resnet50
-
-model = resnet50()
-for p in model.parameters():
-    p.requires_grad = False
-",
-        },
-        Example {
-            bad: "\
-from torchvision.models import resnet50
-
-model = resnet50()
-for name, p in model.named_parameters():
-    if not name.startswith('fc'):
-        p.requires_grad == False
-",
-            good: "\
-from torchvision.models import resnet50
-
-model = resnet50()
-for name, p in model.named_parameters():
-    if not name.startswith('fc'):
-        p.requires_grad = False
-",
-        },
-        Example {
-            bad: "\
-from torch import nn
-from transformers import AutoModel
-
-class Tagger(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.bert = AutoModel.from_pretrained('bert-base-cased')
-        self.bert.requires_grad = False
-        self.head = nn.Linear(768, 9)
-",
-            good: "\
-from torch import nn
-from transformers import AutoModel
-
-class Tagger(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.bert = AutoModel.from_pretrained('bert-base-cased')
-        self.bert.requires_grad_(False)
-        self.head = nn.Linear(768, 9)
-",
-        },
-    ],
-    silent_on: &[
-        "\
-import torch
-from torch import nn
-from transformers import AutoModel
-
-class Probe(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.norm = nn.LayerNorm(8)
-        self.norm.requires_grad = False
-        self.text = AutoModel.from_pretrained('bert-base-cased')
-        for p in self.text.parameters():
-            p.requires_grade = False
-        self.head = nn.Linear(768, 9)
-
-    def forward(self, ids):
-        # self.norm(...) did no good
-        with torch.inference_mode():
-            out = self.text(ids)
-        return self.head(out.pooler_output)
-",
-        "\
-import torch
-from torch import nn
-
-class Adapted(nn.Module):
-    def __init__(self, rank):
-        super().__init__()
-        self.adapters = nn.ModuleList()
-        for _ in range(3):
-            self.adapters.append(nn.ParameterDict({'a': nn.Parameter(torch.zeros(rank, 8))}))
-
-    def begin(self):
-        for adapter in self.adapters:
-            adapter['a'].requires_grad = False
-
-    def forward(self, x):
-        return x @ self.adapters[0]['a'].T
-",
-        "\
-from torch import nn
-
-class Positions(nn.Embedding):
-    @staticmethod
-    def fill(out: nn.Parameter):
-        out.requires_grad = False
-        return out
-",
-        "\
-import torch
-
-def quantise(model):
-    model._requires_grad = False
-    return model
-",
-        "\
-import torch
-from torch import nn
-
-class Lora(nn.Module):
-    def __init__(self, rank):
-        super().__init__()
-        self.rows = nn.ParameterList([torch.zeros(1, 8) for _ in range(rank)])
-
-    def forward(self, x, upto):
-        for i in range(upto):
-            self.rows[i].requires_grad = False
-        return x @ torch.cat(tuple(self.rows)).T
-",
-        "\
-import torch
-
-class Options:
-    requires_graph = False
-
-def build(options, flag):
-    options.require_grad = flag
-    return options
-",
-        "\
-import torch
-
-class Config:
-    def __init__(self, require_grad):
-        self.require_grad = require_grad
-
-    def build(self, n):
-        return torch.zeros(n, requires_grad=self.require_grad)
-",
-        "\
-import torch
-
-def freeze(spec):
-    spec.require_grad = False
-
-def tensor_for(spec):
-    return torch.zeros(3, requires_grad=spec.require_grad)
-",
-        "\
-import torch
-from torch import nn
-
-w = nn.Linear(3, 3).weight
-w.requires_grad = False
-assert w.requires_grad == False
-frozen = w.requires_grad == False
-",
-    ],
+    programs: include_str!("requires_grad_misspelt.py"),
     check,
 };
 
@@ -287,7 +87,7 @@ fn misspelt_attribute(facts: &Facts<'_>, report: &mut Report, misspelt: &str, bi
         .as_ref()
         .is_some_and(|owner| owner.is_tensor() && owner.graph == Graph::No && !owner.has(Flags::LEAF));
     let thaws = matches!(bind.value_expr, Some(Expr::BooleanLiteral(literal)) if literal.value);
-    let harmless = harmless || thaws || is_frozen_anyway(facts, target);
+    let harmless = harmless || thaws;
     let cost = match (thaws, harmless) {
         (true, _) => "nothing is trained for it",
         (_, true) => "it needs no gradients, but not for that",
@@ -341,23 +141,10 @@ fn misspelt_setattr(facts: &Facts<'_>, report: &mut Report, call: &Call<'_>) {
         .unsafe_fix("Spell it `requires_grad`", vec![Edit::replace(name.range(), "\"requires_grad\"")]);
 }
 
-/// Whether the weight is that of an embedding from given vectors, which are frozen unless told otherwise.
-fn is_frozen_anyway(facts: &Facts<'_>, target: &ExprAttribute) -> bool {
-    let Expr::Attribute(weight) = &*target.value else { return false };
-    let module = facts.source.slice(weight.value.range());
-    facts.binds().iter().any(|bind| {
-        let made = bind.value_expr.map_or("", |expr| facts.written(expr));
-        facts.source.slice(bind.target.range()) == module
-            && made.contains("Embedding")
-            && made.contains("from_pretrained(")
-            && !made.contains("freeze")
-    })
-}
-
 fn set_on_module(facts: &Facts<'_>, report: &mut Report, bind: &Bind<'_>, target: &ExprAttribute) {
     let Some(Expr::BooleanLiteral(literal)) = bind.value_expr else { return };
     let Some(module) = bind.owner.as_ref().filter(|value| is_surely_module(facts, value)) else { return };
-    if literal.value || is_annotated_tensor(facts, bind, target) || may_be_parameter(facts, bind, target, module) {
+    if literal.value || may_be_parameter(facts, bind, target, module) {
         return;
     }
     let owner = facts.source.slice(target.value.range());
@@ -368,7 +155,7 @@ fn set_on_module(facts: &Facts<'_>, report: &mut Report, bind: &Bind<'_>, target
         return;
     }
     let whole = TextRange::new(target.start(), literal.range().end());
-    let frozen_around = owner == "self" && (freezes_parameters(facts) || holds_nothing(facts, bind));
+    let frozen_around = owner == "self" && holds_nothing(facts, bind);
     report
         .add(
             &whole,
@@ -394,28 +181,6 @@ fn holds_nothing(facts: &Facts<'_>, bind: &Bind<'_>) -> bool {
         facts.class_around(&call.at) == class && matches!(call.name, "add_module" | "register_parameter" | "setattr")
     });
     class.is_some() && !derived && !registers && own.all(|other| other.value_expr.is_some_and(plain))
-}
-
-/// Whether the file freezes parameters in the right way too: perhaps those of this module, from what holds it.
-fn freezes_parameters(facts: &Facts<'_>) -> bool {
-    let by_attribute = facts.binds_of("requires_grad").any(|bind| {
-        let off = matches!(bind.value_expr, Some(Expr::BooleanLiteral(literal)) if !literal.value);
-        off && facts.loops(&bind.at).any(|turns| turns.kind == LoopKind::Parameters)
-    });
-    let off = |call: &Call<'_>| matches!(call.arg(0), Some(Expr::BooleanLiteral(literal)) if !literal.value);
-    by_attribute || facts.calls_named("requires_grad_").any(off)
-}
-
-/// Whether the owner is a parameter of the function that is said to be a tensor: `out: nn.Parameter`.
-fn is_annotated_tensor(facts: &Facts<'_>, bind: &Bind<'_>, target: &ExprAttribute) -> bool {
-    let (Expr::Name(owner), Some(function)) = (&*target.value, facts.function(&bind.at)) else { return false };
-    let mut parameters = function.node.parameters.iter_non_variadic_params();
-    let own = parameters.find(|found| found.name().as_str() == owner.id.as_str());
-    let annotation = own.and_then(|found| found.parameter.annotation.as_deref());
-    annotation.is_some_and(|kind| {
-        let text = facts.written(kind);
-        text.contains("Parameter") || text.contains("Tensor")
-    })
 }
 
 /// Whether it may be a parameter out of an `nn.ParameterDict` or `nn.ParameterList`: an item of something, with nothing

@@ -6,7 +6,7 @@ use crate::facts::Facts;
 use crate::python::ast::ExceptHandlerExceptHandler;
 use crate::python::{Expr, Ranged, Stmt, TextRange};
 use crate::report::Report;
-use crate::rule::{Example, Group, Rule};
+use crate::rule::{Group, Rule};
 use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
@@ -21,108 +21,7 @@ pub(super) static RULE: Rule = Rule {
     cost: "All activations of the failed step, until the block is left.",
     instead: "Set a flag in the block, leave it, and retry after it.",
     when_not: "The block runs work that needs next to nothing.",
-    examples: &[Example {
-        bad: "\
-import torch
-
-def robust(model, batch):
-    try:
-        out = model(batch)
-    except torch.OutOfMemoryError:
-        out = model(batch[:1])
-    return out, model.state_dict()
-",
-        good: "\
-import torch
-
-def robust(model, batch):
-    failed = False
-    try:
-        out = model(batch)
-    except torch.OutOfMemoryError:
-        failed = True
-    if failed:
-        out = model(batch[:1])
-    return out, model.state_dict()
-",
-    }],
-    silent_on: &[
-        "\
-import torch
-
-def fit(model, loader, optimizer):
-    for x in loader:
-        try:
-            loss = model(x).sum()
-            loss.backward()
-            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-            optimizer.step()
-        except RuntimeError as error:
-            if 'out of memory' not in str(error):
-                raise
-            for p in model.parameters():
-                if p.grad is not None:
-                    del p.grad
-",
-        "\
-import torch
-
-def switch(model, on):
-    (model.enable_adapter_layers if on else model.disable_adapter_layers)()
-
-def fit(model, loader):
-    for x in loader:
-        try:
-            model.disable_adapter_layers()
-            switch(model, False)
-            reference = model(x)
-            model.enable_adapter_layers()
-            (model(x) - reference).sum().backward()
-        except torch.cuda.OutOfMemoryError:
-            model.enable_adapter_layers()
-            continue
-",
-        "\
-import torch
-
-class Head(torch.nn.Module):
-    def losses(self, preds, targets):
-        try:
-            matched = self.assign(preds, targets)
-        except RuntimeError as error:
-            if 'CUDA out of memory. ' not in str(error):
-                raise
-            matched = self.assign(preds, targets, 'cpu')
-        return matched
-
-    def assign(self, preds, targets, mode='gpu'):
-        cost = preds[:, None] - targets[None]
-        return cost.sum(-1).argmin(1)
-",
-        "\
-import json
-import torch
-
-def answer(model, params):
-    try:
-        for out in model.stream(params):
-            yield json.dumps(out).encode()
-    except torch.cuda.OutOfMemoryError as error:
-        yield json.dumps({'error': str(error)}).encode()
-",
-        "\
-import torch
-
-def robust(model, batch):
-    try:
-        return model(batch)
-    except torch.OutOfMemoryError:
-        print('too big', batch.shape)
-        torch.cuda.empty_cache()
-        model.zero_grad()
-    return model.state_dict()
-",
-    ],
+    programs: include_str!("retry_inside_except.py"),
     check,
 };
 
@@ -183,13 +82,11 @@ fn is_same_work(facts: &Facts<'_>, call: &Call<'_>, tried: &[&Call<'_>]) -> bool
     match call.callee {
         _ if call.name == "backward" => tried.iter().any(|other| facts.is_heavy(other)),
         _ if is_smaller_form(call, tried) => true,
-        Callee::Module => {
-            is_used(facts, call) && (same().next().is_some() || tried.iter().any(|other| runs(facts, other, text)))
-        }
+        Callee::Module => is_used(facts, call) && same().next().is_some(),
         Callee::Project(_) => {
             // A pass that records nothing holds its tensors too while its frame is alive.
             let off = facts.callee_summary(call).is_some_and(|summary| summary.forwards_off);
-            let heavy = (facts.is_heavy(call) || off) && !only_switches(call);
+            let heavy = facts.is_heavy(call) || off;
             let recurses = call.name == facts.function_name(&call.at);
             let through = tried.iter().any(|other| calls(facts, call, other, 2));
             let again = recurses || through || same().next().is_some();
@@ -197,7 +94,6 @@ fn is_same_work(facts: &Facts<'_>, call: &Call<'_>, tried: &[&Call<'_>]) -> bool
                 && (heavy
                     || recurses && is_used(facts, call)
                     || tried.iter().any(|other| gives_same(facts, call, other)))
-                || heavy && takes_model(facts, call, tried)
         }
         Callee::Other => {
             same().any(|other| gives_same(facts, call, other) || is_returned(facts, other) && is_in_pieces(facts, call))
@@ -228,13 +124,6 @@ fn is_used(facts: &Facts<'_>, call: &Call<'_>) -> bool {
     !matches!(statement, Some(Stmt::Expr(node)) if node.value.range() == call.range())
 }
 
-/// Whether a function is told by flags alone what to do: it switches something.
-fn only_switches(call: &Call<'_>) -> bool {
-    let arguments = &call.node.arguments;
-    let mut values = arguments.args.iter().chain(arguments.keywords.iter().map(|keyword| &keyword.value)).peekable();
-    values.peek().is_some() && values.all(Expr::is_literal_expr)
-}
-
 /// Whether two calls give the same thing: a value of the same name, or what the function returns.
 fn gives_same(facts: &Facts<'_>, call: &Call<'_>, other: &Call<'_>) -> bool {
     let given = |call: &Call<'_>| match facts.statement(call.at.stmt).map(|found| found.node) {
@@ -246,23 +135,6 @@ fn gives_same(facts: &Facts<'_>, call: &Call<'_>, other: &Call<'_>) -> bool {
     let same_function = facts.written(&*call.node.func) == facts.written(&*other.node.func);
     let related = same_function || matches!((call.callee, other.callee), (Callee::Project(_), Callee::Project(_)));
     related && given(call).is_some() && given(call) == given(other)
-}
-
-/// Whether the function that a call of the `try` calls runs the model of this name.
-fn runs(facts: &Facts<'_>, tried: &Call<'_>, model: &str) -> bool {
-    let Callee::Project(id) = tried.callee else { return false };
-    let passed = tried.node.arguments.args.iter().any(|arg| facts.written(arg) == model);
-    let inside = |call: &Call<'_>| {
-        facts.is_own(id) && call.at.function == Some(id.index) && facts.written(&*call.node.func) == model
-    };
-    facts.is_heavy(tried) && (passed || facts.calls().iter().any(inside))
-}
-
-/// Whether a function is given the model that the `try` ran.
-fn takes_model(facts: &Facts<'_>, call: &Call<'_>, tried: &[&Call<'_>]) -> bool {
-    let ran = tried.iter().filter(|other| other.callee == Callee::Module).map(|other| facts.written(&*other.node.func));
-    let models: Vec<&str> = ran.collect();
-    call.node.arguments.args.iter().any(|arg| models.contains(&facts.written(arg)))
 }
 
 /// Whether a call may need memory at all.

@@ -6,7 +6,7 @@ use crate::facts::Facts;
 use crate::finding::Safety;
 use crate::python::{Expr, Ranged, TextRange};
 use crate::report::Report;
-use crate::rule::{Example, Group, Rule};
+use crate::rule::{Group, Rule};
 use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
@@ -21,79 +21,7 @@ pub(super) static RULE: Rule = Rule {
     cost: "The size of the trainable parameters, at the time of the peak.",
     instead: "`zero_grad()`.",
     when_not: "The gradients are read before the next backward pass, or must keep their addresses for a CUDA graph.",
-    examples: &[
-        Example {
-            bad: "\
-import torch
-
-def train(model, train_loader, optimizer, criterion):
-    for x, y in train_loader:
-        optimizer.zero_grad(set_to_none=False)
-        criterion(model(x), y).backward()
-        optimizer.step()
-",
-            good: "\
-import torch
-
-def train(model, train_loader, optimizer, criterion):
-    for x, y in train_loader:
-        optimizer.zero_grad()
-        criterion(model(x), y).backward()
-        optimizer.step()
-",
-        },
-        Example {
-            bad: "\
-import torch
-
-def reset(model):
-    model.zero_grad(False)
-    return model.state_dict()
-",
-            good: "\
-import torch
-
-def reset(model):
-    model.zero_grad()
-    return model.state_dict()
-",
-        },
-    ],
-    silent_on: &[
-        "\
-import torch
-
-graph = torch.cuda.CUDAGraph()
-
-def capture(model, optimizer, x):
-    optimizer.zero_grad(set_to_none=False)
-    with torch.cuda.graph(graph):
-        model(x).sum().backward()
-",
-        "\
-import torch
-
-def train(model, optimizer, loader):
-    for x in loader:
-        optimizer.zero_grad(set_to_none=False)
-        model(x).sum().backward()
-        print(sum(p.grad.norm() for p in model.parameters()))
-        optimizer.step()
-",
-        "\
-import torch
-
-class Wrapped(torch.optim.Optimizer):
-    def zero_grad(self, set_to_none=False):
-        super().zero_grad(set_to_none=False)
-",
-        "\
-import torch
-
-def train(optimizer, keep):
-    optimizer.zero_grad(set_to_none=not keep)
-",
-    ],
+    programs: include_str!("set_to_none_false.py"),
     check,
 };
 

@@ -4,7 +4,7 @@ use crate::analysis::events::Callee;
 use crate::analysis::value::Value;
 use crate::facts::Facts;
 use crate::report::Report;
-use crate::rule::{Example, Group, Rule};
+use crate::rule::{Group, Rule};
 use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
@@ -19,75 +19,7 @@ pub(super) static RULE: Rule = Rule {
     cost: "Up to 32 times the memory of what runs on the stream, held as cached blocks.",
     instead: "Make the stream once, before the loop.",
     when_not: "A fixed set of streams is made on the first turns and kept.",
-    examples: &[
-        Example {
-            bad: "\
-import torch
-
-def run(model, loader):
-    for batch in loader:
-        with torch.cuda.stream(torch.cuda.Stream()):
-            model(batch.cuda(non_blocking=True)).sum().backward()
-",
-            good: "\
-import torch
-
-def run(model, loader):
-    side = torch.cuda.Stream()
-    for batch in loader:
-        with torch.cuda.stream(side):
-            model(batch.cuda(non_blocking=True)).sum().backward()
-",
-        },
-        Example {
-            bad: "\
-import torch
-from torch.cuda import Stream, stream
-
-def prefetch(loader):
-    for i, batch in enumerate(loader):
-        side = Stream(priority=-1)
-        with stream(side):
-            yield batch.cuda(non_blocking=True)
-",
-            good: "\
-import torch
-from torch.cuda import Stream, stream
-
-def prefetch(loader):
-    side = Stream(priority=-1)
-    for i, batch in enumerate(loader):
-        with stream(side):
-            yield batch.cuda(non_blocking=True)
-",
-        },
-    ],
-    silent_on: &[
-        "\
-import torch
-
-streams = [torch.cuda.Stream() for _ in range(4)]
-",
-        "\
-import torch
-
-def run(model, loader):
-    side = None
-    for batch in loader:
-        if side is None:
-            side = torch.cuda.Stream()
-        with torch.cuda.stream(side):
-            model(batch.cuda()).sum().backward()
-",
-        "\
-import torch
-
-def run(model, loader):
-    for batch in loader:
-        torch.cuda.current_stream().synchronize()
-        model(batch)
-",
-    ],
+    programs: include_str!("stream_created_in_loop.py"),
     check,
 };
 

@@ -1,7 +1,6 @@
 //! `tensor-stored-in-container-with-graph`: a list collects outputs with their graphs.
 
-use crate::analysis::events::{At, BlockKind, Call, Callee, Root, Store, StoreKind};
-use crate::analysis::guesses::is_half_of_pass;
+use crate::analysis::events::{At, BlockKind, Call, Root, Store, StoreKind};
 use crate::analysis::tables::ClassKind;
 use crate::analysis::value::{Flags, Kind};
 use crate::detaching::{Read, detached_by, reads_in};
@@ -9,7 +8,7 @@ use crate::facts::{Effect, Facts, FunctionKind, Turn};
 use crate::finding::Safety;
 use crate::python::{Expr, Ranged, Stmt, TextRange};
 use crate::report::Report;
-use crate::rule::{Example, Group, Rule};
+use crate::rule::{Group, Rule};
 use crate::size::{Amount, Size};
 use crate::uses::reads_of;
 
@@ -25,205 +24,7 @@ pub(super) static RULE: Rule = Rule {
     cost: "All saved activations of every batch so far where no `backward()` runs; every stored tensor always.",
     instead: "Store `x.detach().cpu()`, or the number itself.",
     when_not: "What is collected is back-propagated later as a whole.",
-    examples: &[
-        Example {
-            bad: "\
-import torch
-from torchvision.models import resnet18
-
-model = resnet18().cuda()
-features = []
-for images, _ in loader:
-    features.append(model(images.cuda()))
-",
-            good: "\
-import torch
-from torchvision.models import resnet18
-
-model = resnet18().cuda()
-features = []
-for images, _ in loader:
-    features.append(model(images.cuda()).detach().cpu())
-",
-        },
-        Example {
-            bad: "\
-import torch
-
-def fit(model, loader, optimizer, criterion):
-    history = {'loss': []}
-    for x, y in loader:
-        loss = criterion(model(x), y)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        history['loss'].append(loss)
-    return history, model.state_dict()
-",
-            good: "\
-import torch
-
-def fit(model, loader, optimizer, criterion):
-    history = {'loss': []}
-    for x, y in loader:
-        loss = criterion(model(x), y)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        history['loss'].append(loss.item())
-    return history, model.state_dict()
-",
-        },
-    ],
-    silent_on: &[
-        "\
-import torch
-from torchvision.models import resnet18
-
-model = resnet18().cuda()
-labels = []
-for images, _ in loader:
-    labels.append(torch.max(model(images.cuda()), dim=1).indices)
-",
-        "\
-import torch
-from torch import nn
-
-net = nn.Linear(8, 2)
-for x, y in loader:
-    parts = []
-    for chunk in x.chunk(4):
-        parts.append(net(chunk))
-    loss = torch.cat(parts).sum()
-    loss.backward()
-",
-        "\
-import torch
-from torch import nn
-
-net = nn.Linear(8, 2)
-losses = []
-for x, y in loader:
-    losses.append((net(x) - y).pow(2).mean())
-torch.stack(losses).mean().backward()
-",
-        "\
-import torch
-from collections import deque
-from torch import nn
-
-net = nn.Linear(8, 2)
-recent = deque(maxlen=10)
-for x, y in loader:
-    recent.append(net(x))
-",
-        "\
-import torch
-
-class Agent:
-    def update(self, states, actions, target):
-        q_values = []
-        for critic, optimizer in zip(self.critics, self.optimizers):
-            q = critic(states, actions)
-            q_values.append(q)
-            loss = torch.nn.functional.mse_loss(q, target)
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-        return torch.stack(q_values).mean().item()
-",
-        "\
-import torch
-
-def collect(net, loader):
-    features = []
-    for x, _ in loader:
-        features.append(net(x.cuda()).cpu())
-    return torch.cat(features).numpy()
-",
-        "\
-import torch
-
-def sequence_loss(model, inputs, targets, criterion):
-    h = model.init_hidden(inputs.size(0))
-    losses = []
-    for t in range(inputs.shape[1]):
-        out, h = model(inputs[:, t], h)
-        losses.append(criterion(out, targets[:, t]))
-    return torch.stack(losses).mean().item()
-",
-        "\
-import torch
-
-class Meter:
-    def __init__(self):
-        self.kept = []
-
-    def update(self, value):
-        if torch.is_tensor(value):
-            value = value.item()
-        self.kept.append(value)
-
-def train(model, loader, optimizer, criterion):
-    meter = Meter()
-    for x, y in loader:
-        loss = criterion(model(x), y)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        meter.update(loss)
-",
-        "\
-import torch
-
-def evaluate(model, val_loader):
-    model.eval()
-    tags = []
-    for x, lengths in val_loader:
-        paths = model(x.cuda())
-        for i, path in enumerate(paths):
-            tags += path[:lengths[i]]
-    return tags
-",
-        "\
-import torch
-from torchvision.models import resnet18
-
-model = resnet18().cuda()
-result = {}
-for images, target in loader:
-    out = model(images.cuda())
-    for key, metric in metrics.items():
-        result[key] = out.mean()
-",
-        "\
-import torch
-from torch.utils.data import DataLoader
-from torchvision.models import resnet18
-
-def train(loader, optimizer, criterion):
-    model = resnet18().cuda()
-    for parts, target in loader:
-        optimizer.zero_grad()
-        vectors = []
-        for part in DataLoader(parts):
-            vectors.append(model(part.cuda()))
-        loss = criterion(matcher.run(vectors), target)
-        loss.backward()
-        optimizer.step()
-",
-        "\
-import torch
-
-class Views:
-    def outputs(self, views):
-        kept = []
-        for view in views:
-            view = view.to(self.device)
-            kept.append(self.encoder(view))
-        self.kept = torch.stack(kept)
-",
-    ],
+    programs: include_str!("tensor_stored_in_container_with_graph.py"),
     check,
 };
 
@@ -332,16 +133,7 @@ fn may_be_wanted<'a>(facts: &Facts<'a>, store: &Store<'a>) -> bool {
     let own = !facts.is_kept_beyond_call(store);
     let evaluated = || facts.evaluating_loop_of(&store.value, &store.at).is_some();
     own && !evaluated() && (facts.class_kind(&store.at).is_module() || facts.may_be_used_later(store))
-        || comes_from_unknown_method(facts, store)
         || facts.may_have_no_graph(&store.value, &store.at)
-}
-
-/// Whether all passes it comes from are methods of objects not in view: `task.test_step(batch)` may detach what it gives.
-fn comes_from_unknown_method(facts: &Facts<'_>, store: &Store<'_>) -> bool {
-    let passes: Vec<TextRange> = facts.forward_passes(&store.value, &store.at).collect();
-    let mut calls = facts.calls().iter().filter(|call| passes.contains(&call.node.range())).peekable();
-    let records = |call: &Call<'_>| call.evaluates && is_half_of_pass(call.name);
-    calls.peek().is_some() && calls.all(|call| call.callee == Callee::Other && !records(call))
 }
 
 /// What adds something on every turn, and where the whole is detached if that is what shows that no graph is wanted.

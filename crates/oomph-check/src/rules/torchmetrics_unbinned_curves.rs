@@ -5,7 +5,7 @@ use crate::facts::Facts;
 use crate::finding::Safety;
 use crate::python::{Expr, Stmt};
 use crate::report::Report;
-use crate::rule::{Example, Group, Rule};
+use crate::rule::{Group, Rule};
 use crate::size::{Amount, Size};
 use crate::uses::{is_number, last_name};
 
@@ -22,41 +22,7 @@ pub(super) static RULE: Rule = Rule {
            segmentation is far more.",
     instead: "`AUROC(task=\"binary\", thresholds=200)` needs a fixed table; `compute_on_cpu=True` moves the scores away.",
     when_not: "The validation set is small, or the exact value is required.",
-    examples: &[Example {
-        bad: "\
-import torch
-from torchmetrics import AUROC
-
-auroc = AUROC(task='binary').cuda()
-for x, y in loader:
-    auroc.update(scores(x), y)
-print(auroc.compute())
-",
-        good: "\
-import torch
-from torchmetrics import AUROC
-
-auroc = AUROC(task='binary', thresholds=200).cuda()
-for x, y in loader:
-    auroc.update(scores(x), y)
-print(auroc.compute())
-",
-    }],
-    silent_on: &[
-        "\
-from torchmetrics import Accuracy, AUROC
-
-accuracy = Accuracy(task='binary')
-auroc = AUROC(task='binary', compute_on_cpu=True)
-other = AUROC(**options)
-",
-        "\
-from torchmetrics.functional import auroc
-from sklearn.metrics import PrecisionRecallDisplay
-
-print(auroc(scores, targets, task='binary'))
-",
-    ],
+    programs: include_str!("torchmetrics_unbinned_curves.py"),
     check,
 };
 

@@ -5,7 +5,7 @@ use crate::facts::Facts;
 use crate::finding::{Edit, Safety};
 use crate::python::{Expr, Ranged};
 use crate::report::Report;
-use crate::rule::{Example, Group, Rule};
+use crate::rule::{Group, Rule};
 use crate::size::Size;
 
 pub(super) static RULE: Rule = Rule {
@@ -20,40 +20,7 @@ pub(super) static RULE: Rule = Rule {
     cost: "The job ends, with the wrong error.",
     instead: "`torch.cuda.empty_cache()`, `torch.cuda.set_per_process_memory_fraction()`.",
     when_not: "`torch` is not PyTorch but a stand-in of your own that has the function.",
-    examples: &[Example {
-        bad: "\
-import torch
-
-def release():
-    torch.empty_cache()
-",
-        good: "\
-import torch
-
-def release():
-    torch.cuda.empty_cache()
-",
-    }],
-    silent_on: &[
-        "\
-import torch
-
-torch.cuda.memory.empty_cache()
-torch.cuda.memory.reset_peak_memory_stats()
-torch.clear_autocast_cache()
-",
-        "\
-import torch
-
-if hasattr(torch.cuda, 'clear_cache'):
-    torch.cuda.clear_cache()
-",
-        "\
-from my_shims import torch
-
-torch.empty_cache()
-",
-    ],
+    programs: include_str!("unknown_memory_api.py"),
     check,
 };
 

@@ -6,7 +6,7 @@ use crate::facts::Facts;
 use crate::finding::Safety;
 use crate::python::{Expr, Ranged};
 use crate::report::Report;
-use crate::rule::{Example, Group, Rule};
+use crate::rule::{Group, Rule};
 use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
@@ -21,121 +21,7 @@ pub(super) static RULE: Rule = Rule {
     cost: "The full tensor per slice kept: a row of 4 kB held 4 MB alive when measured.",
     instead: "Copy what is kept: `big[0].detach().clone()`.",
     when_not: "The whole tensor is kept anyway, or the slice is most of it.",
-    examples: &[
-        Example {
-            bad: "\
-import torch
-
-def first_tokens(model, loader):
-    kept = []
-    with torch.no_grad():
-        for x, _ in loader:
-            hidden = model(x)
-            kept.append(hidden[:, 0])
-    return kept
-",
-            good: "\
-import torch
-
-def first_tokens(model, loader):
-    kept = []
-    with torch.no_grad():
-        for x, _ in loader:
-            hidden = model(x)
-            kept.append(hidden[:, 0].clone())
-    return kept
-",
-        },
-        Example {
-            bad: "\
-import torch
-
-keep = []
-for x, _ in loader:
-    big = model(x)
-    keep.append(big[0].detach())
-",
-            good: "\
-import torch
-
-keep = []
-for x, _ in loader:
-    big = model(x)
-    keep.append(big[0].detach().clone())
-",
-        },
-        Example {
-            bad: "\
-import torch
-
-def prototypes(encoder, loader):
-    bank = {}
-    with torch.no_grad():
-        for images, labels in loader:
-            features = encoder(images.cuda())
-            for i, label in enumerate(labels.tolist()):
-                if label not in bank:
-                    bank[label] = features[i].detach()
-    return bank
-",
-            good: "\
-import torch
-
-def prototypes(encoder, loader):
-    bank = {}
-    with torch.no_grad():
-        for images, labels in loader:
-            features = encoder(images.cuda())
-            for i, label in enumerate(labels.tolist()):
-                if label not in bank:
-                    bank[label] = features[i].detach().clone()
-    return bank
-",
-        },
-    ],
-    silent_on: &[
-        "\
-import torch
-
-def rows(model, loader):
-    kept = []
-    with torch.no_grad():
-        for x, _ in loader:
-            out = model(x)
-            for i in range(len(x)):
-                kept.append(out[i])
-    return kept
-",
-        "\
-import torch
-
-losses = []
-for x, y in loader:
-    loss = torch.nn.functional.mse_loss(model(x), y)
-    loss.backward()
-    losses.append(loss.data[0])
-",
-        "\
-import torch
-
-keep = []
-with torch.no_grad():
-    for x, mask in loader:
-        out = model(x)
-        keep.append(out[mask])
-        keep.append(out[0].cpu())
-        keep.append(out[:, 1:])
-",
-        "\
-import torch
-
-with torch.no_grad():
-    for x, _ in loader:
-        rows = []
-        rows.append(model(x)[0])
-        print(torch.stack(rows).mean())
-",
-    ],
+    programs: include_str!("view_keeps_whole_storage.py"),
     check,
 };
 

@@ -6,7 +6,7 @@ use crate::analysis::value::Device;
 use crate::facts::{Facts, FunctionKind};
 use crate::python::{Expr, Stmt};
 use crate::report::Report;
-use crate::rule::{Example, Group, Rule};
+use crate::rule::{Group, Rule};
 use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
@@ -21,51 +21,7 @@ pub(super) static RULE: Rule = Rule {
     cost: "The size of the data: 50,000 images of 3 x 224 x 224 floats are 30 GB.",
     instead: "Keep it on the CPU and move each batch: `batch.to(device, non_blocking=True)`.",
     when_not: "The data is small, and then this is the fastest way.",
-    examples: &[
-        Example {
-            bad: "\
-import torch
-from torch.utils.data import Dataset
-
-class Points(Dataset):
-    def __init__(self, array):
-        self.x = torch.tensor(array).cuda()
-",
-            good: "\
-import torch
-from torch.utils.data import Dataset
-
-class Points(Dataset):
-    def __init__(self, array):
-        self.x = torch.tensor(array)
-",
-        },
-        Example {
-            bad: "\
-import torch
-from torch.utils.data import TensorDataset
-
-data = TensorDataset(torch.load('x.pt').to('cuda'), torch.load('y.pt').to('cuda'))
-",
-            good: "\
-import torch
-from torch.utils.data import TensorDataset
-
-data = TensorDataset(torch.load('x.pt'), torch.load('y.pt'))
-",
-        },
-    ],
-    silent_on: &["\
-import torch
-from torch.utils.data import Dataset, TensorDataset
-
-class Points(Dataset):
-    def __init__(self, array, device):
-        self.x = torch.tensor(array)
-        self.device = device
-
-data = TensorDataset(x, y)
-"],
+    programs: include_str!("whole_dataset_to_gpu.py"),
     check,
 };
 

@@ -2,7 +2,7 @@
 
 use crate::facts::Facts;
 use crate::report::Report;
-use crate::rule::{Example, Group, Rule};
+use crate::rule::{Group, Rule};
 use crate::size::{Amount, Size};
 use crate::uses::whole_number;
 
@@ -17,24 +17,7 @@ pub(super) static RULE: Rule = Rule {
     cost: "`num_workers x prefetch_factor` batches in main memory: 256 batches of 256 images at 224 x 224 are 39 GB.",
     instead: "Lower either; a loader that keeps up needs only a few batches ahead.",
     when_not: "Samples are small.",
-    examples: &[Example {
-        bad: "\
-from torch.utils.data import DataLoader
-
-loader = DataLoader(dataset, 256, num_workers=32, prefetch_factor=8, pin_memory=True)
-",
-        good: "\
-from torch.utils.data import DataLoader
-
-loader = DataLoader(dataset, 256, num_workers=8, prefetch_factor=2, pin_memory=True)
-",
-    }],
-    silent_on: &["\
-from torch.utils.data import DataLoader
-
-loader = DataLoader(dataset, 256, num_workers=16)
-other = DataLoader(dataset, 256, num_workers=workers, prefetch_factor=64)
-"],
+    programs: include_str!("workers_times_prefetch.py"),
     check,
 };
 

@@ -5,7 +5,7 @@ use crate::facts::{Effect, Facts};
 use crate::finding::{Edit, Safety};
 use crate::python::Ranged;
 use crate::report::Report;
-use crate::rule::{Example, Group, Rule};
+use crate::rule::{Group, Rule};
 use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
@@ -21,53 +21,7 @@ pub(super) static RULE: Rule = Rule {
            the forward pass, not in the backward pass, which needs gradients anyway.",
     instead: "`optimizer.zero_grad()` right after `optimizer.step()`.",
     when_not: "Something reads the gradients between the step and the next forward pass.",
-    examples: &[Example {
-        bad: "\
-import torch
-
-def train(model, train_loader, optimizer, criterion):
-    for x, y in train_loader:
-        loss = criterion(model(x), y)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-",
-        good: "\
-import torch
-
-def train(model, train_loader, optimizer, criterion):
-    for x, y in train_loader:
-        loss = criterion(model(x), y)
-        loss.backward()
-        optimizer.step()
-        optimizer.zero_grad()
-",
-    }],
-    silent_on: &[
-        "\
-import torch
-
-def train(model, train_loader, optimizer, criterion):
-    for x, y in train_loader:
-        optimizer.zero_grad()
-        loss = criterion(model(x), y)
-        loss.backward()
-        optimizer.step()
-",
-        "\
-import torch
-
-def train(g, d, train_loader, opt_g, opt_d):
-    for x, _ in train_loader:
-        opt_g.zero_grad()
-        fake = g(x)
-        d(fake).mean().backward()
-        opt_g.step()
-        opt_d.zero_grad()
-        d(fake.detach()).mean().backward()
-        opt_d.step()
-",
-    ],
+    programs: include_str!("zero_grad_after_forward.py"),
     check,
 };
 

@@ -4,13 +4,11 @@ use crate::analysis::events::{At, Block, BlockKind, Call, Callee, LoopKind, Stor
 use crate::analysis::value::BlockId;
 use crate::facts::{Effect, Facts, Loop, Turn};
 use crate::python::ast::CmpOp;
-use crate::python::ast::visitor::source_order::{SourceOrderVisitor, walk_body, walk_expr};
 use crate::python::{Expr, Ranged, Stmt};
 use crate::report::Report;
-use crate::rule::{Example, Group, Rule};
+use crate::rule::{Group, Rule};
 use crate::rules::last_micro_batches_not_stepped::steps_always;
 use crate::size::{Amount, Size};
-use crate::uses::last_name;
 
 pub(super) static RULE: Rule = Rule {
     name: "zero-grad-inside-accumulation",
@@ -24,73 +22,7 @@ pub(super) static RULE: Rule = Rule {
     cost: "The saving that accumulation promised.",
     instead: "Clear gradients right after the step, under the same condition.",
     when_not: "The gradients cleared belong to another optimizer.",
-    examples: &[Example {
-        bad: "\
-import torch
-
-def train(model, loader, optimizer, criterion, every):
-    for i, (x, y) in enumerate(loader):
-        optimizer.zero_grad()
-        loss = criterion(model(x), y) / every
-        loss.backward()
-        if (i + 1) % every == 0:
-            optimizer.step()
-",
-        good: "\
-import torch
-
-def train(model, loader, optimizer, criterion, every):
-    optimizer.zero_grad()
-    for i, (x, y) in enumerate(loader):
-        loss = criterion(model(x), y) / every
-        loss.backward()
-        if (i + 1) % every == 0 or i + 1 == len(loader):
-            optimizer.step()
-            optimizer.zero_grad()
-",
-    }],
-    silent_on: &[
-        "\
-import torch
-
-def private_step(model, xs, ys, optimizer, criterion):
-    for batch in range(10):
-        for x, y in zip(xs, ys):
-            criterion(model(x), y).backward()
-            for p in model.parameters():
-                p.samples.append(p.grad.detach().clone())
-            model.zero_grad()
-        for p in model.parameters():
-            p.grad = sum(p.samples)
-        optimizer.step()
-",
-        "\
-import torch
-
-def train(net_g, net_d, opt_g, opt_d, loader, criterion, every):
-    for i, (x, y) in enumerate(loader):
-        opt_d.zero_grad()
-        criterion(net_d(x), y).backward()
-        opt_d.step()
-        criterion(net_g(x), y).backward()
-        if i % every == 0:
-            opt_g.step()
-            opt_g.zero_grad()
-",
-        "\
-import torch
-
-def train(model, loader, optimizer, memories, criterion):
-    for x, y in loader:
-        for task in range(len(memories)):
-            out = model(memories[task])
-            optimizer.zero_grad()
-            criterion(out, y).backward()
-            store_grad(model, task)
-        project(model)
-        optimizer.step()
-",
-    ],
+    programs: include_str!("zero_grad_inside_accumulation.py"),
     check,
 };
 
@@ -109,9 +41,9 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
         let cleared = zero.receiver_expr().map(|expr| facts.source.slice(expr.range())).unwrap_or_default();
         let clears_module = zero.receiver.as_ref().is_some_and(crate::analysis::value::Value::is_module);
         let steps = facts.effects_in(Effect::Step, turn.block);
-        let mut steps = steps.filter(|call| call.name == "step" || is_given_to_step(facts, call, cleared));
+        let mut steps = steps.filter(|call| call.name == "step");
         let all = clears_module || zero.name != "zero_grad";
-        let is_it = |step: &&Call<'_>| facts.stepped(step) == Some(cleared) || is_given_to_step(facts, step, cleared);
+        let is_it = |step: &&Call<'_>| facts.stepped(step) == Some(cleared);
         let Some(step) = steps.find(|step| all || is_it(step)) else { continue };
         // Behind `if step % k: continue` it is cleared as seldom as it is stepped.
         if modulo_around(facts, zero, turn.block).is_some() {
@@ -154,36 +86,15 @@ fn backward_of_turn<'f, 'a>(facts: &'f Facts<'a>, zero: &Call<'_>, turn: &Turn) 
     other.or_else(|| all.first()).copied()
 }
 
-/// Whether a function of the project is given an optimizer to step, and does not clear or go back: `apply(opt, net)`.
-fn is_given_to_step(facts: &Facts<'_>, call: &Call<'_>, optimizer: &str) -> bool {
-    let steps = facts.callee_summary(call).is_some_and(|does| does.steps && !does.zeroes_grad && !does.calls_backward);
-    steps && call.node.arguments.args.iter().any(|arg| facts.written(arg) == optimizer)
-}
-
 /// Whether a call asks `torch.autograd.grad`, itself or in a function that does no more: that adds nothing to `.grad`.
 fn is_gradient_alone(facts: &Facts<'_>, call: &Call<'_>) -> bool {
     match call.callee {
         Callee::Project(id) => {
             let function = facts.function_def(id);
-            function.differentiates && !names_backward(&function.node.body)
+            function.differentiates
         }
         _ => call.name == "grad",
     }
-}
-
-/// Whether statements name something that goes back: `loss.backward()`, `backward_step(loss)`.
-fn names_backward(body: &[Stmt]) -> bool {
-    struct Search(bool);
-    impl<'n> SourceOrderVisitor<'n> for Search {
-        fn visit_expr(&mut self, expr: &'n Expr) {
-            self.0 |=
-                matches!(expr, Expr::Call(call) if last_name(&call.func).is_some_and(|name| name.contains("backward")));
-            walk_expr(self, expr);
-        }
-    }
-    let mut search = Search(false);
-    walk_body(&mut search, body);
-    search.0
 }
 
 /// `for micro in range(k): zero_grad(); backward()` with the step after that loop, inside the loop around it.
@@ -228,26 +139,8 @@ fn gives_gradients_away(facts: &Facts<'_>, backward: &Call<'_>, micro: &Loop<'_>
     facts.calls().iter().any(|call| {
         let after = call.at.order > backward.at.order && facts.is_inside(call.at.block, micro.block);
         let named = call.name.contains("grad") && call.name != "zero_grad" && !call.name.starts_with("clip");
-        let reads = || match call.callee {
-            Callee::Project(id) => reads_gradients(&facts.function_def(id).node.body),
-            _ => false,
-        };
-        after && call.at.function == backward.at.function && (named || reads())
+        after && call.at.function == backward.at.function && named
     })
-}
-
-/// Whether statements read an attribute `grad`.
-fn reads_gradients(body: &[Stmt]) -> bool {
-    struct Search(bool);
-    impl<'n> SourceOrderVisitor<'n> for Search {
-        fn visit_expr(&mut self, expr: &'n Expr) {
-            self.0 |= matches!(expr, Expr::Attribute(node) if node.attr.as_str() == "grad");
-            walk_expr(self, expr);
-        }
-    }
-    let mut search = Search(false);
-    walk_body(&mut search, body);
-    search.0
 }
 
 /// `with accelerator.accumulate(model): model.zero_grad()`: the wrapped optimizer skips its own on micro-batches, a

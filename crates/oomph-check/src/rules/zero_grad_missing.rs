@@ -6,7 +6,7 @@ use crate::facts::{Effect, Facts, Loop};
 use crate::finding::Safety;
 use crate::python::{Ranged, TextRange};
 use crate::report::Report;
-use crate::rule::{Example, Group, Rule};
+use crate::rule::{Group, Rule};
 use crate::size::{Amount, Size};
 
 pub(super) static RULE: Rule = Rule {
@@ -21,158 +21,7 @@ pub(super) static RULE: Rule = Rule {
     cost: "The size of the trainable parameters, held through the forward pass; the training itself goes wrong.",
     instead: "`optimizer.zero_grad()` once per step, best right after it.",
     when_not: "The step itself clears them, as the engines of some frameworks do.",
-    examples: &[
-        Example {
-            bad: "\
-import torch
-
-def train(model, train_loader, criterion):
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    for x, y in train_loader:
-        loss = criterion(model(x), y)
-        loss.backward()
-        optimizer.step()
-",
-            good: "\
-import torch
-
-def train(model, train_loader, criterion):
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    for x, y in train_loader:
-        loss = criterion(model(x), y)
-        loss.backward()
-        optimizer.step()
-        optimizer.zero_grad()
-",
-        },
-        Example {
-            bad: "\
-import torch
-from torch import nn, optim
-
-net = nn.Linear(8, 2).cuda()
-opt = optim.AdamW(net.parameters(), lr=1e-3)
-for epoch in range(5):
-    for i, (x, y) in enumerate(train_loader):
-        loss = nn.functional.cross_entropy(net(x.cuda()), y.cuda())
-        loss.backward()
-        nn.utils.clip_grad_norm_(net.parameters(), 1.0)
-        opt.step()
-",
-            good: "\
-import torch
-from torch import nn, optim
-
-net = nn.Linear(8, 2).cuda()
-opt = optim.AdamW(net.parameters(), lr=1e-3)
-for epoch in range(5):
-    for i, (x, y) in enumerate(train_loader):
-        opt.zero_grad()
-        loss = nn.functional.cross_entropy(net(x.cuda()), y.cuda())
-        loss.backward()
-        nn.utils.clip_grad_norm_(net.parameters(), 1.0)
-        opt.step()
-",
-        },
-    ],
-    silent_on: &[
-        "\
-import torch
-
-def one_step(model, x):
-    model(x).sum().backward()
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    optimizer.step()
-
-def try_all(kinds, x):
-    for kind in kinds:
-        model = make(kind)
-        one_step(model, x)
-",
-        "\
-import torch
-
-def each(cases):
-    for step in range(cases):
-        model = torch.nn.Linear(8, 2)
-        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-        model(torch.zeros(1, 8)).sum().backward()
-        optimizer.step()
-",
-        "\
-import torch
-
-class Trainer(Base):
-    def run(self, train_loader):
-        for x, y in train_loader:
-            self.before_batch()
-            self.model(x).sum().backward()
-            self.optimizer.step()
-
-    def before_batch(self):
-        self.optimizer.zero_grad()
-",
-        "\
-import torch
-
-def train(model, train_loader, optimizer, criterion):
-    for x, y in train_loader:
-        for p in model.parameters():
-            p.grad = None
-        loss = criterion(model(x), y)
-        loss.backward()
-        optimizer.step()
-",
-        "\
-import torch
-
-def clear(optimizer):
-    optimizer.zero_grad()
-
-def train(model, train_loader, criterion):
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    for x, y in train_loader:
-        clear(optimizer)
-        loss = criterion(model(x), y)
-        loss.backward()
-        optimizer.step()
-",
-        "\
-import torch
-
-def train(model, train_loader, criterion):
-    optimizer = torch.optim.LBFGS(model.parameters())
-    for x, y in train_loader:
-        def closure():
-            optimizer.zero_grad()
-            loss = criterion(model(x), y)
-            loss.backward()
-            return loss
-        optimizer.step(closure)
-",
-        "\
-import deepspeed
-
-def train(model, train_loader, criterion):
-    engine, optimizer, _, _ = deepspeed.initialize(model=model)
-    for x, y in train_loader:
-        loss = criterion(engine(x), y)
-        engine.backward(loss)
-        engine.step()
-",
-        "\
-import torch
-from mine import reset_gradients
-
-def train(model, train_loader, criterion):
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    for x, y in train_loader:
-        reset_gradients(model)
-        loss = criterion(model(x), y)
-        loss.backward()
-        optimizer.step()
-",
-    ],
+    programs: include_str!("zero_grad_missing.py"),
     check,
 };
 
@@ -180,7 +29,7 @@ fn check(facts: &Facts<'_>, report: &mut Report) {
     let mut seen = Vec::new();
     for step in facts.effects(Effect::Step) {
         let Some(batches) = facts.batch_loop(&step.at) else { continue };
-        if seen.contains(&batches.block) || clears(facts, step, &batches) || forward_clears(facts) {
+        if seen.contains(&batches.block) || clears(facts, step, &batches) {
             continue;
         }
         let Some((message, backward)) = plain_step(facts, step, &batches).or_else(|| helper_step(facts, step)) else {
@@ -271,17 +120,6 @@ fn may_clear_itself(facts: &Facts<'_>) -> bool {
         outline.classes.iter().filter(|class| class.node.name.to_ascii_lowercase().contains("optim")).any(|class| {
             let step = class.methods.get("step").map(|&index| FunctionId { file, index });
             step.and_then(|step| facts.summary(step)).is_some_and(|summary| summary.zeroes_grad)
-        })
-    })
-}
-
-/// Whether a module of the program clears its gradients at every forward pass: `self.zero_grad()` in `forward`.
-fn forward_clears(facts: &Facts<'_>) -> bool {
-    let tables = facts.tables();
-    tables.files_of_process(facts.file_index()).into_iter().any(|file| {
-        tables.outlines[file as usize].classes.iter().any(|class| {
-            let forward = class.methods.get("forward").map(|&index| FunctionId { file, index });
-            forward.and_then(|forward| facts.summary(forward)).is_some_and(|summary| summary.zeroes_grad)
         })
     })
 }

@@ -16,8 +16,7 @@ const fn rule(name: &'static str, group: Group, size: Size, is_opportunity: bool
         cost: "",
         instead: "",
         when_not: "",
-        examples: &[],
-        silent_on: &[],
+        programs: "",
         check: |_, _| {},
     }
 }

@@ -8,11 +8,9 @@ use crate::harness::root;
 const SKIPPED: [&str; 7] = ["target", "node_modules", ".git", ".venv", "dist", "__pycache__", "corpus"];
 
 /// Which workspace crates a crate may depend on: arrows point down, and feature crates never import one another.
-const ARROWS: [(&str, &[&str]); 15] = [
+const ARROWS: [(&str, &[&str]); 14] = [
     ("oomph-trace", &[]),
     ("oomph-check", &[]),
-    // To take the place of oomph-check, rule by rule.
-    ("oomph-lint", &[]),
     ("oomph-heap", &["oomph-trace"]),
     ("oomph-explain", &["oomph-heap", "oomph-trace"]),
     ("oomph-box", &[]),
