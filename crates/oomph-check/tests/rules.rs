@@ -85,12 +85,12 @@ fn pages_are_complete() {
 fn every_file_is_listed_once() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/rules");
     let entries = fs::read_dir(folder).expect("the rules' folder");
-    let mut files: Vec<String> = entries
-        .map(|entry| entry.expect("a file").path().file_stem().expect("a name").to_string_lossy().replace('_', "-"))
-        .collect();
+    let mut files: Vec<String> =
+        entries.map(|entry| entry.expect("a file").file_name().to_string_lossy().replace('_', "-")).collect();
     files.sort();
-    let mut names: Vec<&str> = rules::ALL.iter().map(|rule| rule.name).collect();
-    names.sort_unstable();
+    let mut names: Vec<String> =
+        rules::ALL.iter().flat_map(|rule| [".py", ".rs"].map(|ending| format!("{}{ending}", rule.name))).collect();
+    names.sort();
     assert_eq!(files, names);
     let groups: Vec<_> = rules::ALL.iter().map(|rule| (rule.group, rule.name)).collect();
     assert!(groups.is_sorted(), "rules::ALL is in the order of groups, then names");
