@@ -94,7 +94,7 @@ mod tests {
             command_line: "oomph plan a.py".into(),
         };
         let html = document(&page);
-        for part in ["a&lt;b&gt;.py uses no card", "4 GiB", "parameters", "width:25%", "a.py:3", "oomph plan a.py"] {
+        for part in ["a&lt;b&gt;.py uses no card", "4.00GiB", "parameters", "width:25%", "a.py:3", "oomph plan a.py"] {
             assert!(html.contains(part), "{part} in {html}");
         }
         assert!(!html.contains("<b>") && !html.contains("<script"));
