@@ -1,14 +1,17 @@
-"""What each part of `oomph run` costs, in one process that switches them on and off in turns: in_turns.py JOB STEPS ROUNDS.
+"""What each part of `oomph run` costs, in one process that switches them on and off in turns: in_turns.py JOB.
 
 Two processes that do the same differ by 10 % on a machine that others share, and so do two minutes of one process. So the
-parts take turns of a few steps each, in a new order every round, and a turn's median step is compared with those of the
-two turns with everything off of the same round (`off` and `again`): the ratio is the median over all rounds, with the
-range in which that median lies in 95 of 100 drawings of the rounds. `again` against `off` is how far two equal
-measurements differ. To be run under `oomph run`; prints one JSON object. What stays on when all is off: PyTorch's own call
-of an attached tracker, which returns at once (`recorder_cost.py` says what that takes; `blocks` is how many are taken in a
-step), and the process that looks at the box once a second, whose processor time is given instead.
+parts take turns of a few steps each, in a new order every round. All turns of a round do the same: the same lengths in the
+same order, on the same data. So each step has its like in the turns with everything off of the same round (`off` and
+`again`) and is compared with their mean; a repeat's ratio is the median over all steps of all its rounds, and the ratio
+the median of the repeats. `again` against `off` is how far two equal measurements differ.
+
+To be run under `oomph run`; prints one JSON object. What stays on when all is off: PyTorch's own call of an attached
+tracker, which returns at once (`recorder_cost.py` says what that takes; `blocks` is how many are taken in a step), and the
+process that looks at the box once a second, whose processor time is given instead.
 """
 
+import argparse
 import ctypes
 import importlib
 import json
@@ -16,7 +19,7 @@ import os
 import random
 import re
 import statistics
-import sys
+import time
 
 import torch
 
@@ -30,6 +33,11 @@ PARTS = {
 }
 #: Steps after a switch that are not counted: Python looks methods up anew.
 SETTLING = 2
+#: A turn takes about so long, so that many fit into a repeat.
+TURN_SECONDS = 0.15
+#: Steps of a turn that are counted.
+STEPS_MIN, STEPS_MAX = 3, 40
+WARM_UP = 20
 
 
 class Switches:
@@ -56,25 +64,43 @@ class Switches:
 
 
 def main():
-    job, steps, rounds = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-    torch.manual_seed(0)
-    model, loss, sizes = JOBS[job]()
-    optimizer = torch.optim.AdamW(model.parameters())
+    parser = argparse.ArgumentParser()
+    parser.add_argument("job", choices=JOBS)
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=60.0, help="what all repeats together may take")
+    parser.add_argument("--parts", nargs="*", default=["all"], choices=[name for name in PARTS if name not in ("off", "again")])
+    wanted = parser.parse_args()
+    names = ["off", "again", *wanted.parts]
 
+    torch.manual_seed(0)
+    model, loss, sizes = JOBS[wanted.job]()
+    optimizer = torch.optim.AdamW(model.parameters())
     switches = Switches()
-    list(timed_steps(optimizer, loss, sizes, steps + SETTLING))
+    # Every length there is, so that the cache has room for all of them before anything is counted.
+    list(timed_steps(optimizer, loss, sizes, max(WARM_UP, len(set(sizes)))))
     taken_before = torch.cuda.memory_stats()["allocation.all.allocated"]
-    list(timed_steps(optimizer, loss, sizes, steps))
-    blocks = (torch.cuda.memory_stats()["allocation.all.allocated"] - taken_before) / steps
-    turns = {name: [] for name in PARTS}
-    for _ in range(rounds):
-        for name in random.sample(list(PARTS), len(PARTS)):
-            switches.set(PARTS[name])
-            turns[name].append(statistics.median(list(timed_steps(optimizer, loss, sizes, steps + SETTLING))[SETTLING:]))
+    times_ms = list(timed_steps(optimizer, loss, sizes, WARM_UP))
+    blocks = (torch.cuda.memory_stats()["allocation.all.allocated"] - taken_before) / WARM_UP
+    steps = min(max(int(TURN_SECONDS * 1000 / statistics.median(times_ms)), STEPS_MIN), STEPS_MAX)
+
+    def turn(name, number):
+        switches.set(PARTS[name])
+        torch.manual_seed(number)
+        return list(timed_steps(optimizer, loss, sizes, steps + SETTLING, first=number * steps))[SETTLING:]
+
+    repeats, number = [], 0
+    for repeat in range(wanted.repeats):
+        until = time.monotonic() + wanted.seconds / wanted.repeats
+        rounds = []
+        while not rounds or time.monotonic() < until:
+            rounds.append({name: turn(name, number) for name in random.sample(names, len(names))})
+            number += 1
+        repeats.append(rounds)
     switches.set(PARTS["all"])
-    parts = {name: summary(name, turns) for name in PARTS}
-    found = {"job": job, "steps": steps * rounds, "blocks": blocks, "supervisor_percent": supervisor_percent()}
-    print(json.dumps({**found, "parts": parts}))
+    print(json.dumps({
+        "job": wanted.job, "steps": steps * number, "steps_a_turn": steps, "rounds": number, "blocks": blocks,
+        "supervisor_percent": supervisor_percent(), "parts": {name: summary(name, repeats) for name in names},
+    }))
 
 
 def supervisor_percent():
@@ -85,12 +111,18 @@ def supervisor_percent():
     return 100 * (int(fields[11]) + int(fields[12])) / running_ticks
 
 
-def summary(name, turns):
-    """The median of a part's turns, its ratio to the turns of the same rounds with everything off, and how sure that is."""
-    plain = turns["off"] if name == "again" else [(off + again) / 2 for off, again in zip(turns["off"], turns["again"])]
-    ratios = [taken / off for taken, off in zip(turns[name], plain)]
-    drawn = sorted(statistics.median(random.choices(ratios, k=len(ratios))) for _ in range(1000))
-    return {"median_ms": statistics.median(turns[name]), "ratio": statistics.median(ratios), "range": [drawn[25], drawn[974]]}
+def summary(name, repeats):
+    """The median step of a part, and its ratio to the same steps with everything off, by repeat."""
+    ratios = [statistics.median(ratio for turns in rounds for ratio in compared(name, turns)) for rounds in repeats]
+    median_ms = statistics.median(taken for rounds in repeats for turns in rounds for taken in turns[name])
+    return {"median_ms": median_ms, "ratio": statistics.median(ratios), "ratios": ratios}
+
+
+def compared(name, turns):
+    """What each step of a turn took, by what its likes took."""
+    if name == "again":
+        return [again / off for again, off in zip(turns["again"], turns["off"])]
+    return [2 * taken / (off + again) for taken, off, again in zip(turns[name], turns["off"], turns["again"])]
 
 
 main()

@@ -81,9 +81,9 @@ def counted():
     return {name: counter(number) for number, name in COUNTERS.items()}
 
 
-def timed_steps(optimizer, loss, sizes, count):
-    """Takes so many steps; gives the time of each."""
-    for step in range(count):
+def timed_steps(optimizer, loss, sizes, count, first=0):
+    """Takes so many steps, from one of these sizes on; gives the time of each."""
+    for step in range(first, first + count):
         start = time.perf_counter()
         optimizer.zero_grad()
         loss(sizes[step % len(sizes)]).backward()

@@ -25,28 +25,29 @@ impl Writer {
         self.settle(words, event, ticks);
         match event.action {
             Action::Alloc => {
-                let number = self.push_at(event::of_memory(event), ticks);
-                self.blocks().insert(event, number);
+                self.push_at(event::of_memory(event), ticks);
                 device::grow(words, field::REQUESTED, event.bytes);
             }
             Action::FreeRequested => keep_pending(words, event),
-            Action::FreeCompleted => {
-                self.blocks().remove(event.address);
-                device::shrink(words, field::REQUESTED, event.bytes);
-            }
+            Action::FreeCompleted => device::shrink(words, field::REQUESTED, event.bytes),
+            _ => self.seldom(words, event, ticks),
+        }
+    }
+
+    /// What happens far less often than blocks come and go, apart from it: an event of a block should touch little code.
+    #[cold]
+    fn seldom(&self, words: &device::Words, event: &MemoryEvent, ticks: u64) {
+        let number = self.push_at(event::of_memory(event), ticks);
+        match event.action {
             Action::SegmentAlloc | Action::SegmentMap => {
-                let number = self.push_at(event::of_memory(event), ticks);
                 self.segments().insert(event, number, event.action == Action::SegmentMap);
                 device::grow(words, field::RESERVED, event.bytes);
             }
             Action::SegmentFree | Action::SegmentUnmap => {
-                let number = self.push_at(event::of_memory(event), ticks);
                 self.segments().remove(event, number);
                 device::shrink(words, field::RESERVED, event.bytes);
             }
-            Action::Snapshot | Action::Oom => {
-                self.push_at(event::of_memory(event), ticks);
-            }
+            _ => {}
         }
     }
 
@@ -61,14 +62,17 @@ impl Writer {
                 self.push_at(event::of_free(event), ticks);
                 return;
             }
-            self.push_at(event::of_memory(&pending_event(words, event.device, pending)), ticks);
-            if let Some(slot) = self.blocks().find(pending) {
-                slot::set_flag(slot);
-            }
+            self.push_apart(&pending_event(words, event.device, pending), ticks);
         }
         if event.action == Action::FreeCompleted {
-            self.push_at(event::of_memory(event), ticks);
+            self.push_apart(event, ticks);
         }
+    }
+
+    /// A free that another stream holds up, or the end of one.
+    #[cold]
+    fn push_apart(&self, event: &MemoryEvent, ticks: u64) {
+        self.push_at(event::of_memory(event), ticks);
     }
 
     /// A block was taken for a CPU tensor. Any thread may say so.

@@ -69,15 +69,6 @@ impl<'a> Blocks<'a> {
         self.search(address, |slot| slot[0].load(Relaxed) == address)
     }
 
-    /// Takes a block out and says how large it was.
-    #[inline]
-    pub(crate) fn remove(self, address: u64) -> Option<u64> {
-        let slot = self.find(address)?;
-        let bytes = slot::bytes(slot);
-        slot::clear(slot);
-        Some(bytes)
-    }
-
     /// Every slot.
     pub(crate) fn slots(self) -> impl Iterator<Item = &'a Slot> {
         let (slots, _) = self.memory.slice(self.region.start, self.region.words).as_chunks::<RECORD_WORDS>();

@@ -8,7 +8,7 @@
 //! | 3 | 32 + 16 + 8 + 8 | stack or module; lane; category or phase; nothing |
 
 use crate::clock::Calibration;
-use crate::model::{Action, BoxEvent, Category, MemoryEvent, NameNumber, Phase, StackNumber, Stage, What};
+use crate::model::{Action, BoxEvent, Category, HOST, MemoryEvent, NameNumber, Phase, StackNumber, Stage, What};
 
 /// 48 bits.
 pub(crate) const TICKS_MASK: u64 = (1 << 48) - 1;
@@ -105,6 +105,46 @@ pub(crate) fn decode(number: u64, words: Words, clock: Calibration) -> Option<(B
         KIND_TAG => event(What::Tag { address: a, category: Category::from_number(small)?, module: d as u32 }),
         kind => event(What::Memory(memory_event(Action::from_number(kind)?, words))),
     }
+}
+
+/// What an event does to the table of live blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Change {
+    /// Nothing; so do events of the host, whose blocks are put there and taken out as they come and go.
+    Nothing,
+    /// A block was taken.
+    Taken(MemoryEvent),
+    /// The client gave the block at this address back, and another stream still uses it.
+    FreeRequested(u64),
+    /// The block at this address is gone.
+    Freed(u64),
+    /// Somebody said what a block is for.
+    Tagged { address: u64, category: Category, module: u32 },
+}
+
+/// What a record does to the table of live blocks, if it is that of event `number`, whole.
+pub(crate) fn change(number: u64, words: Words) -> Option<Change> {
+    let [address, middle, c, last] = words;
+    if c >> 48 != check(number, [address, middle, c & TICKS_MASK, last]) {
+        return None;
+    }
+    let kind = (middle >> 48) as u8;
+    if (middle >> 56) as u8 == HOST {
+        return Some(Change::Nothing);
+    }
+    Some(match kind {
+        KIND_FREE => Change::Freed(address),
+        KIND_TAG => {
+            let category = Category::from_number((last >> 48) as u8)?;
+            Change::Tagged { address, category, module: last as u32 }
+        }
+        kind => match Action::from_number(kind) {
+            Some(Action::Alloc) => Change::Taken(memory_event(Action::Alloc, words)),
+            Some(Action::FreeRequested) => Change::FreeRequested(address),
+            Some(Action::FreeCompleted) => Change::Freed(address),
+            _ => Change::Nothing,
+        },
+    })
 }
 
 fn memory_event(action: Action, [address, middle, _, last]: Words) -> MemoryEvent {

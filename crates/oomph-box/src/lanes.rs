@@ -8,9 +8,11 @@ use crate::memory::Memory;
 /// The lane of a stream and pool, if it is known. There are few, and those in use come first.
 #[inline]
 pub(crate) fn find(memory: &Memory, region: Region, stream: u64, pool: (u64, u64)) -> Option<u16> {
-    if stream == 0 && pool == (0, 0) {
-        return Some(0);
-    }
+    if stream == 0 && pool == (0, 0) { Some(0) } else { find_other(memory, region, stream, pool) }
+}
+
+#[inline(never)]
+fn find_other(memory: &Memory, region: Region, stream: u64, pool: (u64, u64)) -> Option<u16> {
     let used = memory.words().get(word::LANES_USED).map_or(0, |word| word.load(Acquire)) as usize;
     let (lanes, _) = memory.slice(region.start, used.min(MAX_LANES) * LANE_WORDS).as_chunks::<LANE_WORDS>();
     let found = lanes.iter().skip(1).position(|[held, first, second, _]| {

@@ -7,7 +7,7 @@
 pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"OOMPHBOX");
 
 /// Changes with every change of the layout.
-pub(crate) const VERSION: u64 = 2;
+pub(crate) const VERSION: u64 = 3;
 
 /// What a box takes where nobody says otherwise.
 pub const DEFAULT_BYTES: u64 = 32 << 20;
@@ -71,6 +71,9 @@ pub(crate) mod word {
     pub(crate) const EVENTS: usize = 64;
     /// Ticks, microseconds since 1970, and a check over both.
     pub(crate) const LAST_CLOCK: usize = 65;
+
+    /// The number of the first event that the table of live blocks knows nothing of.
+    pub(crate) const IN_TABLE: usize = 72;
 
     pub(crate) const STEP: usize = 80;
     pub(crate) const BATCHES: usize = 81;

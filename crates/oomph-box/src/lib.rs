@@ -10,11 +10,13 @@
 //! - A reader trusts nothing: positions follow from the size of the file, every record carries a check, every loop is
 //!   bounded.
 //! - What is written stays readable whenever the process is killed: a record counts once its check or its address is
-//!   there, and that is written last.
+//!   there, and that is written last. The table of live blocks follows the ring, and a reader adds what it does not have
+//!   yet.
 
 mod account;
 mod answers;
 mod blocks;
+mod catching_up;
 mod clock;
 mod device;
 mod error;

@@ -5,7 +5,7 @@ use std::io::Read as _;
 use std::path::Path;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 
-use crate::blocks::Blocks;
+use crate::catching_up;
 use crate::clock::Calibration;
 use crate::device;
 use crate::error::BoxError;
@@ -143,21 +143,15 @@ impl BlackBox {
     /// Blocks that were not given back yet, by address.
     #[must_use]
     pub fn live_blocks(&self) -> Vec<LiveBlock> {
-        let blocks = Blocks { memory: &self.memory, region: self.layout.blocks };
-        let mut found: Vec<_> = blocks.slots().filter_map(slot::block).collect();
-        found.sort_unstable_by_key(|block| (block.address, std::cmp::Reverse(block.birth)));
-        // Of one address that stands there twice, the elder was given back unseen.
-        found.dedup_by_key(|block| block.address);
+        let mut found = catching_up::live_blocks(&self.memory, &self.layout);
         // What was given back last is not in the ring yet.
         for ordinal in 0..MAX_DEVICES as u8 {
             let pending = device::pending(&self.memory, self.layout.devices, ordinal);
-            if let Ok(at) = found.binary_search_by_key(&pending, |block| block.address)
-                && let Some(block) = found.get_mut(at)
-            {
+            if let Some(block) = found.get_mut(&pending) {
                 block.free_requested = true;
             }
         }
-        found
+        found.into_values().collect()
     }
 
     /// Memory that the allocators have from the driver, by address.

@@ -65,12 +65,6 @@ pub(crate) fn clear(slot: &Slot) {
     slot[0].store(EMPTY, Release);
 }
 
-/// Bytes of a filled slot.
-#[inline]
-pub(crate) fn bytes(slot: &Slot) -> u64 {
-    slot[1].load(Relaxed) & BYTES_MASK
-}
-
 #[inline]
 pub(crate) fn device(slot: &Slot) -> u8 {
     (slot[1].load(Relaxed) >> 48) as u8

@@ -11,6 +11,7 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::{Mutex, MutexGuard};
 
 use crate::blocks::Blocks;
+use crate::catching_up::BATCH;
 use crate::clock;
 use crate::error::BoxError;
 use crate::event::{self, Words};
@@ -24,9 +25,9 @@ use crate::segments::Segments;
 use crate::slot;
 use crate::text;
 
-/// Attempts to get at the interner before a stack is given up: far longer than anybody holds it, unless the kernel has
-/// just stopped that thread.
-const INTERN_ATTEMPTS: u32 = 10_000;
+/// Attempts to get at what another thread holds before it is given up: far longer than anybody holds it, unless the kernel
+/// has just stopped that thread.
+const LOCK_ATTEMPTS: u32 = 10_000;
 
 /// How far ahead of the ring's end memory is asked for: eight cache lines, some microseconds of a busy job.
 const RECORDS_AHEAD: usize = 16;
@@ -36,6 +37,8 @@ pub struct Writer {
     pub(crate) memory: Memory,
     pub(crate) layout: Layout,
     interner: Mutex<Interner>,
+    /// Held by whoever brings the table of live blocks up to date.
+    catching_up: Mutex<()>,
 }
 
 impl Writer {
@@ -97,7 +100,7 @@ impl Writer {
             magic.store(layout::MAGIC, Release);
         }
         let interner = Mutex::new(Interner::new(&layout));
-        Self { memory, layout, interner }
+        Self { memory, layout, interner, catching_up: Mutex::new(()) }
     }
 
     /// A copy of the box, as its file holds it.
@@ -138,19 +141,19 @@ impl Writer {
         }
         let ahead = (index + RECORDS_AHEAD) & (self.layout.ring.records(RECORD_WORDS) - 1);
         self.memory.will_store(self.layout.ring.start + ahead * RECORD_WORDS);
+        if number & (BATCH - 1) == BATCH - 1 {
+            self.catch_up(self.catching_up.try_lock().ok());
+        }
         number
     }
 
     /// Gets at the interner, unless another thread has it for too long.
     fn interner(&self) -> Option<MutexGuard<'_, Interner>> {
-        for _ in 0..INTERN_ATTEMPTS {
-            if let Ok(guard) = self.interner.try_lock() {
-                return Some(guard);
-            }
-            std::hint::spin_loop();
+        let guard = attempt(&self.interner);
+        if guard.is_none() {
+            self.add(word::LOST_STACKS, 1);
         }
-        self.add(word::LOST_STACKS, 1);
-        None
+        guard
     }
 
     pub(crate) fn add(&self, at: usize, count: u64) {
@@ -231,10 +234,10 @@ impl Writer {
     /// Says what the block at an address is for; one that is not there, or that already is known for that, is left
     /// alone.
     pub fn tag(&self, address: u64, category: Category, module: u32) {
+        self.catch_up(attempt(&self.catching_up));
         let Some(slot) = self.blocks().find(address) else { return };
         let known = slot::block(slot).is_some_and(|block| (block.category, block.module) == (category, module));
         if !known {
-            slot::tag(slot, category, module);
             self.push(event::of_tag(address, category, module));
         }
     }
@@ -275,6 +278,17 @@ impl Writer {
         self.memory.store(word::UPDATED_US, clock::now_us());
         self.memory.store(word::ENDED, how as u64);
     }
+}
+
+/// Gets at something, unless another thread has it for too long.
+fn attempt<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
+    for _ in 0..LOCK_ATTEMPTS {
+        if let Ok(guard) = mutex.try_lock() {
+            return Some(guard);
+        }
+        std::hint::spin_loop();
+    }
+    None
 }
 
 fn layout_of(bytes: u64) -> Result<Layout, BoxError> {

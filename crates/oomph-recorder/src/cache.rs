@@ -1,7 +1,7 @@
 //! Finds small numbers by hash: fixed in size, without locks, made for far more reading than writing.
 
+use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::atomic::{AtomicU32, AtomicU64};
 
 /// Slots looked at before an entry is given up.
 const WINDOW: usize = 8;
@@ -57,36 +57,37 @@ impl Cache {
     }
 }
 
-/// What came after each number the last time. A job does the same in every step, and numbers are given in the order in
-/// which they first come up, so this is read from one end to the other: it is in the processor's cache when it is needed,
-/// where a place that depends on a hash seldom is.
+/// What came after each number the last time it was another one. A job does the same in every step, and numbers are given
+/// in the order in which they first come up, so this is read from one end to the other: it is in the processor's cache when
+/// it is needed, where a place that depends on a hash seldom is. The same number again needs no place at all.
 pub(crate) struct Followers {
     /// By the number before: an entry as in [`Cache`].
     slots: Box<[AtomicU64]>,
-    before: AtomicU32,
+    /// The last one, likewise.
+    last: AtomicU64,
 }
 
 impl Followers {
     /// One for so many numbers, rounded up to a power of two; larger ones share a place.
     pub(crate) fn of_slots(slots: usize) -> Self {
-        Self { slots: empty(slots), before: AtomicU32::new(0) }
+        Self { slots: empty(slots), last: AtomicU64::new(0) }
     }
 
     /// The number of a hash: the one that is expected, or else what `find` says.
     #[inline]
     pub(crate) fn get_or(&self, hash: u64, find: impl FnOnce() -> u32) -> u32 {
-        let before = self.before.load(Relaxed) as usize;
-        let Some(slot) = self.slots.get(before & (self.slots.len() - 1)) else { return find() };
-        let expected = slot.load(Relaxed);
-        let number = if expected >> 32 == tag(hash) {
-            expected as u32
-        } else {
-            let number = find();
-            slot.store(entry_of(hash, number), Relaxed);
-            number
-        };
-        self.before.store(number, Relaxed);
-        number
+        let last = self.last.load(Relaxed);
+        if last >> 32 == tag(hash) {
+            return last as u32;
+        }
+        let Some(slot) = self.slots.get(last as u32 as usize & (self.slots.len() - 1)) else { return find() };
+        let mut entry = slot.load(Relaxed);
+        if entry >> 32 != tag(hash) {
+            entry = entry_of(hash, find());
+            slot.store(entry, Relaxed);
+        }
+        self.last.store(entry, Relaxed);
+        entry as u32
     }
 }
 
@@ -145,7 +146,7 @@ mod tests {
         }
         let mut steady = 0;
         for _ in 0..10 {
-            for number in [5, 6, 7, 8] {
+            for number in [5, 6, 6, 7, 8] {
                 followers.get_or(hash(number), || {
                     steady += 1;
                     number

@@ -28,11 +28,10 @@ pub(crate) struct RawFrame {
 }
 
 impl Interpreter {
-    /// Calls `visit` for every frame of this thread, innermost first, until it returns `false`. Frames that are being
-    /// set up are among them, see [`Interpreter::position`].
+    /// Calls `visit` for every frame of this thread, whose state is given, innermost first, until it returns `false`.
+    /// Frames that are being set up are among them, see [`Interpreter::position`].
     #[inline]
-    pub(crate) fn walk(&self, visit: impl FnMut(RawFrame) -> bool) {
-        let thread_state = self.thread_state();
+    pub(crate) fn walk(&self, thread_state: usize, visit: impl FnMut(RawFrame) -> bool) {
         if thread_state == 0 {
             return;
         }
@@ -81,6 +80,7 @@ impl Interpreter {
         }
     }
 
+    #[inline(never)]
     fn walk_objects(&self, innermost: usize, mut visit: impl FnMut(RawFrame) -> bool) {
         let layout = &self.layout;
         let mut frame = innermost;

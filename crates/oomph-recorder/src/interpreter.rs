@@ -1,7 +1,7 @@
 //! The Python interpreter of this process: which one it is, and the proof that its frames are as expected.
 
 use std::ffi::{CStr, c_char, c_int};
-use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 use crate::code;
 use crate::deaths;
@@ -12,6 +12,7 @@ use oomph_elf as elf;
 /// Frames that are compared with what the interpreter says.
 const PROVED_FRAMES: usize = 64;
 
+type AtExit = extern "C" fn(extern "C" fn()) -> c_int;
 type Get = extern "C" fn() -> Object;
 type GetOf = unsafe extern "C" fn(Object) -> Object;
 type LineOf = unsafe extern "C" fn(Object) -> c_int;
@@ -59,13 +60,15 @@ pub(crate) fn set_up(hex_version: u32, module_call_code: usize, own_folder: &[u8
         return Err("the frames of this build of Python are not as expected");
     }
     deaths::watch()?;
+    if !functions.tell_end() {
+        return Err("this Python does not tell when it ends");
+    }
     CURRENT.store(Box::leak(Box::new(interpreter)), Ordering::Release);
     Ok(())
 }
 
 impl Interpreter {
     /// The state of the calling thread; 0 if Python does not know it.
-    #[inline]
     pub(crate) fn thread_state(&self) -> usize {
         (self.get_thread_state)() as usize
     }
@@ -112,6 +115,7 @@ struct Functions {
     increase: Count,
     decrease: Count,
     clear_error: Clear,
+    at_exit: AtExit,
     cell_type: usize,
 }
 
@@ -129,8 +133,18 @@ impl Functions {
             increase: function!(c"Py_IncRef" as Count),
             decrease: function!(c"Py_DecRef" as Count),
             clear_error: function!(c"PyErr_Clear" as Clear),
+            at_exit: function!(c"Py_AtExit" as AtExit),
             cell_type: elf::global_symbol(c"PyCell_Type")?,
         })
+    }
+
+    /// Walks no frame any more once there is no Python: its states of threads are gone then.
+    fn tell_end(&self) -> bool {
+        static IS_TOLD: AtomicBool = AtomicBool::new(false);
+        extern "C" fn end() {
+            CURRENT.store(std::ptr::null_mut(), Ordering::Release);
+        }
+        IS_TOLD.swap(true, Ordering::Relaxed) || (self.at_exit)(end) == 0
     }
 
     /// Where the kind stands in the state of strings, by the state of one that is known.
@@ -154,7 +168,7 @@ impl Functions {
         let mut said = self.frames();
         let mut is_same = !said.is_empty();
         let mut rooms = ([0; 4096], [0; 4096]);
-        interpreter.walk(|frame| {
+        interpreter.walk(interpreter.thread_state(), |frame| {
             // SAFETY: the frame was just found.
             let Some(at_byte) = (unsafe { interpreter.position(&frame) }) else { return true };
             let Some((file, function, line)) = said.pop_front() else { return false };

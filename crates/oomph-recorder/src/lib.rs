@@ -31,4 +31,5 @@ mod recorder;
 mod stacks;
 mod steps;
 mod text;
+mod threads;
 mod tracker;

@@ -8,6 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use oomph_box::{BoxError, Writer};
 
 use crate::cache::{Cache, Followers};
+use crate::threads;
 
 /// Sizes that are tried where the one asked for has no room.
 const SMALLER_BYTES: [u64; 4] = [16 << 20, 8 << 20, 4 << 20, oomph_box::MIN_BYTES];
@@ -85,9 +86,10 @@ fn watch_forks() {
     static WATCHED: Once = Once::new();
     extern "C" fn in_child() {
         CURRENT.store(std::ptr::null_mut(), Ordering::Release);
+        threads::forget_all();
     }
     WATCHED.call_once(|| {
-        // SAFETY: the handler stores one word, which is allowed after a fork.
+        // SAFETY: the handler stores some words, which is allowed after a fork.
         unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
     });
 }

@@ -3,7 +3,6 @@
 //! Nearly always the same stacks come again and again, so a stack is first looked up by a hash over its instructions;
 //! only a new one is written out.
 
-use std::cell::Cell;
 use std::sync::atomic::Ordering::Relaxed;
 
 use oomph_box::{FrameNumber, MAX_FRAMES, StackNumber};
@@ -14,6 +13,7 @@ use crate::deaths;
 use crate::frames::RawFrame;
 use crate::interpreter::{self, Interpreter};
 use crate::recorder::Recorder;
+use crate::threads;
 
 /// A frame that is left out of stacks.
 const LEFT_OUT: u32 = u32::MAX;
@@ -32,14 +32,11 @@ impl Recorder {
     /// The stack of the calling thread. On autograd's threads, whoever called `backward()` is their caller.
     #[inline]
     pub(crate) fn current_stack(&self) -> StackNumber {
-        let caller = match self.backward_caller.load(Relaxed) {
-            0 => 0,
-            caller if is_autograd_thread() => caller,
-            _ => 0,
-        };
+        let thread = threads::current();
+        let caller = if thread.is_autograd { self.backward_caller.load(Relaxed) } else { 0 };
         let Some(interpreter) = interpreter::current() else { return StackNumber(caller) };
         let (mut hash, mut depth) = (deaths::count(), 0);
-        interpreter.walk(|frame| {
+        interpreter.walk(thread.state, |frame| {
             hash = hash.wrapping_mul(FACTOR).wrapping_add(hash_frame(&frame));
             depth += 1;
             depth < MAX_FRAMES
@@ -48,12 +45,13 @@ impl Recorder {
             return StackNumber(caller);
         }
         let hash = finish(hash.wrapping_add(u64::from(caller).wrapping_mul(CALLER_FACTOR)));
-        let find = || self.stacks.get(hash).unwrap_or_else(|| self.new_stack(interpreter, hash, StackNumber(caller)).0);
+        let new = || self.new_stack(interpreter, thread.state, hash, StackNumber(caller)).0;
+        let find = || self.stacks.get(hash).unwrap_or_else(new);
         StackNumber(self.followers.get_or(hash, find))
     }
 
     #[cold]
-    fn new_stack(&self, interpreter: &Interpreter, hash: u64, caller: StackNumber) -> StackNumber {
+    fn new_stack(&self, interpreter: &Interpreter, state: usize, hash: u64, caller: StackNumber) -> StackNumber {
         let mut frames = [FrameNumber(0); MAX_FRAMES];
         let mut used = 0;
         let mut add = |frame: FrameNumber| match frames.get_mut(used) {
@@ -64,7 +62,7 @@ impl Recorder {
             }
             None => false,
         };
-        interpreter.walk(|frame| match self.frame(interpreter, &frame) {
+        interpreter.walk(state, |frame| match self.frame(interpreter, &frame) {
             LEFT_OUT => true,
             number => add(FrameNumber(number)),
         });
@@ -115,7 +113,7 @@ impl Recorder {
         if begins {
             self.backward_depth.fetch_add(1, Relaxed);
             // Set anew each time, whatever became of the last one: an exception may have kept its end from being said.
-            if !is_autograd_thread() {
+            if !threads::current().is_autograd {
                 self.backward_caller.store(self.current_stack().0, Relaxed);
             }
         } else {
@@ -134,29 +132,6 @@ fn is_own(file: &[u8], own_folder: &[u8]) -> bool {
             && file.strip_prefix(own_folder).is_some_and(|rest| rest.starts_with(b"/") || own_folder.ends_with(b"/")))
 }
 
-/// PyTorch gives autograd's threads a name.
-fn is_autograd_thread() -> bool {
-    const UNKNOWN: u8 = 0;
-    const YES: u8 = 1;
-    const NO: u8 = 2;
-    thread_local! {
-        static KIND: Cell<u8> = const { Cell::new(UNKNOWN) };
-    }
-    KIND.with(|kind| {
-        if kind.get() == UNKNOWN {
-            kind.set(if thread_name().starts_with(b"pt_autograd") { YES } else { NO });
-        }
-        kind.get() == YES
-    })
-}
-
-fn thread_name() -> [u8; 16] {
-    let mut name = [0; 16];
-    // SAFETY: the kernel writes 16 bytes at most.
-    unsafe { libc::prctl(libc::PR_GET_NAME, name.as_mut_ptr()) };
-    name
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -168,12 +143,5 @@ mod tests {
         assert!(is_own(b"<oomph>", b""));
         assert!(!is_own(b"/a/oomphs/train.py", b"/a/oomph"));
         assert!(!is_own(b"/a/train.py", b""));
-    }
-
-    #[test]
-    fn only_autograds_threads_are_taken_for_them() {
-        assert!(!is_autograd_thread());
-        let thread = std::thread::Builder::new().name("pt_autograd_0".to_owned()).spawn(is_autograd_thread);
-        assert!(thread.expect("started").join().expect("ended"));
     }
 }
