@@ -157,7 +157,13 @@ gradient scaler skips); the moment at which a side stream is done with a block; 
 to cuBLASLt; the order of addresses, where PyTorch's allocator chooses between equal blocks by it; and the moment at
 which NCCL's watchdog lets go of DDP's first buckets, by which runs of one job on the card differ among themselves
 (`again` in the file has the peaks of jobs that were run more than once): the plan has them freed when the second step
-begins.
+begins, as the card does more often than not, and says what the other case takes more ([ranks.md](ranks.md)).
+
+Jobs of these kinds were off before, in sets that are not kept here. Their like in this table is exact: `torch.compile`
+(`compiled`, `compiled_block`, `compiled_graphs`, `compiled_lm`), Trainer with checkpointing (`trainer_adafactor`, in
+float16), diffusion with an average of the weights (`diffusion_ema`), CLIP (`clip`, without accumulation), Whisper
+(`whisper_train`, in bfloat16). CLIP with accumulation and Whisper in float16 have no like in it; accumulation as such
+(`lightning_accumulate`, `olmo2_accumulated`) is exact but for `accelerate_accumulate` (-0.2 %).
 
 """
 

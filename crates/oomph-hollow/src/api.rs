@@ -4,7 +4,7 @@ use std::ffi::{c_char, c_int};
 
 use serde::Serialize;
 
-use crate::{answer, aside, count, estimate, host_account, memory, process, work};
+use crate::{answer, aside, count, estimate, host_account, memory, nccl, process, work};
 
 /// The version of the library, as a C string.
 #[unsafe(no_mangle)]
@@ -51,6 +51,12 @@ extern "C" fn oomph_hollow_device_bytes(device: c_int) -> u64 {
 extern "C" fn oomph_hollow_peak_device_bytes(device: c_int) -> u64 {
     let device = usize::try_from(device).unwrap_or(usize::MAX);
     memory::peak_device_bytes().get(device).copied().unwrap_or(0)
+}
+
+/// The most that NCCL has had on a device for this process, which is part of what the device has had.
+#[unsafe(no_mangle)]
+extern "C" fn oomph_hollow_nccl_bytes(device: c_int) -> u64 {
+    u32::try_from(device).map_or(0, nccl::most_bytes)
 }
 
 /// Writes the arithmetic of products and convolutions so far: in single precision, on tensor cores in TF32, in 16 bits.

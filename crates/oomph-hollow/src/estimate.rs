@@ -32,6 +32,7 @@ pub(crate) enum Estimate {
     StructuredSparsity,
     BlasHandle,
     Communicator,
+    CommunicatorAlone,
     Occupancy,
     Graph,
     Module,
@@ -134,8 +135,14 @@ impl Estimate {
                 "what cuBLAS takes for itself on {} cards was estimated by a rule measured on an H200",
             ),
             Self::Communicator => (
-                "the buffers of 1 NCCL communicator were estimated from NCCL's defaults",
-                "the buffers of {} NCCL communicators were estimated from NCCL's defaults",
+                "what NCCL takes for 1 communicator of several ranks was estimated: its kernels and channels as measured on \
+                 an H200, buffers from NCCL's defaults for 16 channels",
+                "what NCCL takes for {} communicators of several ranks was estimated: its kernels and channels as measured on \
+                 an H200, buffers from NCCL's defaults for 16 channels",
+            ),
+            Self::CommunicatorAlone => (
+                "what NCCL takes for 1 communicator of one rank was taken from NCCL 2.28.9 on an H200",
+                "what NCCL takes for {} communicators of one rank was taken from NCCL 2.28.9 on an H200",
             ),
             Self::Occupancy => (
                 "the occupancy of 1 kernel was estimated; small temporary buffers may depend on it",

@@ -4,10 +4,16 @@
 //! A communicator's peers are never waited for, so rank 0 of N runs alone. (What finds the peers before NCCL is asked,
 //! PyTorch's `TCPStore`, does wait: a plan has to give the program another store.)
 //!
-//! A communicator of several ranks takes memory outside PyTorch's allocator when it is first used. It is counted as an
-//! estimate: for every channel one buffer of each protocol (simple 4 MiB, LL128 4800 KiB, LL 512 KiB, NCCL's defaults),
-//! and 16 channels, as on cards that NVLink connects; `NCCL_MIN_NCHANNELS` and `NCCL_BUFFSIZE` are honoured.
+//! What NCCL takes lies outside PyTorch's allocator. With one rank it was measured on an H200 with NCCL 2.28.9
+//! (`benches/on_card/ranks/nccl_memory.py`), and is counted so: its kernels, once for a process and never given back; of
+//! every channel three little things, each in a page of its own; one page more for each communicator there is. With
+//! several ranks it is an estimate: kernels as measured with four processes that shared a card over the network, and at
+//! the first use for every channel one buffer of each protocol (simple 4 MiB, LL128 4800 KiB, LL 512 KiB, NCCL's defaults).
+//! One rank alone has 64 channels, several are taken to have 16, as on cards that NVLink connects; `NCCL_MIN_CTAS`,
+//! `NCCL_MAX_CTAS`, their older names and `NCCL_BUFFSIZE` are honoured. All of it is physical memory without addresses that
+//! PyTorch's would have to make room for, as NCCL maps its own.
 
+use std::collections::BTreeMap;
 use std::env;
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::mem::MaybeUninit;
@@ -17,8 +23,10 @@ use std::sync::OnceLock;
 
 use crate::estimate::{self, Estimate};
 use crate::installed::Library;
+use crate::lock::Guarded;
+use crate::memory::{self, Location, PAGE_BYTES};
 use crate::object::{Out, create, put};
-use crate::{count, exchanged};
+use crate::{card, count, exchanged};
 
 const SUCCESS: c_int = 0;
 const UNHANDLED_CUDA_ERROR: c_int = 1;
@@ -28,14 +36,55 @@ const NO_COLOR: c_int = -1;
 /// The first reduction of a program's own, after those that NCCL has.
 const OWN_REDUCTIONS: c_int = 5;
 
-const DEFAULT_CHANNELS: usize = 16;
-const SIMPLE_BYTES: usize = 4 << 20;
-const LL_BYTES: usize = 512 << 10;
-const LL128_BYTES: usize = 4800 << 10;
+const CHANNELS_ALONE: u64 = 64;
+const CHANNELS_OF_SEVERAL: u64 = 16;
+const MOST_CHANNELS: u64 = 64;
+/// Kernels, once for a process.
+const KERNELS_ALONE_BYTES: u64 = 172 << 20;
+const KERNELS_OF_SEVERAL_BYTES: u64 = 390 << 20;
+/// Little things of a channel that take a page each.
+const PAGES_OF_CHANNEL: u64 = 3;
+const SIMPLE_BYTES: u64 = 4 << 20;
+const LL_BYTES: u64 = 512 << 10;
+const LL128_BYTES: u64 = 4800 << 10;
+/// What was measured with one rank was this version, on this card.
+const MEASURED: (c_int, &str) = (22_809, "h200");
 
 unsafe extern "C" {
     fn cudaMalloc(pointer: *mut *mut c_void, size: usize) -> c_int;
     fn cudaFree(pointer: *mut c_void) -> c_int;
+}
+
+/// What communicators have on one device.
+#[derive(Clone, Copy, Default)]
+struct Taken {
+    now_bytes: u64,
+    most_bytes: u64,
+    communicators: u64,
+    has_kernels: bool,
+}
+
+static TAKEN: Guarded<BTreeMap<u32, Taken>> = Guarded::new(BTreeMap::new());
+
+/// The most that communicators of this process have had on a device at one time.
+pub(crate) fn most_bytes(device: u32) -> u64 {
+    TAKEN.lock().get(&device).map_or(0, |taken| taken.most_bytes)
+}
+
+/// Takes physical memory of a device, and returns its handle.
+fn take(device: u32, bytes: u64) -> Option<u64> {
+    let bytes = bytes.next_multiple_of(PAGE_BYTES);
+    let handle = memory::create_physical(bytes, Location::Device(device)).ok()?;
+    let mut all = TAKEN.lock();
+    let taken = all.entry(device).or_default();
+    taken.now_bytes += bytes;
+    taken.most_bytes = taken.most_bytes.max(taken.now_bytes);
+    Some(handle)
+}
+
+/// In a child after a fork: the parent's communicators are not the child's.
+pub(crate) fn forked() {
+    TAKEN.lock().clear();
 }
 
 /// What names a communicator to all its ranks.
@@ -46,44 +95,92 @@ pub(crate) struct UniqueId([c_char; 128]);
 pub(crate) struct Communicator {
     ranks: c_int,
     rank: c_int,
-    device: c_int,
-    buffers: *mut c_void,
+    device: u32,
+    /// Whether it was used.
+    is_connected: bool,
+    /// Physical memory that goes with it: handle and bytes.
+    held: Vec<(u64, u64)>,
 }
 
 impl Communicator {
-    fn new(ranks: c_int, rank: c_int) -> Self {
-        Self { ranks, rank, device: crate::device::current() as c_int, buffers: ptr::null_mut() }
+    /// None where the device is full.
+    fn open(ranks: c_int, rank: c_int, device: u32) -> Option<Self> {
+        let mut made = Self { ranks, rank, device, is_connected: false, held: Vec::new() };
+        let (ordinal, needs_kernels) = {
+            let mut all = TAKEN.lock();
+            let taken = all.entry(device).or_default();
+            taken.communicators += 1;
+            (taken.communicators, !std::mem::replace(&mut taken.has_kernels, true))
+        };
+        if needs_kernels {
+            take(device, if ranks < 2 { KERNELS_ALONE_BYTES } else { KERNELS_OF_SEVERAL_BYTES })?;
+        }
+        made.hold((channels(ranks) * PAGES_OF_CHANNEL + ordinal) * PAGE_BYTES)?;
+        if ranks > 1 || !is_as_measured(device) {
+            let estimate = if ranks > 1 { Estimate::Communicator } else { Estimate::CommunicatorAlone };
+            estimate::note(estimate, (device, ordinal));
+        }
+        Some(made)
     }
 
-    /// Takes the buffers of a communicator's channels, at its first use.
+    fn hold(&mut self, bytes: u64) -> Option<()> {
+        self.held.push((take(self.device, bytes)?, bytes.next_multiple_of(PAGE_BYTES)));
+        Some(())
+    }
+
+    /// Takes the buffers that lead to other ranks, at the first use.
     fn connect(&mut self) -> c_int {
-        if self.ranks < 2 || !self.buffers.is_null() {
+        if self.ranks < 2 || std::mem::replace(&mut self.is_connected, true) {
             return SUCCESS;
         }
-        estimate::note(Estimate::Communicator, ptr::from_ref(self).addr());
-        // SAFETY: the variable takes an address.
-        match unsafe { cudaMalloc(&raw mut self.buffers, buffer_bytes()) } {
-            0 => SUCCESS,
-            _ => UNHANDLED_CUDA_ERROR,
-        }
+        if self.hold(buffer_bytes(self.ranks)).is_some() { SUCCESS } else { UNHANDLED_CUDA_ERROR }
     }
 }
 
 impl Drop for Communicator {
     fn drop(&mut self) {
-        if !self.buffers.is_null() {
-            // SAFETY: taken by `connect`, and given back once.
-            unsafe { cudaFree(self.buffers) };
+        for &(handle, bytes) in &self.held {
+            // A handle from before a fork is no longer known.
+            let is_given_back = memory::release_physical(handle).is_ok();
+            if let Some(taken) = TAKEN.lock().get_mut(&self.device).filter(|_| is_given_back) {
+                taken.now_bytes = taken.now_bytes.saturating_sub(bytes);
+            }
+        }
+        if let Some(taken) = TAKEN.lock().get_mut(&self.device) {
+            taken.communicators = taken.communicators.saturating_sub(1);
         }
     }
 }
 
-/// Buffers of one communicator.
-fn buffer_bytes() -> usize {
-    let setting = |name: &str| env::var(name).ok().and_then(|text| text.trim().parse::<usize>().ok());
-    let channels = setting("NCCL_MIN_NCHANNELS").map_or(DEFAULT_CHANNELS, |channels| channels.clamp(1, 64));
-    let simple = setting("NCCL_BUFFSIZE").unwrap_or(SIMPLE_BYTES);
-    channels * (simple + LL_BYTES + LL128_BYTES)
+/// Whether what one rank takes was measured with this library on such a card.
+fn is_as_measured(device: u32) -> bool {
+    let card = card::cards().get(device as usize);
+    MEASURED.0 == version() && card.is_some_and(|card| card.name == MEASURED.1)
+}
+
+fn setting(names: &[&str]) -> Option<u64> {
+    names.iter().find_map(|name| env::var(name).ok()?.trim().parse().ok())
+}
+
+/// Channels of a communicator.
+fn channels(ranks: c_int) -> u64 {
+    let least = setting(&["NCCL_MIN_CTAS", "NCCL_MIN_NCHANNELS"]).unwrap_or(1);
+    let most = setting(&["NCCL_MAX_CTAS", "NCCL_MAX_NCHANNELS"]).unwrap_or(MOST_CHANNELS);
+    let usual = if ranks < 2 { CHANNELS_ALONE } else { CHANNELS_OF_SEVERAL };
+    usual.max(least).min(most).clamp(1, MOST_CHANNELS)
+}
+
+/// Buffers of one communicator that lead to other ranks.
+fn buffer_bytes(ranks: c_int) -> u64 {
+    channels(ranks) * (setting(&["NCCL_BUFFSIZE"]).unwrap_or(SIMPLE_BYTES) + LL_BYTES + LL128_BYTES)
+}
+
+/// Makes a communicator on the device that the calling thread has chosen.
+fn open(communicator: Out<'_, *mut Communicator>, ranks: c_int, rank: c_int) -> c_int {
+    match Communicator::open(ranks, rank, crate::device::current()) {
+        Some(made) => done(create(communicator, made)),
+        None => UNHANDLED_CUDA_ERROR,
+    }
 }
 
 fn done(written: bool) -> c_int {
@@ -109,12 +206,17 @@ fn element_bytes(data_type: c_int) -> usize {
 /// The first that PyTorch calls when a program makes a group of ranks; its communicator comes with the first collective.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn ncclGetVersion(version: Out<'_, c_int>) -> c_int {
-    static VERSION: OnceLock<c_int> = OnceLock::new();
     exchanged::begin();
-    let version_number = *VERSION.get_or_init(|| {
-        Library::loaded("libnccl.so").and_then(|library| library.number_by_pointer(c"ncclGetVersion")).unwrap_or(22_809)
-    });
-    done(put(version, version_number))
+    done(put(version, self::version()))
+}
+
+/// The version of the user's library.
+fn version() -> c_int {
+    static VERSION: OnceLock<c_int> = OnceLock::new();
+    *VERSION.get_or_init(|| {
+        let library = Library::loaded("libnccl.so");
+        library.and_then(|library| library.number_by_pointer(c"ncclGetVersion")).unwrap_or(MEASURED.0)
+    })
 }
 
 #[unsafe(no_mangle)]
@@ -129,7 +231,7 @@ unsafe extern "C" fn ncclCommInitRank(
     _id: UniqueId,
     rank: c_int,
 ) -> c_int {
-    done(create(communicator, Communicator::new(ranks, rank)))
+    open(communicator, ranks, rank)
 }
 
 #[unsafe(no_mangle)]
@@ -140,7 +242,7 @@ unsafe extern "C" fn ncclCommInitRankConfig(
     rank: c_int,
     _config: *mut c_void,
 ) -> c_int {
-    done(create(communicator, Communicator::new(ranks, rank)))
+    open(communicator, ranks, rank)
 }
 
 #[unsafe(no_mangle)]
@@ -152,7 +254,7 @@ unsafe extern "C" fn ncclCommInitRankScalable(
     _ids: *mut UniqueId,
     _config: *mut c_void,
 ) -> c_int {
-    done(create(communicator, Communicator::new(ranks, rank)))
+    open(communicator, ranks, rank)
 }
 
 /// All devices of one process.
@@ -172,7 +274,9 @@ unsafe extern "C" fn ncclCommInitAll(
     for (rank, place) in places.iter_mut().enumerate() {
         // SAFETY: null or an array of as many numbers.
         let device = if devices.is_null() { rank as c_int } else { unsafe { *devices.add(rank) } };
-        create(Some(place), Communicator { device, ..Communicator::new(count, rank as c_int) });
+        let Ok(device) = u32::try_from(device) else { return INVALID_ARGUMENT };
+        let Some(made) = Communicator::open(count, rank as c_int, device) else { return UNHANDLED_CUDA_ERROR };
+        create(Some(place), made);
     }
     SUCCESS
 }
@@ -190,7 +294,7 @@ unsafe extern "C" fn ncclCommSplit(
     if color == NO_COLOR {
         return done(put(made, ptr::null_mut()));
     }
-    done(create(made, Communicator::new(communicator.ranks, communicator.rank)))
+    open(made, communicator.ranks, communicator.rank)
 }
 
 #[unsafe(no_mangle)]
@@ -204,7 +308,7 @@ unsafe extern "C" fn ncclCommShrink(
 ) -> c_int {
     let Some(communicator) = communicator else { return INVALID_ARGUMENT };
     let ranks = (communicator.ranks - excluded_count).max(1);
-    done(create(made, Communicator::new(ranks, communicator.rank.min(ranks - 1))))
+    open(made, ranks, communicator.rank.min(ranks - 1))
 }
 
 /// `ncclCommAbort` is another name for this in the list.
@@ -231,7 +335,7 @@ unsafe extern "C" fn ncclCommUserRank(communicator: Option<&mut Communicator>, r
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn ncclCommCuDevice(communicator: Option<&mut Communicator>, device: Out<'_, c_int>) -> c_int {
-    communicator.map_or(INVALID_ARGUMENT, |communicator| done(put(device, communicator.device)))
+    communicator.map_or(INVALID_ARGUMENT, |communicator| done(put(device, communicator.device as c_int)))
 }
 
 #[unsafe(no_mangle)]
@@ -426,9 +530,13 @@ unsafe extern "C" fn ncclGroupSimulateEnd(info: Option<&mut SimulationInfo>) -> 
 mod tests {
     use super::*;
 
+    fn unopened(device: u32) -> Communicator {
+        Communicator { ranks: 8, rank: 3, device, is_connected: true, held: Vec::new() }
+    }
+
     #[test]
     fn a_communicator_knows_its_size_and_its_rank() {
-        let mut communicator = Communicator::new(8, 3);
+        let mut communicator = unopened(7);
         let (mut ranks, mut rank) = (MaybeUninit::uninit(), MaybeUninit::uninit());
         // SAFETY: a communicator that lives, places for results, and nothing.
         unsafe {
@@ -442,13 +550,18 @@ mod tests {
 
     #[test]
     fn buffers_are_those_of_sixteen_channels() {
-        assert_eq!(buffer_bytes(), 16 * 9_633_792);
+        assert_eq!(buffer_bytes(2), 16 * 9_633_792);
     }
 
+    /// As an H200 had it: 558 MiB with the first communicator of one rank, 388 and 390 more with two others.
     #[test]
-    fn one_rank_alone_takes_no_buffers() {
-        let mut alone = Communicator::new(1, 0);
-        assert_eq!(collective(Some(&mut alone)), SUCCESS);
-        assert!(alone.buffers.is_null());
+    fn one_rank_alone_takes_what_was_measured() {
+        let outside = || TAKEN.lock().get(&0).map_or(0, |taken| taken.now_bytes >> 20);
+        let mut first = Communicator::open(1, 0, 0).unwrap();
+        assert_eq!((collective(Some(&mut first)), outside()), (SUCCESS, 558));
+        let others = [Communicator::open(1, 0, 0), Communicator::open(1, 0, 0)];
+        assert_eq!(outside(), 558 + 388 + 390);
+        drop((first, others));
+        assert_eq!((outside(), most_bytes(0) >> 20), (172, 1336));
     }
 }

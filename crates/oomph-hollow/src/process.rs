@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use serde::Serialize;
 
-use crate::{count, device, estimate, kernel, memory};
+use crate::{count, device, estimate, kernel, memory, nccl};
 
 /// Whether the program has called CUDA at all. `LD_PRELOAD` puts the library into every child, most of which never do.
 static USED: AtomicBool = AtomicBool::new(false);
@@ -62,6 +62,7 @@ pub(crate) fn forked() {
     memory::forked();
     device::forked();
     kernel::forked();
+    nccl::forked();
 }
 
 /// One line on stderr.

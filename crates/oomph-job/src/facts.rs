@@ -104,6 +104,9 @@ pub struct ValuesFacts {
     pub answered: u64,
     /// What the host could not do, and how often.
     pub failed: BTreeMap<String, u64>,
+    /// Reads that could not be answered because gradients and updates were left out.
+    #[serde(default)]
+    pub left_out: u64,
     /// How long that took.
     pub seconds: f64,
     /// How long writing down took.
@@ -146,6 +149,9 @@ pub struct DeviceFacts {
     pub peak_reserved_bytes: u64,
     /// What the hollow card gave out at most, where it says.
     pub peak_device_bytes: Option<u64>,
+    /// Of that, what NCCL's communicators had at most.
+    #[serde(default)]
+    pub nccl_bytes: u64,
     /// How often the allocator gave its cache back to the driver to serve a request.
     #[serde(default)]
     pub retries: u64,

@@ -12,14 +12,13 @@ import importlib
 import inspect
 import os
 import sys
-import time
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
 from ..settings import Settings
 from ..watching import imports
-from .ranks import launching, sharded_state, stores
+from .ranks import first_buckets, launching, sharded_state, stores
 from .ranks.alone import NobodyThere, place_of_caller
 from .ranks.collectives import Assumed
 from .ranks.exchange import Exchange
@@ -35,8 +34,6 @@ _COLLECTIVES = (
     "_reduce_scatter_base",
 )  # fmt: skip
 
-#: After this long NCCL's watchdog has looked, on a busy machine too.
-_WATCHDOG_SECONDS = 0.4
 #: The number of this process in its job, once it has joined one.
 _JOINED: list[int] = []
 
@@ -148,7 +145,7 @@ def _gather_object(obj: Any, object_gather_list: list[Any] | None = None, *_args
 def _trust_parameters(module: ModuleType, note: Note) -> None:
     """DDP compares shapes with other processes by values, of which there are none."""
     module._verify_param_shape_across_processes = lambda *_args, **_kwargs: True
-    _wait_for_watchdog(module.dist.Reducer, note)
+    first_buckets.install(importlib.import_module("torch._C._distributed_c10d"), module.dist.Reducer, note)
 
 
 def _checkpoint_alone(module: ModuleType) -> None:
@@ -165,38 +162,6 @@ def _checkpoint_alone(module: ModuleType) -> None:
 def _trust_plans(module: ModuleType) -> None:
     """The parts of a tensor do not make up the whole, since most are stand-ins'."""
     module._validate_global_plan = lambda *_args, **_kwargs: True
-
-
-def _wait_for_watchdog(reducer_class: Any, note: Note) -> None:
-    """DDP builds its buckets anew when its second step begins, and the old ones go once NCCL's watchdog has seen their
-    work done, which it looks for every 100 ms. On a card the first step of an optimizer mostly takes that long; a plan
-    has to wait for it, or two plans of one job would differ by all gradients.
-    """
-    rebuild, prepare = reducer_class._rebuild_buckets, reducer_class.prepare_for_backward
-    # The reducers that have sent something, and of those the ones that were waited for.
-    sent: set[int] = set()
-    settled: set[int] = set()
-
-    @functools.wraps(prepare)
-    def prepare_for_backward(reducer: Any, *args: Any) -> None:
-        sent.add(id(reducer))
-        prepare(reducer, *args)
-
-    @functools.wraps(rebuild)
-    def _rebuild_buckets(reducer: Any) -> bool:
-        if id(reducer) in sent - settled:
-            settled.add(id(reducer))
-            time.sleep(_WATCHDOG_SECONDS)
-        is_rebuilt = rebuild(reducer)
-        if is_rebuilt:
-            note(
-                "DDP built its buckets anew in the second step, and the plan had the old ones freed by then; "
-                "where steps are short a real run holds both for a step: all gradients once more"
-            )
-        return is_rebuilt
-
-    reducer_class.prepare_for_backward = prepare_for_backward
-    reducer_class._rebuild_buckets = _rebuild_buckets
 
 
 def _replace(name: str, old: Any, new: Any) -> None:

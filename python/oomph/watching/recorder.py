@@ -166,6 +166,7 @@ class Recorder:
                     "free_bytes": free_bytes,
                     "total_bytes": total_bytes,
                     "peak_device_bytes": _counter(library, "oomph_hollow_peak_device_bytes", index),
+                    "nccl_bytes": _counter(library, "oomph_hollow_nccl_bytes", index) or 0,
                 }
             )
         unmodelled, estimates = _told(library, "oomph_hollow_unmodelled"), _told(library, "oomph_hollow_estimates")

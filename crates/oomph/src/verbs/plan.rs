@@ -2,6 +2,7 @@
 
 mod answer;
 mod command;
+mod device_parts;
 mod emit;
 pub(crate) mod fitting;
 mod host;
@@ -288,7 +289,11 @@ fn show(plan: &Plan, found: Option<&Found>, question: &Question, args: &Args) ->
         let width = output::width();
         let fitting = found.map(|found| fitting::text(found, &answer, width)).unwrap_or_default();
         let machine_bytes = args.host_memory.map(|memory| memory.0);
-        fitting + &text::render(&answer, args.top, width, machine_bytes)
+        let mut shown = fitting + &text::render(&answer, args.top, width, machine_bytes);
+        if !args.fit {
+            shown.push_str(&text::way_to_fit(&answer, &args.gpu, args.memory.map(|memory| memory.0)));
+        }
+        shown
     };
     write_files(args, &answer, found)?;
     output::data(&shown)?;

@@ -6,6 +6,7 @@ use oomph_plan::{Peaks, Trial};
 use serde_json::{Map, Value, json};
 
 use super::answer::{Answer, Kept, name};
+use super::device_parts::DeviceParts;
 use super::{fitting, unknown, words};
 
 /// The answer as one JSON object, with the `top` largest lines.
@@ -19,6 +20,7 @@ pub(super) fn render(answer: &Answer, top: usize) -> Value {
         "peak_allocated_bytes": answer.peaks.allocated_bytes,
         "peak_reserved_bytes": answer.peaks.reserved_bytes,
         "peak_device_bytes": answer.peaks.device_bytes,
+        "device_parts": DeviceParts::of(answer).json(),
         "capacity_bytes": answer.card().memory_bytes,
         "fits": answer.fits(),
         "steps": end.steps,

@@ -10,7 +10,7 @@ use oomph_plan::fit::Verdict;
 use oomph_plan::{Card, Peaks, cards};
 
 use super::answer::{Answer, name};
-use super::{host, unknown, words};
+use super::{device_parts, host, unknown, words};
 
 const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
@@ -20,6 +20,7 @@ pub(super) fn render(answer: &Answer, top: usize, width: usize, machine_bytes: O
     let mut out = String::new();
     sentence(&mut out, answer, width);
     peaks(&mut out, answer, width);
+    device_parts::section(&mut out, answer, width);
     trials(&mut out, answer, width);
     several(&mut out, "Every device", "cuda:", &answer.devices, width);
     several(&mut out, "Every process", "rank ", &answer.trial.peaks_by_rank(), width);
@@ -214,4 +215,20 @@ fn advice(out: &mut String, answer: &Answer, width: usize) {
         let _ = write!(out, "  - {}", text.trim_start());
     }
     let _ = writeln!(out, "  {DIM}oomph doc {} tells more{DIM:#}", answer.report.verdict.accusation.class);
+}
+
+/// The way out that needs no edits, where nobody has asked for it yet.
+pub(super) fn way_to_fit(answer: &Answer, cards: &[String], memory_bytes: Option<u64>) -> String {
+    if !(answer.trial.ran_out() && answer.report.verdict.accusation.is_helped_by_remedies()) {
+        return String::new();
+    }
+    let mut out = format!("\n{BOLD}To make it fit, without edits{BOLD:#}\n  oomph plan --fit");
+    for card in cards {
+        let _ = write!(out, " --gpu {card}");
+    }
+    if let Some(bytes) = memory_bytes {
+        let _ = write!(out, " --memory {}", show(bytes));
+    }
+    let _ = writeln!(out, " {} ...", answer.question.job.command.name());
+    out
 }
