@@ -1,6 +1,6 @@
 """What the batch finders of other libraries make of the same jobs on the same cards, hollow as well.
 
-    python corpus/fit/peers.py --oomph target/debug/oomph --sources FOLDER --out peers.json [NAME ...]
+    python corpus/fit/peers.py --oomph target/debug/oomph --sources FOLDER --out peers.json [--at-once 14] [NAME ...]
 
 - Trainer: `--auto_find_batch_size`, an argument of every script that takes `TrainingArguments`.
 - accelerate: `find_executable_batch_size` around the scripts whose training function is given its batch size.
@@ -14,6 +14,7 @@ script asked for; both are noted.
 from __future__ import annotations
 
 import argparse
+import concurrent.futures
 import json
 import re
 import subprocess
@@ -98,6 +99,22 @@ def lowered(logged: list[int]) -> list[int]:
     return tried
 
 
+def tried(job: Job, oomph: str, wrapper: Path, tuner: Path) -> dict[str, Any]:
+    """What the finder that applies to a job makes of it."""
+    row: dict[str, Any] = {"name": job.name, "finder": None, "fits": False}
+    if job.name.startswith("trainer_"):
+        row["finder"] = "Trainer auto_find_batch_size"
+        row |= planned(job, oomph, [*job.command(), "--auto_find_batch_size", "--log_level", "info"])
+        row["batches"] = lowered(row.get("batches", []))
+    elif job.repository == "huggingface+accelerate":
+        row["finder"] = "accelerate find_executable_batch_size"
+        row |= planned(job, oomph, [str(wrapper), *job.command()])
+    elif job.name.startswith("lightning_"):
+        row["finder"] = "Lightning Tuner.scale_batch_size"
+        row |= planned(job, oomph, [str(tuner), *job.command()])
+    return row
+
+
 def main() -> None:
     """Runs whichever finder applies to each job."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -105,31 +122,21 @@ def main() -> None:
     parser.add_argument("--oomph", default="oomph")
     parser.add_argument("--sources", type=Path, required=True)
     parser.add_argument("--out", type=Path, default=Path("/tmp/fit_scores/peers.json"))
+    parser.add_argument("--at-once", type=int, default=1)
     given = parser.parse_args()
     given.out.parent.mkdir(parents=True, exist_ok=True)
     wrapper = given.out.parent / "find_executable_batch_size.py"
     wrapper.write_text(_WRAPPER)
     tuner = given.out.parent / "scale_batch_size.py"
     tuner.write_text(_TUNER)
+    jobs = [Job(facts, given.sources) for facts in tomllib.loads((HERE / "manifest.toml").read_text())["job"]]
+    jobs = [job for job in jobs if job.script.exists() and (not given.names or job.name in given.names)]
     rows = []
-    for facts in tomllib.loads((HERE / "manifest.toml").read_text())["job"]:
-        job = Job(facts, given.sources)
-        if not job.script.exists() or (given.names and job.name not in given.names):
-            continue
-        row: dict[str, Any] = {"name": job.name, "finder": None, "fits": False}
-        if job.name.startswith("trainer_"):
-            row["finder"] = "Trainer auto_find_batch_size"
-            row |= planned(job, given.oomph, [*job.command(), "--auto_find_batch_size", "--log_level", "info"])
-            row["batches"] = lowered(row.get("batches", []))
-        elif job.repository == "huggingface+accelerate":
-            row["finder"] = "accelerate find_executable_batch_size"
-            row |= planned(job, given.oomph, [str(wrapper), *job.command()])
-        elif job.name.startswith("lightning_"):
-            row["finder"] = "Lightning Tuner.scale_batch_size"
-            row |= planned(job, given.oomph, [str(tuner), *job.command()])
-        rows.append(row)
-        print(json.dumps(row), flush=True)
-        given.out.write_text(json.dumps(rows, indent=1))
+    with concurrent.futures.ThreadPoolExecutor(given.at_once) as workers:
+        for row in workers.map(lambda job: tried(job, given.oomph, wrapper, tuner), jobs):
+            rows.append(row)
+            print(json.dumps(row), flush=True)
+            given.out.write_text(json.dumps(rows, indent=1))
 
 
 if __name__ == "__main__":

@@ -3,7 +3,9 @@
     python corpus/fit/prepare.py FOLDER --mirror CLONES
 
 Sources come out of bare clones (`--mirror`, one folder OWNER+NAME/repo each) at the commits that manifest.toml names.
-Data are made here: random images, words and graphs of real sizes, and models with random weights.
+Data are made here: random images, words and graphs of real sizes, and models with random weights. On another machine,
+where there are no clones, the sources go along (`--only check_out` puts nothing else into FOLDER) and the data are made
+there: without `--mirror` they are all that is made.
 """
 
 from __future__ import annotations
@@ -24,6 +26,9 @@ def check_out(mirror: Path, to: Path) -> None:
     """Writes the files of each repository that the clone has; large ones may be missing from it."""
     for name, repository in tomllib.loads((HERE / "manifest.toml").read_text())["repository"].items():
         git = ["git", f"--git-dir={mirror / name / 'repo'}"]
+        if not (mirror / name / "repo").exists():
+            print(f"{name}: no clone, its jobs are left out", flush=True)
+            continue
         listed = subprocess.run([*git, "ls-tree", "-r", repository["commit"], *repository.get("folders", [])], capture_output=True, text=True, check=True).stdout
         for line in listed.splitlines():
             _, kind, identity, path = line.split(maxsplit=3)
@@ -225,10 +230,12 @@ def main() -> None:
     """Everything, in order."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("to", type=Path)
-    parser.add_argument("--mirror", type=Path, required=True)
+    parser.add_argument("--mirror", type=Path)
     parser.add_argument("--only", nargs="*", default=["check_out", "text", "mnist", "images", "tables", "tokens", "models"])
     given = parser.parse_args()
     for step in given.only:
+        if step == "check_out" and given.mirror is None:
+            continue
         print(step, flush=True)
         if step == "check_out":
             check_out(given.mirror, given.to)

@@ -1,6 +1,7 @@
 """Measures `oomph plan --fit`: how many jobs that do not fit a card get a plan with which, planned anew, they do.
 
     python corpus/fit/score.py --oomph target/debug/oomph --sources FOLDER --out fit.json [NAME ...]
+    python corpus/fit/score.py --at-once 14 ...  so many jobs at once, on a machine with that many cores
     python corpus/fit/score.py --measure ...     what each job takes as it is, and the card that follows from that
 
 The card of a job is not chosen by hand: its memory is what the job holds besides PyTorch's allocator, plus 45 to 75 % of
@@ -11,6 +12,8 @@ was tried on it.
 from __future__ import annotations
 
 import argparse
+import concurrent.futures
+import functools
 import json
 import os
 import resource
@@ -144,6 +147,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("/tmp/fit_scores/scores.json"))
     parser.add_argument("--allow", default=None)
     parser.add_argument("--measure", action="store_true")
+    parser.add_argument("--at-once", type=int, default=1)
     given = parser.parse_args()
     manifest = tomllib.loads((HERE / "manifest.toml").read_text())
     jobs = [Job(facts, given.sources) for facts in manifest["job"]]
@@ -151,15 +155,19 @@ def main() -> None:
     jobs.sort(key=lambda job: given.names.index(job.name) if given.names else 0)
     given.out.parent.mkdir(parents=True, exist_ok=True)
     rows = {row["name"]: row for row in json.loads(given.out.read_text())} if given.out.exists() else {}
-    for job in jobs:
-        if given.measure:
-            measure(job, given.oomph)
-            continue
-        row = score(job, given.oomph, ["--allow", given.allow] if given.allow else [], given.out.parent)
-        rows[job.name] = row
-        given.out.write_text(json.dumps(list(rows.values()), indent=1))
-        given.out.with_suffix(".md").write_text(table(list(rows.values())))
-        print(table([row]).splitlines()[2], flush=True)
+    options = ["--allow", given.allow] if given.allow else []
+    work = functools.partial(measure if given.measure else score, oomph=given.oomph)
+    work = work if given.measure else functools.partial(work, options=options, folder=given.out.parent)
+    # Processes, not threads: what a job's children take of the processors is counted for each.
+    with concurrent.futures.ProcessPoolExecutor(given.at_once) as workers:
+        for done in concurrent.futures.as_completed([workers.submit(work, job) for job in jobs]):
+            row = done.result()
+            if row is None:
+                continue
+            rows[row["name"]] = row
+            given.out.write_text(json.dumps(list(rows.values()), indent=1))
+            given.out.with_suffix(".md").write_text(table(list(rows.values())))
+            print(table([row]).splitlines()[2], flush=True)
 
 
 if __name__ == "__main__":

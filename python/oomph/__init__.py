@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from .remedies.lazy_logits import lazy_logits as lazy_logits
     from .remedies.lean_optimizer import lean_optimizer as lean_optimizer
     from .remedies.lora import lora as lora
+    from .remedies.message_parts import message_parts as message_parts
     from .remedies.micro_batches import micro_batches as micro_batches
     from .remedies.offload_activations import offload_activations as offload_activations
     from .remedies.optimizer_on_host import optimizer_on_host as optimizer_on_host
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from .remedies.quantize import quantize as quantize
     from .remedies.quantized_optimizer import quantized_optimizer as quantized_optimizer
     from .remedies.recompute_unused_graphs import recompute_unused_graphs as recompute_unused_graphs
+    from .remedies.small_workspaces import small_workspaces as small_workspaces
     from .remedies.step_in_backward import step_in_backward as step_in_backward
 
 #: Editors and type checkers want the names written down. Most live in a module of their own name.
@@ -54,6 +56,7 @@ __all__ = [
     "lazy_logits",
     "lean_optimizer",
     "lora",
+    "message_parts",
     "micro_batches",
     "offload_activations",
     "optimizer_on_host",
@@ -62,6 +65,7 @@ __all__ = [
     "quantize",
     "quantized_optimizer",
     "recompute_unused_graphs",
+    "small_workspaces",
     "step_in_backward",
 ]
 _OTHER_MODULES = {"bounded_loader": "bounded_loaders"}

@@ -136,6 +136,15 @@ def test_what_nothing_makes_fit_is_said(oomph, script, tmp_path, monkeypatch):
     assert "it still needs a card of" in text
 
 
+def test_what_remedies_keep_on_the_host_is_not_read_by_the_script(oomph, script):
+    """Steps in backward copy optimizer state on autograd's thread, where no line of the script is to be seen."""
+    remedies = ["--with", "optimizer_on_host", "--with", "step_in_backward"]
+    code, out, err = oomph("plan", "--python", sys.executable, "--json", *remedies, script(LANGUAGE_MODEL))
+    assert code == 0, err
+    answer = json.loads(out)
+    assert answer["reads"] == [] and not answer["values"], "nothing is to be worked out for it"
+
+
 def test_validation_is_made_to_fit_like_training(fitted, script):
     code, answer = fitted(script(LARGE_VALIDATION), "--memory", "1800MiB")
     assert code == 0 and not answer["fits"], "only with remedies"

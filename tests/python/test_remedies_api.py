@@ -105,6 +105,21 @@ AROUND = {
     "lean_optimizer": ("", "assert optimizer.param_groups[0]['foreach'] is False; train()"),
     "lora": ("", "train(); assert model.blocks[0].up.base_layer.weight.grad is None\n"
                  "assert len(optimizer.state) == 3 * 2 * 2 + 2"),
+    "message_parts": ("from torch_geometric.nn import GCNConv\n"
+                      "rows = []\n"
+                      "class Layer(GCNConv):\n"
+                      "    def message(self, x_j, edge_weight):\n"
+                      "        rows.append(len(x_j))\n"
+                      "        return super().message(x_j, edge_weight)\n"
+                      "class Graph(nn.Module):\n"
+                      "    def __init__(self):\n"
+                      "        super().__init__()\n"
+                      "        self.layer = Layer(16, 8)\n"
+                      "    def forward(self, x):\n"
+                      "        return self.layer(x, edges)\n"
+                      "edges = torch.randint(0, 64, (2, 1000)); model = Graph(); plain = model(inputs).detach()",
+                      "assert torch.allclose(model(inputs), plain, atol=1e-6)\n"
+                      "assert len(rows) == 1 + 4 and sum(rows[1:]) == rows[0], rows"),
     "micro_batches": ("loader = [(inputs, targets)]; criterion(model(inputs), targets).backward()\n"
                       "whole = model.head.weight.grad.clone(); before = model.head.weight.detach().clone()\n"
                       "optimizer = torch.optim.SGD(model.parameters(), lr=1.0)",
@@ -127,6 +142,8 @@ AROUND = {
                  "assert torch.allclose(model(inputs), plain, atol=0.1)"),
     "recompute_unused_graphs": ("model.eval()", "model(inputs); out = model(inputs); assert torch.equal(out, plain)\n"
                                 "assert kept_bytes(lambda: model(inputs)) < plain_bytes / 2"),
+    "small_workspaces": ("", "import os; assert os.environ['CUBLAS_WORKSPACE_CONFIG'] == ':16:8'\n"
+                             "assert oomph.small_workspaces(':4096:2') == ':16:8'"),
     "step_in_backward": ("", "before = model.head.weight.detach().clone()\n"
                              "criterion(model(inputs), targets).backward()\n"
                              "assert not torch.equal(before, model.head.weight); optimizer.step()"),

@@ -11,12 +11,14 @@ mod chunk_evaluation;
 mod fsdp;
 mod lazy_logits;
 mod lean_optimizer;
+mod message_parts;
 mod micro_batches;
 mod offload_activations;
 mod optimizer_on_host;
 mod outputs_to_host;
 mod quantized_optimizer;
 mod recompute_unused_graphs;
+mod small_workspaces;
 mod step_in_backward;
 
 use oomph_card::Card;
@@ -28,9 +30,10 @@ use crate::search::{Span, Spans, Work};
 use crate::survey::Survey;
 
 /// Every remedy, in the order in which those that cost the same are tried.
-pub const REMEDIES: [&dyn Remedy; 20] = [
+pub const REMEDIES: [&dyn Remedy; 22] = [
     &lean_optimizer::LeanOptimizer,
     &lazy_logits::LazyLogits,
+    &small_workspaces::SmallWorkspaces,
     &recompute_unused_graphs::RecomputeUnusedGraphs,
     &outputs_to_host::OutputsToHost,
     &chunk_evaluation::ChunkEvaluation,
@@ -38,6 +41,7 @@ pub const REMEDIES: [&dyn Remedy; 20] = [
     &micro_batches::MicroBatches,
     &checkpoint_blocks::CheckpointBlocks,
     &chunk_calls::ChunkCalls,
+    &message_parts::MessageParts,
     &offload_activations::OffloadActivations,
     &optimizer_on_host::OptimizerOnHost,
     &bounded_loaders::BoundedLoaders,

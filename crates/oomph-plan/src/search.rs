@@ -220,12 +220,11 @@ impl Search<'_> {
             .with_remedies(&choices, None)
             .run_roomy(&mut |stage| progress(&format!("{tried}: {stage}")))?;
         let mut measured = self.measured(choices, &trial);
-        // A run whose requests cannot be served again by replay says nothing about smaller cards.
-        if !measured.candidate.fits && measured.candidate.least_bytes.is_none() {
+        if measured.is_open() {
             let question = self.question.with_remedies(&measured.candidate.choices, None);
             let on_card =
                 question.run_on(self.card, &mut |stage| progress(&format!("{tried}, on the card: {stage}")))?;
-            measured.candidate.fits = on_card.fits();
+            measured.seen_on_card(on_card.fits());
         }
         Ok(measured)
     }

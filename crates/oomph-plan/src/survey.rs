@@ -20,6 +20,8 @@ pub struct Model {
     pub blocks: Vec<String>,
     /// Projections onto a vocabulary.
     pub heads: Vec<Head>,
+    /// The paths of layers that pass messages along the edges of a graph.
+    pub message_layers: Vec<String>,
     /// Whether some layer mixes the samples of a batch.
     pub has_batch_norm: bool,
     /// The path of the part whose calls can be made with parts of a batch; empty where that is the model itself.

@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::error::PlanError;
 use crate::follow::Progress;
 use crate::job::Job;
-use crate::run::{Failure, Run};
+use crate::run::{Failure, Process, Run};
 
 /// Seconds of work on the host, where nobody says.
 pub const DEFAULT_SECONDS: u32 = 60;
@@ -84,21 +84,31 @@ impl Job {
         } else {
             None
         };
-        let mut last = None;
+        let (mut best, mut last) = (None, None);
         for tier in [Tier::Frozen, Tier::Updated].into_iter().filter(|&tier| tier as u8 >= known_need) {
             progress("working values out on the host");
             match self.run_once(cards, self.values.bounds(tier), progress) {
                 Ok(run) => {
-                    self.values.needed.store(tier as u8, Ordering::Relaxed);
-                    return Ok(run);
+                    let needs_updates = tier == Tier::Frozen && needs_updates(&run);
+                    if best.as_ref().is_none_or(|best| deciding_guesses(&run) < deciding_guesses(best)) {
+                        self.values.needed.store(tier as u8, Ordering::Relaxed);
+                        best = Some(run);
+                    }
+                    if !needs_updates {
+                        break;
+                    }
                 }
                 Err(failure) if !failure.error.is_of_script() => return Err(failure.error),
+                // What was true led to the failure: more of it changes nothing.
+                Err(failure) if !failure.has_guessed => {
+                    last = Some(failure);
+                    break;
+                }
                 Err(failure) => last = Some(failure),
             }
-            // What was true led to the failure: more of it changes nothing.
-            if last.as_ref().is_some_and(|failure| !failure.has_guessed) {
-                break;
-            }
+        }
+        if let Some(run) = best {
+            return Ok(run);
         }
         match (first, last) {
             (Some(Ok(run)), _) => Ok(run),
@@ -114,6 +124,18 @@ fn needs_values(outcome: &Result<Run, Failure>) -> bool {
         Ok(run) => run.processes.iter().any(|process| process.facts.end.reads.iter().any(|read| read.decides)),
         Err(failure) => failure.has_guessed && failure.error.is_of_script(),
     }
+}
+
+/// Whether something was decided by a value that follows from gradients or updates, which were left out.
+fn needs_updates(run: &Run) -> bool {
+    let left_out = |process: &Process| process.facts.end.values.as_ref().is_some_and(|values| values.left_out > 0);
+    run.processes.iter().any(left_out) && deciding_guesses(run) > 0
+}
+
+/// How often something was decided by a value that nobody knew.
+fn deciding_guesses(run: &Run) -> u64 {
+    let reads = run.processes.iter().flat_map(|process| &process.facts.end.reads);
+    reads.filter(|read| read.decides).map(|read| read.count).sum()
 }
 
 /// Whether a process was given values that may be others on a card.

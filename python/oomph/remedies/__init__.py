@@ -19,6 +19,7 @@ from .desk import Desk
 #: In the order in which they are put in: what changes the model comes before what wraps its calls, and what holds
 #: optimizer steps back comes last, around everything else.
 NAMES = (
+    "small_workspaces",
     "loader_batch",
     "quantize",
     "distill",
@@ -29,6 +30,7 @@ NAMES = (
     "lazy_logits",
     "checkpoint_blocks",
     "offload_activations",
+    "message_parts",
     "chunk_calls",
     "chunk_evaluation",
     "recompute_unused_graphs",

@@ -14,7 +14,7 @@ import sys
 from types import FrameType, ModuleType
 from typing import Any
 
-from ..remedies import chunking, models
+from ..remedies import chunking, message_parts, models
 from ..remedies.desk import Calls
 from ..source_lines import is_users
 from .recorder import now_us
@@ -91,6 +91,7 @@ class Survey:
             "batch": self.calls.batch,
             "blocks": list(models.repeated_blocks(inner)),
             "heads": heads,
+            "message_layers": [path for path, _layer in message_parts.layers(inner)],
             "has_batch_norm": chunking.mixes_samples(inner),
             "divisible": chunking.divisible_part(inner),
             "is_compiled": "_orig_mod" in prefix or getattr(root, "_compiled_call_impl", None) is not None,

@@ -23,7 +23,7 @@ fn blocks<'a>(job: &'a Situation) -> Vec<Block<'a>> {
                 span.stretch == Stretch::Forward && span.is_passing() && model.holds(path, job.spans.path(span))
             });
             let kept_bytes = kept.map(|span| span.bytes).sum();
-            let share = job.work.forward_share(model, &[path], job.card);
+            let share = job.work.recomputed_share(model, &[path], job.card);
             found.push(Block { model, path, kept_bytes, share });
         }
     }
@@ -87,7 +87,7 @@ impl Remedy for CheckpointBlocks {
         let paths = chosen(choice);
         let models = job.survey.models.iter().filter(|model| model.is_training);
         // Of a job whose peak is elsewhere too: blocks take the time they take.
-        1.0 + models.map(|model| job.work.forward_share(model, &paths, job.card)).sum::<f64>()
+        1.0 + models.map(|model| job.work.recomputed_share(model, &paths, job.card)).sum::<f64>()
     }
 
     fn by_hand(&self, choice: &RemedyChoice, survey: &Survey) -> Option<ByHand> {

@@ -26,6 +26,8 @@ const SHORTER_PERMILLE: u64 = 10;
 const MUCH_SHORTER_PERMILLE: u64 = 50;
 /// A run brings another closer if it takes at most so much of what that one took, in hundredths.
 const CLOSER_PERCENT: u64 = 99;
+/// Runs in a row that bring nothing closer, after which a search gives up: paper promises what does not come.
+const STALLED_RUNS: usize = 3;
 
 /// A set that could be run: what it adds to one that was.
 #[derive(Clone, Debug)]
@@ -55,6 +57,14 @@ pub(super) struct Shown {
     pub(super) grows: bool,
     /// Whether it fits.
     pub(super) fits: bool,
+}
+
+impl Shown {
+    /// Whether this is nearer to fitting than another.
+    fn is_closer_than(&self, before: &Self) -> bool {
+        let is_smaller = self.needed_bytes < before.needed_bytes / 100 * CLOSER_PERCENT;
+        self.fits || before.grows && !self.grows || is_smaller
+    }
 }
 
 /// A run, and what it was expected to be.
@@ -143,8 +153,18 @@ impl Ledger {
     /// Whether a run is a better place to go on from than the one that it was drawn on.
     pub(super) fn is_closer(&self, at: usize) -> bool {
         let Some((draft, _)) = &self.entries[at].drawn else { return true };
-        let (now, before) = (&self.entries[at].shown, &self.entries[draft.origin].shown);
-        now.fits || before.grows && !now.grows || now.needed_bytes < before.needed_bytes / 100 * CLOSER_PERCENT
+        self.entries[at].shown.is_closer_than(&self.entries[draft.origin].shown)
+    }
+
+    /// Whether the last runs brought nothing closer than those before them.
+    fn is_stalled(&self) -> bool {
+        let mut nearest = 0;
+        for at in 1..self.entries.len() {
+            if self.entries[at].shown.is_closer_than(&self.entries[nearest].shown) {
+                nearest = at;
+            }
+        }
+        self.entries.len() > nearest + STALLED_RUNS
     }
 
     /// The cheapest run that fits, by its place.
@@ -169,7 +189,8 @@ impl Ledger {
     /// `draw` says what would be live with a draft.
     pub(super) fn next(&mut self, room_bytes: u64, draw: &dyn Fn(&Draft) -> u64) -> Option<Draft> {
         let goal = self.cheapest_fitting().map(|at| self.rank_of(at));
-        if self.runs >= if goal.is_some() { RUNS_USUAL } else { RUNS_MAX } {
+        let is_over = self.runs >= if goal.is_some() { RUNS_USUAL } else { RUNS_MAX };
+        if is_over || goal.is_none() && self.is_stalled() {
             return None;
         }
         let mut best: Option<((u64, bool, usize, u64), usize)> = None;

@@ -24,6 +24,8 @@ pub(super) struct Measured {
     usable_bytes: u64,
     /// What the context and libraries took of the card.
     outside_bytes: u64,
+    /// Whether it was run on the card itself, too.
+    is_seen_on_card: bool,
 }
 
 impl Measured {
@@ -34,7 +36,9 @@ impl Measured {
         // Where blocks themselves have no room, what lies idle between them does not matter yet: settings of the
         // allocator do away with most of it.
         let is_scattered = !self.candidate.fits && self.growth_bytes == 0 && peak_bytes <= self.usable_bytes;
-        let needed_bytes = if is_scattered { served_bytes.unwrap_or(0).max(self.usable_bytes + 1) } else { peak_bytes };
+        // What is known of a run that was out of memory on the card itself is that it needs more than that.
+        let served_bytes = if self.is_seen_on_card { 0 } else { served_bytes.unwrap_or(0) };
+        let needed_bytes = if is_scattered { served_bytes.max(self.usable_bytes + 1) } else { peak_bytes };
         Shown {
             choices: self.candidate.choices.clone(),
             slowdown: self.candidate.slowdown,
@@ -43,6 +47,22 @@ impl Measured {
             grows: self.growth_bytes > 0,
             fits: self.candidate.fits,
         }
+    }
+}
+
+impl Measured {
+    /// Whether only a run on the card itself can tell that it fits: its requests cannot be served again by replay, or
+    /// they would be but for the scratch of libraries, which take less of it where there is less.
+    pub(super) fn is_open(&self) -> bool {
+        let has_room_but_for_scratch = self.growth_bytes == 0 && self.spans.peak().0 <= self.usable_bytes;
+        let has_scratch = self.candidate.peaks.is_some_and(|peaks| peaks.allocated_bytes > self.usable_bytes);
+        !self.candidate.fits && (self.candidate.least_bytes.is_none() || has_scratch && has_room_but_for_scratch)
+    }
+
+    /// Takes what a run on the card itself showed.
+    pub(super) fn seen_on_card(&mut self, fits: bool) {
+        self.candidate.fits = fits;
+        self.is_seen_on_card = true;
     }
 }
 
@@ -116,7 +136,8 @@ impl Search<'_> {
         let growth_bytes = growths.filter(is_telling).map(|growth| growth.bytes_per_iteration).max();
         let survey = Survey::of(&process.facts.watched);
         let growth_bytes = growth_bytes.unwrap_or(0);
-        Measured { candidate, spans, work, survey, growth_bytes, usable_bytes, outside_bytes }
+        let is_seen_on_card = false;
+        Measured { candidate, spans, work, survey, growth_bytes, usable_bytes, outside_bytes, is_seen_on_card }
     }
 
     /// Settings of the allocator with which every process fits.

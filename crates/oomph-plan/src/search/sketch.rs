@@ -65,7 +65,16 @@ mod tests {
 
     fn span(from: u32, until: u32, bytes: u64, module: u32) -> Span {
         let stretch = if from < 10 { Stretch::Forward } else { Stretch::Backward };
-        Span { from, until, bytes, category: Category::Unknown, module: StringId(module), stretch, step: 1 }
+        Span {
+            from,
+            until,
+            bytes,
+            category: Category::Unknown,
+            module: StringId(module),
+            stretch,
+            step: 1,
+            is_scratch: false,
+        }
     }
 
     /// Two blocks keep two tensors each for the backward pass from 10 to 20, which frees the second block's first.

@@ -24,6 +24,9 @@ pub struct Span {
     pub stretch: Stretch,
     /// The optimizer step in which it was allocated.
     pub step: u32,
+    /// Whether it was given back before anything else happened: what a library works in while one kernel runs. cuDNN's
+    /// convolutions make do with less where there is less, which a run on a card with room does not show.
+    pub is_scratch: bool,
 }
 
 impl Span {
@@ -64,6 +67,7 @@ impl Spans {
                 module: event.map_or(StringId::MISSING, |event| event.module),
                 stretch,
                 step,
+                is_scratch: block.alloc.is_some_and(|at| block.free_requested == Some(at + 1)),
             }
         };
         let index = |time_us: u64| device.events.partition_point(|event| event.time_us < time_us) as EventIndex;
@@ -78,7 +82,7 @@ impl Spans {
         self.modules.get(span.module.0 as usize).map_or("", String::as_str)
     }
 
-    /// The most that is live at once, and when.
+    /// The most that is live at once, but for scratch, and when.
     #[must_use]
     pub fn peak(&self) -> (u64, EventIndex) {
         self.peak_within(0..EventIndex::MAX)
@@ -88,7 +92,8 @@ impl Spans {
     #[must_use]
     pub fn peak_within(&self, stretch: Range<EventIndex>) -> (u64, EventIndex) {
         let mut changes: Vec<(EventIndex, bool, u64)> = Vec::with_capacity(2 * self.all.len());
-        for span in self.all.iter().filter(|span| span.bytes > 0 && span.from < span.until) {
+        let counts = |span: &&Span| span.bytes > 0 && span.from < span.until && !span.is_scratch;
+        for span in self.all.iter().filter(counts) {
             changes.push((span.from, true, span.bytes));
             changes.push((span.until, false, span.bytes));
         }
@@ -104,9 +109,9 @@ impl Spans {
         peak
     }
 
-    /// What is live at a moment.
+    /// What is live at a moment, but for scratch.
     pub fn live_at(&self, at: EventIndex) -> impl Iterator<Item = &Span> {
-        self.all.iter().filter(move |span| span.from <= at && at < span.until)
+        self.all.iter().filter(move |span| span.from <= at && at < span.until && !span.is_scratch)
     }
 
     /// The backward pass that follows a moment.

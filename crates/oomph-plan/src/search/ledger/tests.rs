@@ -319,3 +319,21 @@ fn what_was_refused_is_not_offered_again() {
     let next = ledger.next(Ladder::ROOM_BYTES, &|draft| Ladder::drawn(draft, 1.0)).expect("a set");
     assert_eq!(next.whole, Ladder::set(0, true));
 }
+
+#[test]
+fn a_search_that_comes_no_closer_is_given_up() {
+    let mut ledger = Ledger::default();
+    ledger.note(Ladder::shown(0, 40.0), None);
+    ledger.offer(Ladder::drafts(0, 0));
+    // On paper every set fits; what runs really take stays where the first of them got to.
+    let paper = |_: &Draft| Ladder::ROOM_BYTES / 2;
+    let mut needed_gib = 30.0;
+    let mut runs = 0;
+    while let Some(next) = ledger.next(Ladder::ROOM_BYTES, &paper) {
+        let shown = Shown { choices: next.whole.clone(), ..Ladder::shown(6, needed_gib) };
+        ledger.note(shown, Some(&next));
+        needed_gib -= 0.05;
+        runs += 1;
+    }
+    assert_eq!(runs, 1 + STALLED_RUNS);
+}
