@@ -53,6 +53,9 @@ class Recorder:
         self.is_over = False
         self._table: dict[int, Node] = {}
         self._unknown = Node(0, is_known=False)
+        #: Not known only because gradients and updates are not written down, and how often something was decided by it.
+        self._left_out = Node(0, is_known=False)
+        self._left_out_reads = 0
         self._weights: set[int] = set()
         #: How many records there were when that was last looked at.
         self._swept = 0
@@ -86,6 +89,7 @@ class Recorder:
             "worked_out": worker.done if worker else 0,
             "answered": worker.answered if worker else 0,
             "failed": dict(worker.failed.most_common(10)) if worker else {},
+            "left_out": self._left_out_reads,
             "seconds": round(budget.used_seconds, 2),
             "recording_seconds": round(budget.recording_seconds, 2),
             "most_host_bytes": max(budget.most_bytes, budget.resident_bytes()),
@@ -216,7 +220,8 @@ class Recorder:
         node = self._table.get(self._address(tensor))
         if tensor.numel() == 0:
             node = Node(0)
-        if node is None or not node.is_known:
+        if node is None or not node.is_known or node.nbytes < _reach_bytes(tensor):
+            self._left_out_reads += node is self._left_out
             return None
         with self.unnoticed, self._aside():
             if self.count > self._swept + _SWEEP_RECORDS:
@@ -278,9 +283,10 @@ class Recorder:
         if not self.has_updates:
             if any(self._address(tensor) in self._weights for tensor in written):
                 # Weights stay as they were drawn.
-                return self._lose(tensor for tensor in changed if self._address(tensor) not in self._weights)
+                kept = self._weights
+                return self._lose([tensor for tensor in changed if self._address(tensor) not in kept], self._left_out)
             if self._graph_task() != -1 and not self.torch.is_grad_enabled() and not self._counts(changed):
-                return self._lose(changed)
+                return self._lose(changed, self._left_out)
         if call.name in _RESIZING:
             return self._lose(changed)
         self.count += 1
@@ -289,7 +295,8 @@ class Recorder:
                 return None
             record = self._record(call, args, kwargs, written)
         if record is None:
-            return self._lose(changed)
+            depends_on_left_out = any(self._table.get(self._address(tensor)) is self._left_out for tensor in tensors)
+            return self._lose(changed, self._left_out if depends_on_left_out else None)
         self._bind(record, written, made)
         return None
 
@@ -298,9 +305,9 @@ class Recorder:
         pass's tensors and go on accordingly. What they take from gradients is not known all the same."""
         return not any(tensor.dtype.is_floating_point or tensor.dtype.is_complex for tensor in changed)
 
-    def _lose(self, tensors: Any) -> None:
+    def _lose(self, tensors: Any, why: Node | None = None) -> None:
         for tensor in tensors:
-            self._table[self._address(tensor)] = self._unknown
+            self._table[self._address(tensor)] = why or self._unknown
 
     def _take_from_host(self, args: tuple[Any, ...]) -> bool:
         """Whole tensors that come from the host need no record: their bytes are all there is to know."""
@@ -312,8 +319,7 @@ class Recorder:
             if self.budget.is_full():
                 self._table[self._address(to)] = self._unknown
                 return True
-        held = self._table.get(self._address(to))
-        if held is not None and held.nbytes > to.numel() * to.element_size() or not _is_dense(to):
+        if not _covers(to, self._table.get(self._address(to))):
             return False
         node = Node(_reach_bytes(to))
         node.data = self.worker.blank(node.nbytes)
@@ -333,13 +339,13 @@ class Recorder:
                 return tensor.detach().clone()
             ref = refs.get(id(tensor))
             if ref is None:
-                node = self._table.get(self._address(tensor))
-                is_covered = call.is_overwriting and id(tensor) in over and _is_dense(tensor)
-                if node is None or (is_covered and tensor.numel() * tensor.element_size() >= node.nbytes):
+                node = self._table.get(self._address(tensor)) if tensor.numel() else Node(0)
+                is_written = id(tensor) in over
+                if node is None or (call.is_overwriting and is_written and _covers(tensor, node)):
                     # What was never written is of no interest, unless it is read.
-                    is_known &= id(tensor) in over or not tensor.numel()
+                    is_known &= is_written
                     node = Node(_reach_bytes(tensor))
-                is_known &= node.is_known
+                is_known &= node.is_known and (is_written or node.nbytes >= _reach_bytes(tensor))
                 ref = refs[id(tensor)] = Ref(node, tensor)
             return ref
 
@@ -403,6 +409,16 @@ def _reach_bytes(tensor: Any) -> int:
         return 0
     last = tensor.storage_offset() + sum((n - 1) * step for n, step in zip(tensor.size(), tensor.stride(), strict=True))
     return int((last + 1) * tensor.element_size())
+
+
+def _covers(tensor: Any, node: Node | None) -> bool:
+    """Whether nothing of what a storage held is left once the tensor was written. A tensor that is no view has its storage
+    to itself: what is longer belongs to one that lay at the same address before, and was given back. (Views that are made
+    in inference mode do not know that they are.)"""
+    if not _is_dense(tensor):
+        return False
+    is_longer = node is not None and node.nbytes > tensor.numel() * tensor.element_size()
+    return not is_longer or not (tensor._is_view() or tensor.is_inference())
 
 
 def _is_dense(tensor: Any) -> bool:
