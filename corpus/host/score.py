@@ -1,12 +1,14 @@
 """Runs jobs for real without oomph, plans them, and compares the host's memory.
 
-    python corpus/host/score.py [--half developed|held] [--device cpu] [--only NAME ...] [--runs 3] [--json FILE]
+    python corpus/host/score.py [--half developed|held|blind] [--device cpu] [--only NAME ...] [--runs 3] [--at-once 1]
+                                [--counted LIBRARY] [--json FILE]
 
 Each job runs for real three times, watched from outside: that gives the resident memory of its first process (the kernel's
-own peak) and the memory of all its processes with shared pages counted once. The run with the least memory counts: on a busy
-machine threads wait for one another elsewhere in every run, which leaves more or fewer holes in the heap. A fourth run counts
-the memory of tensors with `counted.c`, which is loaded into it, and is not watched: the library moves blocks in the heap
-(`keeps_outputs` takes 907 MB without it and 1,040 MB with it). `OOMPH` names the command, else the one on the path.
+own peak) and the memory of all its processes with shared pages counted once. The run in the middle counts, and the least and
+most of all runs are kept beside it: threads wait for one another elsewhere in every run, which leaves more or fewer holes in
+the heap. A fourth run counts the memory of tensors with `counted.c`, which is loaded into it, and is not watched: the library
+moves blocks in the heap (`keeps_outputs` takes 907 MB without it and 1,040 MB with it). `OOMPH` names the command, else the
+one on the path.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ import tempfile
 import threading
 import time
 import tomllib
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
@@ -29,26 +32,34 @@ LOOK_SECONDS = 0.01
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--half", choices=["developed", "held"])
+    parser.add_argument("--half", choices=["developed", "held", "blind"])
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--only", nargs="*", default=[])
     parser.add_argument("--runs", type=int, default=3, help="real runs of a job that are watched")
+    parser.add_argument("--at-once", type=int, default=1, help="jobs that are run side by side, where there is room")
+    parser.add_argument("--counted", help="the library that counted.c makes, where there is no compiler")
     parser.add_argument("--json", type=Path, help="real figures are read from here where they are there, and written")
     options = parser.parse_args()
     known = json.loads(options.json.read_text()) if options.json and options.json.exists() else {}
     print(f"{'job':24}{'real':>8}{'plan':>8}{'':>8}{'process':>9}{'plan':>8}{'':>8}{'tensors':>9}{'plan':>8}")
-    for job in tomllib.loads((HERE / "jobs.toml").read_text())["job"]:
-        if options.half not in (None, job["half"]) or options.only and job["name"] not in options.only:
-            continue
-        words = [str(HERE / "jobs" / f"{job.get('script', job['name'])}.py"), "--device", options.device]
-        words += job.get("arguments", [])
-        row = known.setdefault(job["name"], {"half": job["half"]})
-        if "real" not in row:
-            row["real"] = real(words, options.runs)
-        row["plan"] = plan(words)
-        show(job["name"], row)
-        if options.json:
-            options.json.write_text(json.dumps(known, indent=1))
+    jobs = tomllib.loads((HERE / "jobs.toml").read_text())["job"]
+    chosen = [job for job in jobs if options.half in (None, job["half"]) and (not options.only or job["name"] in options.only)]
+    with ThreadPoolExecutor(options.at_once) as pool:
+        pending = [pool.submit(compared, job, known.get(job["name"], {}), options) for job in chosen]
+        for done in as_completed(pending):
+            name, row = done.result()
+            known[name] = row
+            show(name, row)
+            if options.json:
+                options.json.write_text(json.dumps(known, indent=1))
+
+
+def compared(job: dict[str, Any], known: dict[str, Any], options: argparse.Namespace) -> tuple[str, dict[str, Any]]:
+    """A job's real figures, where they are not known, and its plan's."""
+    words = [str(HERE / "jobs" / f"{job.get('script', job['name'])}.py"), "--device", options.device]
+    words += job.get("arguments", [])
+    measured = known.get("real") or real(words, options.runs, options.counted)
+    return job["name"], {"half": job["half"], "real": measured, "plan": plan(words)}
 
 
 def show(name: str, row: dict[str, Any]) -> None:
@@ -74,10 +85,11 @@ def plan(words: list[str]) -> dict[str, Any]:
     return {**json.loads(ended.stdout)["host"], "seconds": round(time.monotonic() - began, 1)}
 
 
-def real(words: list[str], count: int) -> dict[str, Any]:
+def real(words: list[str], count: int, counted: str | None = None) -> dict[str, Any]:
     """The job's own figures."""
-    runs = [watched(words) for _ in range(count)]
-    return {**min(runs, key=lambda figures: figures["peak_bytes"]), "tensor_bytes": tensor_bytes(words)}
+    runs = sorted((watched(words) for _ in range(count)), key=lambda figures: figures["peak_bytes"])
+    peaks = [figures["peak_bytes"] for figures in runs]
+    return {**runs[len(runs) // 2], "peaks_bytes": peaks, "tensor_bytes": tensor_bytes(words, counted)}
 
 
 def watched(words: list[str]) -> dict[str, Any]:
@@ -93,11 +105,13 @@ def watched(words: list[str]) -> dict[str, Any]:
     return {**watch.figures(), "seconds": round(seconds, 1)}
 
 
-def tensor_bytes(words: list[str]) -> int:
+def tensor_bytes(words: list[str], counted: str | None = None) -> int:
     """What tensors hold at most, in a run that counts them."""
     with tempfile.TemporaryDirectory() as folder:
-        library, told = f"{folder}/counted.so", f"{folder}/counted"
-        subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-o", library, HERE / "counted.c", "-ldl", "-lpthread"], check=True)
+        library, told = counted or f"{folder}/counted.so", f"{folder}/counted"
+        if counted is None:
+            options = ["-O2", "-shared", "-fPIC", "-ldl", "-lpthread"]
+            subprocess.run(["cc", HERE / "counted.c", "-o", library, *options], check=True)
         environment = {**os.environ, "LD_PRELOAD": library, "COUNTED": told}
         subprocess.run([sys.executable, *words], env=environment, capture_output=True, check=True)
         return int(Path(told).read_text())
@@ -125,12 +139,13 @@ class Watch:
         return {"peak_bytes": peak_bytes, "process_bytes": self.process_bytes, "pss_bytes": self.proportional_bytes}
 
     def _run(self) -> None:
-        before = shared_memory_bytes()
         while not self._is_over:
-            self._look(before)
-            time.sleep(LOOK_SECONDS)
+            began = time.monotonic()
+            self._look()
+            # Whoever looks at the pages of a process keeps it from getting more.
+            time.sleep(max(LOOK_SECONDS, 3 * (time.monotonic() - began)))
 
-    def _look(self, shared_before: int) -> None:
+    def _look(self) -> None:
         main = fields(f"/proc/{self.pid}/status")
         self.process_bytes = max(self.process_bytes, main.get("VmHWM", 0))
         family = descendants(self.pid)
@@ -140,7 +155,7 @@ class Watch:
         parts = [fields(f"/proc/{pid}/smaps_rollup") for pid in family]
         own = sum(part.get("Pss_Anon", 0) for part in parts)
         # Batches on their way from a worker are shared memory that no process has mapped.
-        shared = max(sum(part.get("Pss_Shmem", 0) for part in parts), shared_memory_bytes() - shared_before)
+        shared = max(sum(part.get("Pss_Shmem", 0) for part in parts), open_shared_memory_bytes(family))
         self.peak_bytes = max(self.peak_bytes, own + shared + main.get("RssFile", 0))
         self.proportional_bytes = max(self.proportional_bytes, sum(part.get("Pss", 0) for part in parts))
 
@@ -154,8 +169,19 @@ def fields(path: str) -> dict[str, int]:
     return {name: int(value.split()[0]) * 1024 for name, value in pairs}
 
 
-def shared_memory_bytes() -> int:
-    return fields("/proc/meminfo").get("Shmem", 0)
+def open_shared_memory_bytes(family: list[int]) -> int:
+    """Shared memory that processes have open, each file once. The machine's own sum has that of other jobs too."""
+    sizes = {}
+    for pid in family:
+        try:
+            for name in os.listdir(f"/proc/{pid}/fd"):
+                path = f"/proc/{pid}/fd/{name}"
+                if os.readlink(path).startswith("/dev/shm/"):
+                    status = os.stat(path)
+                    sizes[status.st_ino] = status.st_blocks * 512
+        except OSError:
+            continue
+    return sum(sizes.values())
 
 
 def descendants(root: int) -> list[int]:

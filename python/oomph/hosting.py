@@ -1,7 +1,7 @@
 """One process of a plan whose job uses no card: the script runs as it is, and the host's memory is what is looked at.
 
 Nothing is left out and nothing stands in for anything: values are computed, files are written (to the private layer),
-memory is taken from the C library as in a real run. Only loops end once their memory repeats.
+memory is taken from the C library as in a real run. Only loops that take long end once their memory repeats.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class HostSession(Session):
 
     def _on_torch(self, torch: ModuleType) -> None:
         check_version(torch)
-        self.loops.run_growth_to_its_end()
+        self.loops.follow_heap()
         self.host.install(is_filled=True)
         self.host_loaders.install(torch)
         # It does use a card, later than anybody could know.

@@ -198,3 +198,44 @@ def test_the_budget_grows_with_the_time_spent():
 )
 def test_rising(lives, expected):
     assert is_rising(lives) is expected
+
+
+def _on_the_host(total):
+    one = visit(total)
+    one.budget.heap_seconds_left = Budget.HEAP_SECONDS
+    return one
+
+
+def test_a_job_without_a_card_is_run_to_its_end_where_there_is_time():
+    assert run(_on_the_host(100), [train(seconds=0.1)] * 100) == (100, None)
+    assert run(_on_the_host(1250), [train()] * 100) == (3, "repeats")
+
+
+def test_a_long_loop_is_run_on_while_the_heap_rises():
+    settles = [train(seconds=0.1, resident_bytes=min(number, 20) * MIB) for number in range(1, 200)]
+    assert run(_on_the_host(10_000), settles) == (40, "repeats")
+    wanders = [train(resident_bytes=(100 + number * number % 7 + 8 * number) * MIB) for number in range(1, 200)]
+    count, reason = run(_on_the_host(10_000), wanders)
+    assert reason == "repeats" and Budget.HEAP_SECONDS <= count <= Budget.HEAP_SECONDS + 3
+
+
+def test_time_for_the_heap_is_given_once():
+    one = _on_the_host(40)
+    assert run(one, [train()] * 40) == (40, None)
+    again = Visit(History(), one.budget, total=40)
+    assert run(again, [train()] * 40) == (3, "repeats")
+
+
+def test_of_a_stream_some_seconds_are_run():
+    count, reason = run(_on_the_host(None), [train()] * 100)
+    assert reason == "repeats" and count == pytest.approx(Budget.HEAP_SHARE_UNKNOWN * Budget.HEAP_SECONDS, abs=3)
+    assert run(visit(None), [train()] * 100) == (3, "repeats")
+
+
+def test_growth_that_comes_to_an_end_in_time_is_run_to_it():
+    def grows():
+        return [train(100 + number, resident_bytes=number * MIB, host_bytes=number * MIB) for number in range(1, 200)]
+
+    assert run(_on_the_host(50), grows()[:50]) == (50, None)
+    assert run(_on_the_host(10_000), grows()) == (12, "growth")
+    assert run(_on_the_host(None), grows()) == (12, "growth")

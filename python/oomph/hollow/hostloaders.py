@@ -92,7 +92,8 @@ class HostLoaders:
         # Workers that outlive an epoch come by every item.
         stays = getattr(iterator, "_persistent_workers", False) and is_shuffled
         whole = facts["items"] if stays else _length(iterator) * batch_size
-        facts["seen_copied_bytes"] = pages.copied_bytes(sent / facts["workers"])
+        # The workers of a later epoch start anew; what those of an earlier one had copied was seen.
+        facts["seen_copied_bytes"] = max(facts["seen_copied_bytes"], pages.copied_bytes(sent / facts["workers"]))
         facts["copied_bytes"] = max(facts["seen_copied_bytes"], pages.copied_bytes(whole / facts["workers"]))
 
 

@@ -52,9 +52,10 @@ class Loops:
         imports.after_import("torch", _on_torch)
         imports.after_import("torch._dynamo", _on_dynamo)
 
-    def run_growth_to_its_end(self) -> None:
-        """A loop that grows decides how much the code behind it needs: it is run as long as patience lasts."""
-        self._walk.budget.moderate = sys.maxsize
+    def follow_heap(self) -> None:
+        """What is resident counts: a loop that grows, or whose heap does, is run as long as patience lasts."""
+        budget = self._walk.budget
+        budget.moderate, budget.heap_seconds_left = sys.maxsize, budget.HEAP_SECONDS
 
     def compile_main(self, source: bytes, path: str) -> CodeType:
         """The code of the script. Raises what `compile` raises."""

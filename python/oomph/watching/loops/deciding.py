@@ -40,6 +40,8 @@ SEARCH_FACTOR = 1.2
 HOST_LIVES = 8
 HOST_GROWTH_BYTES_MIN = 16 << 10
 HOST_UNEVENNESS = 3
+#: What is resident has risen where it lies above all before by more than this part.
+HEAP_RISE = 1 / 200
 
 
 @dataclass(frozen=True)
@@ -100,6 +102,10 @@ class Budget:
     SHARE = 0.2
     #: Seconds for which even a short loop or one that grows by design is not run to its end.
     PATIENCE_SECONDS = 20.0
+    #: Seconds for which loops of a job without a card are run on although their tensors repeat; and the part of them for loops
+    #: whose length nobody knows, and whose workers may still be filling their buffers.
+    HEAP_SECONDS = 60.0
+    HEAP_SHARE_UNKNOWN = 0.25
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self.clock = clock
@@ -107,6 +113,8 @@ class Budget:
         self.spent = 0.0
         #: Iterations up to which a loop that grows is run to its end where that takes no longer than patience lasts.
         self.moderate = MODERATE
+        #: What is left of the time for loops whose heap is followed; none where what is resident is no matter.
+        self.heap_seconds_left = 0.0
 
     def allows(self, seconds: float, share: float = 1.0) -> bool:
         """Whether so much more may be spent; `share` of all there is for what matters less."""
@@ -144,6 +152,9 @@ class Visit:
     #: Whether each of them took one optimizer step, and whether each called a module outside inner loops.
     is_step_each: bool = True
     is_call_each: bool = True
+    #: The most that was resident at the end of an iteration, and the iteration at which that last rose.
+    most_resident_bytes: int = 0
+    heap_rose_at: int = 0
 
     def __post_init__(self) -> None:
         #: Sizes that were known when this visit began.
@@ -166,6 +177,8 @@ class Visit:
         self.is_on_card |= bool(sample.allocations or sample.steps or sample.backwards)
         self.is_step_each &= sample.steps == 1
         self.is_call_each &= sample.own_calls > 0
+        if sample.resident_bytes > self.most_resident_bytes * (1 + HEAP_RISE):
+            self.most_resident_bytes, self.heap_rose_at = sample.resident_bytes, self.count
         self.history.has_backwards |= sample.backwards > 0
         self.history.has_steps |= sample.steps > 0
         if sample.allocated_bytes is None:
@@ -206,7 +219,28 @@ class Visit:
         reason = self._verdict_around() if self.is_around else self._verdict_alone()
         if reason == "no_trend":
             self.history.is_ragged = True
-        return reason
+        return None if reason is not None and self._follows_heap() else reason
+
+    def _follows_heap(self) -> bool:
+        """Whether it is run on for what the C library makes of it.
+
+        Blocks that come and go leave holes between those that stay, other ones in every iteration: the same tensors take more
+        of the machine after a hundred iterations than after three. So the loop is run to its end where there is time for that,
+        else for as long as what is resident has risen in the later half of it. Nobody sees the end of a stream: of that some
+        seconds are run.
+        """
+        budget = self.budget
+        left, seconds = budget.heap_seconds_left, self.samples[-1].seconds
+        if self.remaining_seconds() > left:
+            is_growing = self.host_growth_bytes_per_iteration() > 0
+            is_rising = self.count < 2 * self.heap_rose_at
+            is_begun = self.total is None and left > (1 - budget.HEAP_SHARE_UNKNOWN) * budget.HEAP_SECONDS
+            if seconds > left or is_growing or not (is_rising or is_begun):
+                return False
+        if not self.is_around:
+            # The iterations of a loop around others are theirs.
+            budget.heap_seconds_left -= seconds
+        return left > 0
 
     def growth_bytes_per_iteration(self) -> int:
         """By how much live memory rises with every iteration; 0 where it does not."""
