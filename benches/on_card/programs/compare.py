@@ -1,10 +1,10 @@
 """Plans every program on this machine, without a card, and holds the plans against what the card measured.
 
-    python compare.py FOLDER [--truth h200.jsonl] [--out plans.jsonl] [--oomph COMMAND] [--jobs 1] [NAME ...]
+    python compare.py FOLDER [--truth h200.jsonl] [--out plans.jsonl] [--oomph COMMAND] [--jobs 1] [--set second] [NAME ...]
     python compare.py FOLDER --table plans.jsonl      the table alone
     python compare.py FOLDER --table final.jsonl --first first_sight.jsonl      two tries side by side
 
-FOLDER is the one of prepare.py, with the data of data.py in it. A plan ends at the same optimizer step as the program did on
+FOLDER is the one of prepare.py, with the data of the set's data.py in it; files are those of the set where none are named. A plan ends at the same optimizer step as the program did on
 the card (standins/sitecustomize.py), so that `--steps 0`, to the end, means the same.
 """
 
@@ -66,17 +66,17 @@ def off(planned: dict[str, Any], measured: dict[str, Any]) -> list[float]:
     return [100 * (planned[peak] / measured[peak] - 1) for peak in PEAKS]
 
 
-def table(plans: dict[str, dict[str, Any]], found: dict[str, list[dict[str, Any]]]) -> str:
+def table(jobs: list[Job], plans: dict[str, dict[str, Any]], found: dict[str, list[dict[str, Any]]]) -> str:
     """Every program, and how many are near."""
     lines = ["| program | domain | card MiB | allocated | reserved | the card itself, twice | seconds |", "|---|---|---|---|---|---|---|"]
-    for job in all_jobs():
+    for job in jobs:
         if job.name not in plans or job.name not in found:
             continue
         planned, runs = plans[job.name], found[job.name]
         again = [f"{100 * (runs[1][peak] / runs[0][peak] - 1):+.3f} %" for peak in PEAKS] if len(runs) > 1 else []
         both = " | ".join(cells(planned, runs[0]))
         lines.append(f"| {job.name} | {job.domain} | {runs[0][PEAKS[0]] >> 20} | {both} | {' / '.join(again)} | {planned['seconds']:.0f} |")
-    return "\n\n".join(["\n".join(lines), *rates(plans, found)])
+    return "\n\n".join(["\n".join(lines), *rates(jobs, plans, found)])
 
 
 def cells(planned: dict[str, Any] | None, measured: dict[str, Any]) -> list[str]:
@@ -88,9 +88,9 @@ def cells(planned: dict[str, Any] | None, measured: dict[str, Any]) -> list[str]
     return ["exact" if value == 0 else f"{value:+.3f} %" for value in off(planned, measured)]
 
 
-def rates(plans: dict[str, dict[str, Any]], found: dict[str, list[dict[str, Any]]]) -> list[str]:
+def rates(jobs: list[Job], plans: dict[str, dict[str, Any]], found: dict[str, list[dict[str, Any]]]) -> list[str]:
     """How many plans are near, of those that were tried."""
-    tried = [job.name for job in all_jobs() if job.name in plans and job.name in found]
+    tried = [job.name for job in jobs if job.name in plans and job.name in found]
     errors = [off(plans[name], found[name][0]) for name in tried if "error" not in plans[name]]
     lines = []
     for at, peak in enumerate(PEAKS):
@@ -101,15 +101,15 @@ def rates(plans: dict[str, dict[str, Any]], found: dict[str, list[dict[str, Any]
     return lines
 
 
-def side_by_side(first: dict[str, dict[str, Any]], last: dict[str, dict[str, Any]], found: dict[str, list[dict[str, Any]]]) -> str:
+def side_by_side(jobs: list[Job], first: dict[str, dict[str, Any]], last: dict[str, dict[str, Any]], found: dict[str, list[dict[str, Any]]]) -> str:
     """Every program that was measured, at first sight and now."""
     lines = ["| program | domain | card MiB | first sight: allocated | reserved | now: allocated | reserved |", "|---|---|---|---|---|---|---|"]
-    for job in all_jobs():
+    for job in jobs:
         if job.name in found:
             measured = found[job.name][0]
             both = [*cells(first.get(job.name), measured), *cells(last.get(job.name), measured)]
             lines.append(f"| {job.name} | {job.domain} | {measured[PEAKS[0]] >> 20} | {' | '.join(both)} |")
-    lines += [f"\n{title}: {line}" for title, plans in (("First sight", first), ("Now", last)) for line in rates(plans, found)]
+    lines += [f"\n{title}: {line}" for title, plans in (("First sight", first), ("Now", last)) for line in rates(jobs, plans, found)]
     return "\n".join(lines)
 
 
@@ -123,18 +123,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("names", nargs="*")
-    parser.add_argument("--truth", type=Path, default=HERE / "h200.jsonl")
+    parser.add_argument("--truth", type=Path)
+    parser.add_argument("--set", default=".")
     parser.add_argument("--out", type=Path)
     parser.add_argument("--table", type=Path)
     parser.add_argument("--first", type=Path)
     parser.add_argument("--oomph", default=os.environ.get("OOMPH", "oomph"))
     parser.add_argument("--jobs", type=int, default=1)
     given = parser.parse_args()
-    found, plans = truth(given.truth), {}
+    jobs = all_jobs(given.set)
+    found, plans = truth(given.truth or HERE / given.set / "h200.jsonl"), {}
     for file in filter(None, (given.table, given.out)):
         plans.update(read_plans(file))
     if not given.table:
-        wanted = [job for job in all_jobs() if job.name in found and (job.name in given.names or not given.names and job.name not in plans)]
+        wanted = [job for job in jobs if job.name in found and (job.name in given.names or not given.names and job.name not in plans)]
         folder = given.folder.resolve()
 
         def one(job: Job) -> dict[str, Any]:
@@ -148,7 +150,7 @@ def main() -> None:
 
         with ThreadPoolExecutor(given.jobs) as pool:
             plans.update({planned["name"]: planned for planned in pool.map(one, wanted)})
-    print(side_by_side(read_plans(given.first), plans, found) if given.first else table(plans, found))
+    print(side_by_side(jobs, read_plans(given.first), plans, found) if given.first else table(jobs, plans, found))
 
 
 if __name__ == "__main__":

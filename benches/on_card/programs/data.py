@@ -1,8 +1,6 @@
-"""Makes the data of the programs: random pictures, texts, points and weights with the shapes of the real ones.
+"""Makes the data of the first set's programs: random pictures, texts, points and weights with the shapes of the real ones.
 
     python data.py FOLDER [NAME ...]
-
-Everything is drawn from fixed seeds, so that two machines make the same.
 """
 
 from __future__ import annotations
@@ -11,36 +9,10 @@ import json
 import pickle
 import random
 import shutil
-import struct
-import sys
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
-from typing import Any, Callable
+from typing import Any
 
-MAKERS: dict[str, Callable[[Path, Path], None]] = {}
-
-
-def maker(function: Callable[[Path, Path], None]) -> Callable[[Path, Path], None]:
-    """Registers what makes the data of one or more programs; it is given the sources and the data."""
-    MAKERS[function.__name__] = function
-    return function
-
-
-def picture(path: Path, width: int, height: int, seed: int) -> None:
-    """A random photograph: coarse patches, so that it is quick to write."""
-    import numpy
-    from PIL import Image
-
-    path.parent.mkdir(parents=True, exist_ok=True)
-    drawn = numpy.random.default_rng(seed).integers(0, 255, (max(height // 16, 1), max(width // 16, 1), 3), dtype=numpy.uint8)
-    Image.fromarray(drawn).resize((width, height)).save(path)
-
-
-def words(seed: int, count: int) -> str:
-    """A text of made-up words."""
-    chance = random.Random(seed)
-    parts = [a + b for a in "bdfgklmnprst" for b in "aeiou"]
-    return " ".join(chance.choice(parts) + chance.choice(parts) for _ in range(count))
+from making import main, maker, picture, words, write_cifar, write_mnist, write_streets, write_views
 
 
 @maker
@@ -174,21 +146,6 @@ def lora(sources: Path, data: Path) -> None:
     torch.save(state, folder / "gpt2_md.pt")
 
 
-def write_mnist(raw: Path, count: int = 60_000) -> None:
-    """Random digits in MNIST's own files."""
-    import numpy
-
-    raw.mkdir(parents=True, exist_ok=True)
-    chance = numpy.random.default_rng(0)
-    for name, many in (("train", count), ("t10k", 10_000)):
-        pixels = chance.integers(0, 256, (many, 28, 28), dtype=numpy.uint8)
-        labels = (numpy.arange(many) % 10).astype(numpy.uint8)
-        (raw / f"{name}-images-idx3-ubyte").write_bytes(struct.pack(">IIII", 2051, many, 28, 28) + pixels.tobytes())
-        (raw / f"{name}-labels-idx1-ubyte").write_bytes(struct.pack(">II", 2049, many) + labels.tobytes())
-        for kind in ("images-idx3", "labels-idx1"):
-            (raw / f"{name}-{kind}-ubyte.gz").touch()
-
-
 @maker
 def mnist(sources: Path, data: Path) -> None:
     """Random digits, in the places where programs look for them."""
@@ -203,20 +160,7 @@ def cifar(sources: Path, data: Path) -> None:
     import numpy
     import torch
 
-    chance = numpy.random.default_rng(0)
-    root = data / "cifar"
-    batches, hundred = root / "cifar-10-batches-py", root / "cifar-100-python"
-    batches.mkdir(parents=True, exist_ok=True)
-    hundred.mkdir(parents=True, exist_ok=True)
-    for name in [*(f"data_batch_{at}" for at in range(1, 6)), "test_batch"]:
-        drawn = chance.integers(0, 256, (10_000, 3072), dtype=numpy.uint8)
-        (batches / name).write_bytes(pickle.dumps({"data": drawn, "labels": [at % 10 for at in range(10_000)]}))
-    (batches / "batches.meta").write_bytes(pickle.dumps({"label_names": [str(at) for at in range(10)]}))
-    for place in ("kuangliu+pytorch-cifar/data", "state-spaces+s4/data/cifar", "cloneofsimo+minRF/data", "HobbitLong+SupContrast/datasets", "sthalles+SimCLR/datasets"):
-        folder = sources / place
-        folder.mkdir(parents=True, exist_ok=True)
-        if not (folder / "cifar-10-batches-py").exists():
-            (folder / "cifar-10-batches-py").symlink_to(batches)
+    chance = write_cifar(sources, data, ["kuangliu+pytorch-cifar/data", "state-spaces+s4/data/cifar", "cloneofsimo+minRF/data", "HobbitLong+SupContrast/datasets", "sthalles+SimCLR/datasets"])
     fast = sources / "KellerJordan+cifar10-airbench/cifar10"
     fast.mkdir(parents=True, exist_ok=True)
     for name, many in (("train", 50_000), ("test", 10_000)):
@@ -291,26 +235,13 @@ def nerf(sources: Path, data: Path) -> None:
     pose = numpy.eye(4, dtype=numpy.float32)
     pose[2, 3] = 4
     numpy.savez(root / "cache/tiny_nerf_data.npz", images=chance.random((106, 100, 100, 3), dtype=numpy.float32), poses=numpy.stack([pose] * 106), focal=numpy.float64(138.88))
-    lego = root / "cache/nerf_synthetic/lego"
-    for split, many in (("train", 20), ("val", 4), ("test", 4)):
-        frames = []
-        for at in range(many):
-            path = lego / f"{split}/r_{at}.png"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            from PIL import Image
-
-            Image.fromarray(chance.integers(0, 255, (50, 50, 4), dtype=numpy.uint8)).resize((800, 800)).save(path, compress_level=1)
-            frames.append({"file_path": f"./{split}/r_{at}", "transform_matrix": pose.tolist()})
-        (lego / f"transforms_{split}.json").write_text(json.dumps({"camera_angle_x": 0.69, "frames": frames}))
+    write_views(root / "cache/nerf_synthetic/lego", {"train": 20, "val": 4, "test": 4}, chance)
 
 
 @maker
 def streets(sources: Path, data: Path) -> None:
     """Pairs of pictures of a street and the flow between them, as KITTI writes it."""
-    folder = sources / "princeton-vl+RAFT/datasets/KITTI/training"
-    for at in range(40):
-        for name, seed in ((f"image_2/{at:06d}_10", 3 * at), (f"image_2/{at:06d}_11", 3 * at + 1), (f"flow_occ/{at:06d}_10", 3 * at + 2)):
-            picture(folder / f"{name}.png", 1242, 375, seed)
+    write_streets(sources / "princeton-vl+RAFT/datasets/KITTI/training")
 
 
 @maker
@@ -452,23 +383,6 @@ def generators(sources: Path, data: Path) -> None:
         torch.save({name: value.bfloat16() for name, value in Transformer.from_name("stories110M").state_dict().items()}, small / "model.pth")
     (small / "text.txt").write_text("\n".join(words(at, 30) for at in range(300)))
     sentencepiece.SentencePieceTrainer.train(input=str(small / "text.txt"), model_prefix=str(small / "tokenizer"), vocab_size=400, hard_vocab_limit=False)
-
-
-def run(given: tuple[str, Path]) -> str:
-    """One maker, in a process of its own."""
-    name, folder = given
-    (folder / "data").mkdir(parents=True, exist_ok=True)
-    MAKERS[name](folder / "sources", folder / "data")
-    return name
-
-
-def main() -> None:
-    """All of them, some at a time."""
-    folder = Path(sys.argv[1]).resolve()
-    chosen = sys.argv[2:] or list(MAKERS)
-    with ProcessPoolExecutor(min(len(chosen), 12)) as pool:
-        for name in pool.map(run, [(name, folder) for name in chosen]):
-            print("made", name, flush=True)
 
 
 if __name__ == "__main__":

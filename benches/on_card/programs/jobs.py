@@ -1,4 +1,7 @@
-"""The programs of manifest.toml: what each is started with, and where."""
+"""The programs of a set's manifest.toml: what each is started with, and where.
+
+A set is a folder here with its manifest, its data.py and its results; the first one lies in this folder itself.
+"""
 
 from __future__ import annotations
 
@@ -68,11 +71,11 @@ class Job:
         return {**os.environ, **OFFLINE, **stated, **ranks, **given, "PATH": f"{folder}/data/bin:{os.environ['PATH']}"}
 
 
-def all_jobs(file: Path = HERE / "manifest.toml") -> list[Job]:
-    """Every program, in the manifest's order."""
-    return [Job(**facts) for facts in stated(file)["job"]]
+def all_jobs(chosen_set: str = ".") -> list[Job]:
+    """Every program of a set, in the manifest's order."""
+    return [Job(**facts) for facts in stated(chosen_set)["job"]]
 
 
-def stated(file: Path = HERE / "manifest.toml") -> dict[str, Any]:
-    """The manifest as it stands."""
-    return tomllib.loads(file.read_text())
+def stated(chosen_set: str = ".") -> dict[str, Any]:
+    """The manifest of a set as it stands."""
+    return tomllib.loads((HERE / chosen_set / "manifest.toml").read_text())

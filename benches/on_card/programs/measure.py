@@ -1,6 +1,6 @@
 """Runs the programs on a real card, some at a time, and writes what PyTorch's allocator saw.
 
-    python measure.py FOLDER OUT [--at-once 5] [--limit 60] [--seconds 300] [NAME ...]
+    python measure.py FOLDER OUT [--at-once 5] [--limit 60] [--seconds 300] [--set second] [NAME ...]
 
 OUT/h200.jsonl gets a line a program as soon as it has ended; OUT/failed.log the last words of those that failed. When all
 are through and time is left, they are run again: what differs then is not determined by the program.
@@ -61,12 +61,13 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("out", type=Path)
     parser.add_argument("names", nargs="*")
+    parser.add_argument("--set", default=".")
     parser.add_argument("--at-once", type=int, default=5)
     parser.add_argument("--limit", type=float, default=60)
     parser.add_argument("--seconds", type=float, default=300)
     given = parser.parse_args()
     began, folder = time.time(), given.folder.resolve()
-    jobs = [job for job in all_jobs() if not given.names or job.name in given.names]
+    jobs = [job for job in all_jobs(given.set) if not given.names or job.name in given.names]
     together, single = sorted((job for job in jobs if not job.alone), key=lambda job: not job.slow), [job for job in jobs if job.alone]
 
     def left() -> float:

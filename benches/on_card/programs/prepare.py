@@ -1,9 +1,9 @@
 """Puts the programs' sources into a folder that can travel to a machine with a card.
 
-    python prepare.py FOLDER --mirror CLONES [--packages]
+    python prepare.py FOLDER --mirror CLONES [--set second] [--packages]
 
-Sources come out of bare clones (one folder OWNER+NAME/repo each) at the commits that manifest.toml names; FOLDER also gets
-a copy of this folder, so that `bash FOLDER/programs/run.sh OUT` is all that is to be done there. Data are made where they
+Sources come out of bare clones (one folder OWNER+NAME/repo each) at the commits that the set's manifest.toml names; FOLDER also
+gets a copy of this folder, so that `bash FOLDER/programs/run.sh OUT` is all that is to be done there. Data are made where they
 are needed (data.py). `--packages` installs the few pure-Python packages that the programs import besides.
 """
 
@@ -14,12 +14,12 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 from jobs import HERE, stated
 
 #: What programs read besides their own Python files.
 KEPT = (".py", ".txt", ".toml", ".yaml", ".yml", ".json", ".cites", ".tiktoken", ".npz", ".cfg")
-PACKAGES = ["einops", "imageio", "einx", "fire", "loguru", "termcolor", "plyfile", "ConfigArgParse", "webdataset", "braceexpand", "ftfy", "wcwidth"]
 
 
 def git_folder(mirror: Path, name: str) -> Path:
@@ -28,9 +28,9 @@ def git_folder(mirror: Path, name: str) -> Path:
     return folder / ".git" if (folder / ".git").is_dir() else folder
 
 
-def check_out(mirror: Path, to: Path) -> None:
+def check_out(repositories: dict[str, Any], mirror: Path, to: Path) -> None:
     """Writes the files of each repository that the clone has; large ones may be missing from it."""
-    for name, repository in stated()["repository"].items():
+    for name, repository in repositories.items():
         git = ["git", f"--git-dir={git_folder(mirror, name)}"]
         tree = [*git, "ls-tree", "-r", repository["commit"], *repository.get("folders", [])]
         listed = subprocess.run(tree, capture_output=True, text=True, errors="replace", check=True).stdout
@@ -51,12 +51,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--mirror", type=Path, required=True)
+    parser.add_argument("--set", default=".")
     parser.add_argument("--packages", action="store_true")
     given = parser.parse_args()
-    check_out(given.mirror, given.folder / "sources")
+    manifest = stated(given.set)
+    check_out(manifest["repository"], given.mirror, given.folder / "sources")
     shutil.copytree(HERE, given.folder / "programs", dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
     if given.packages:
-        target = ["--target", str(given.folder / "packages"), "--no-deps", *PACKAGES]
+        target = ["--target", str(given.folder / "packages"), "--no-deps", *manifest["packages"]]
         subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *target], check=True)
 
 

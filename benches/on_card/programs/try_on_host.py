@@ -1,8 +1,8 @@
 """Runs programs for a step on the host, small, so that none fails on the card for want of a file or a package.
 
-    python try_on_host.py FOLDER [NAME ...]
+    python try_on_host.py FOLDER SET [NAME ...]
 
-Each runs in a process forked from this one, which has imported what takes long.
+SET is `.` for the first one. Each runs in a process forked from this one, which has imported what takes long.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ def become(job: Job, folder: Path, log: Path) -> None:
     os._exit(code)
 
 
-def chosen(names: list[str]) -> list[Job]:
+def chosen(of_set: str, names: list[str]) -> list[Job]:
     """Those named; `1/2` takes every other one, beginning with the second."""
-    every = all_jobs()
+    every = all_jobs(of_set)
     if names and "/" in names[0]:
         at, of = map(int, names[0].split("/"))
         return every[at::of]
@@ -58,7 +58,7 @@ def chosen(names: list[str]) -> list[Job]:
 
 def main() -> None:
     """One after the other; the end of what a failing one said."""
-    folder, names = Path(sys.argv[1]).resolve(), sys.argv[2:]
+    folder, names = Path(sys.argv[1]).resolve(), sys.argv[3:]
     os.environ["PROGRAMS_TRIAL"] = "1"
     sys.path.insert(0, str(HERE / "standins"))
     import sitecustomize as ours  # noqa: F401
@@ -70,7 +70,7 @@ def main() -> None:
     import torchvision  # noqa: F401
 
     torch.set_num_threads(2)
-    for job in chosen(names):
+    for job in chosen(sys.argv[2], names):
         began, log = time.time(), folder / f"trial_{job.name}.log"
         child = os.fork()
         if child == 0:

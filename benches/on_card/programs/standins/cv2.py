@@ -10,7 +10,7 @@ from PIL import Image
 INTER_NEAREST, INTER_LINEAR, INTER_CUBIC, INTER_AREA, INTER_LANCZOS4 = range(5)
 BORDER_CONSTANT = 0
 IMREAD_COLOR, IMREAD_ANYDEPTH, IMREAD_UNCHANGED, IMREAD_GRAYSCALE = 1, 2, -1, 0
-COLOR_BGR2RGB = COLOR_RGB2BGR = 4
+COLOR_BGR2RGB = COLOR_RGB2BGR = COLOR_RGB2HSV = COLOR_HSV2RGB = 4
 FONT_HERSHEY_PLAIN = FONT_HERSHEY_SIMPLEX = LINE_AA = 1
 
 
@@ -39,6 +39,21 @@ def imwrite(path: str, picture: Any) -> bool:
 def cvtColor(picture: Any, code: int) -> Any:
     """The colours the other way round."""
     return numpy.ascontiguousarray(picture[..., ::-1])
+
+
+def split(picture: Any) -> list[Any]:
+    """One picture a colour."""
+    return [picture[..., at] for at in range(picture.shape[-1])]
+
+
+def merge(colours: Any) -> Any:
+    """All colours in one picture."""
+    return numpy.stack(list(colours), -1)
+
+
+def LUT(picture: Any, table: Any) -> Any:
+    """Every value looked up."""
+    return table[picture]
 
 
 def resize(picture: Any, dsize: Any = None, dst: Any = None, fx: float = 0, fy: float = 0, interpolation: int = 1) -> Any:

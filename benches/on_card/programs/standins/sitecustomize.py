@@ -7,6 +7,7 @@ host, where there is no card). The same file is in place when the program is pla
 from __future__ import annotations
 
 import atexit
+import builtins
 import importlib.abc
 import importlib.machinery
 import importlib.util
@@ -20,7 +21,7 @@ from typing import Any, Callable
 #: Logging, plotting and windows: what they are given is dropped.
 DROPPED = (
     "wandb", "tensorboardX", "tensorboard", "torch.utils.tensorboard", "matplotlib", "visdom", "IPython", "seaborn", "torchsearchsorted", "pandas", "pyvista", "mpl_toolkits",
-    "openai", "swanlab", "mlflow", "dominate", "plotly", "nltk", "dm_control", "imageio_ffmpeg", "moviepy", "tensorboard_logger",
+    "openai", "swanlab", "mlflow", "dominate", "plotly", "nltk", "dm_control", "imageio_ffmpeg", "moviepy", "tensorboard_logger", "lmdb",
 )
 BEGAN = time.time()
 ENDING: dict[str, Any] = {"end": "ok"}
@@ -123,12 +124,25 @@ def old_names(module: ModuleType) -> None:
     for name, kind in (("float", float), ("int", int), ("bool", bool), ("object", object)):
         if name not in module.__dict__:
             setattr(module, name, kind)
+    module.__dict__.setdefault("cumproduct", module.cumprod)
+
+
+def old_filters(module: ModuleType) -> None:
+    """A name that Pillow had when some of the programs were written."""
+    module.__dict__.setdefault("ANTIALIAS", module.LANCZOS)
+
+
+def old_transforms(module: ModuleType) -> None:
+    """A name that torchvision had when some of the programs were written."""
+    module.__dict__.setdefault("Scale", module.Resize)
 
 
 AFTER: dict[str, Callable[[ModuleType], None]] = {
     "numpy": old_names,
+    "PIL.Image": old_filters,
     "torch.optim.optimizer": stop_after_steps,
     "torchvision.datasets.utils": trust_files,
+    "torchvision.transforms.transforms": old_transforms,
 }
 
 
@@ -182,6 +196,8 @@ def write_down(out: str, owner: int) -> None:
 def main() -> None:
     """Puts everything in place."""
     sys.meta_path.insert(0, Finder())
+    # Nobody is there to be asked whether a folder of an earlier run may be removed.
+    builtins.input = lambda *asked: "y"
     out = os.environ.get("PROGRAMS_OUT")
     # Programs that a program starts (workers, launchers' children) have the variable too; the first to end would win.
     if out and os.environ.setdefault("PROGRAMS_OWNER", str(os.getpid())) == str(os.getpid()):

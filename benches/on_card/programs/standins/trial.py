@@ -35,6 +35,7 @@ def pretend(torch: ModuleType) -> None:
     torch.Tensor.pin_memory = lambda self, *given, **named: self
     torch.nn.Module.cuda = lambda self, *given, **named: self
     cuda = torch.cuda
+    cuda.LongTensor, cuda.FloatTensor = torch.LongTensor, torch.FloatTensor
     cuda.is_available = lambda: True
     cuda.device_count = lambda: 1
     cuda.current_device = lambda: 0
