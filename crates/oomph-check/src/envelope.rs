@@ -1,6 +1,7 @@
 //! What is around the Python on disk: a byte order mark, or the JSON of a notebook. It stays as it is, byte by byte.
 
-use serde::Deserialize;
+use std::collections::BTreeMap;
+
 use serde_json::value::RawValue;
 
 use crate::error::Error;
@@ -61,22 +62,19 @@ impl Envelope {
     }
 }
 
-/// A notebook as far as its code goes; the text of everything is borrowed, so its place is known.
-#[derive(Deserialize)]
-struct Notebook<'a> {
-    #[serde(borrow)]
-    cells: Vec<Cell<'a>>,
-}
+/// An object of the JSON; its text is borrowed, so its place is known. Of a key that is there twice the last counts.
+type Entries<'a> = BTreeMap<String, &'a RawValue>;
 
-#[derive(Deserialize)]
-struct Cell<'a> {
-    #[serde(borrow)]
-    source: &'a RawValue,
+/// The code of each cell of a notebook, as it stands in the JSON.
+fn sources_of(json: &str) -> Option<Vec<&RawValue>> {
+    let notebook: Entries<'_> = serde_json::from_str(json).ok()?;
+    let cells: Vec<Entries<'_>> = serde_json::from_str(notebook.get("cells")?.get()).ok()?;
+    cells.iter().map(|cell| cell.get("source").copied()).collect()
 }
 
 /// For each cell of a notebook, the line of the JSON that each line of its source is on, from 1.
 pub(crate) fn lines_of_cells(json: &str) -> Vec<Vec<usize>> {
-    let Ok(notebook) = serde_json::from_str::<Notebook>(json) else { return Vec::new() };
+    let Some(sources) = sources_of(json) else { return Vec::new() };
     let (mut line, mut done) = (1, 0);
     let mut line_at = |offset: usize| {
         line += json[done..offset].matches('\n').count();
@@ -84,10 +82,10 @@ pub(crate) fn lines_of_cells(json: &str) -> Vec<Vec<usize>> {
         line
     };
     let offset = |raw: &RawValue| raw.get().as_ptr() as usize - json.as_ptr() as usize;
-    let mut lines_of = |cell: &Cell<'_>| {
+    let lines_of = |source: &RawValue| {
         // Code is one string, or a list of lines.
-        let list = serde_json::from_str::<Vec<&RawValue>>(cell.source.get());
-        let pieces = list.unwrap_or_else(|_| vec![cell.source]);
+        let list = serde_json::from_str::<Vec<&RawValue>>(source.get());
+        let pieces = list.unwrap_or_else(|_| vec![source]);
         let mut lines = Vec::new();
         for piece in pieces {
             let line = line_at(offset(piece));
@@ -97,17 +95,16 @@ pub(crate) fn lines_of_cells(json: &str) -> Vec<Vec<usize>> {
         }
         lines
     };
-    notebook.cells.iter().map(&mut lines_of).collect()
+    sources.into_iter().map(lines_of).collect()
 }
 
 /// Puts new code into the JSON text of a notebook and leaves every other byte alone.
 fn replace_cells(json: &str, cells: &[(usize, String)]) -> Option<String> {
-    let notebook: Notebook = serde_json::from_str(json).ok()?;
     let mut result = String::with_capacity(json.len());
     let mut done = 0;
-    for (index, cell) in notebook.cells.iter().enumerate() {
+    for (index, source) in sources_of(json)?.into_iter().enumerate() {
         let Some((_, code)) = cells.iter().find(|(number, _)| *number == index + 1) else { continue };
-        let old = cell.source.get();
+        let old = source.get();
         let start = old.as_ptr() as usize - json.as_ptr() as usize;
         result.push_str(json.get(done..start)?);
         result.push_str(&code_json(code, old, json.get(..start)?));

@@ -306,6 +306,12 @@ pub(crate) fn is_cell(code: &str) -> bool {
     Tree::of_cells(code, &[TextRange::up_to(code.text_len())]).errors().is_empty()
 }
 
+/// The notebook, where it is one but for keys that are there twice: of those the last value counts, as for Jupyter.
+fn with_last_values(json: &str) -> Option<Notebook> {
+    let last: serde_json::Value = serde_json::from_str(json).ok()?;
+    Notebook::from_source_code(&last.to_string()).ok()
+}
+
 /// Takes the Python code out of a notebook; an empty file is one that Jupyter has not written yet.
 ///
 /// # Errors
@@ -316,7 +322,9 @@ pub(crate) fn read_notebook(json: &str) -> Result<Cells, String> {
     if json.trim().is_empty() {
         return Ok(no_code());
     }
-    let notebook = Notebook::from_source_code(json).map_err(|error| error.to_string())?;
+    let notebook = Notebook::from_source_code(json)
+        .or_else(|error| with_last_values(json).ok_or(error))
+        .map_err(|error| error.to_string())?;
     if !notebook.is_python_notebook() {
         return Ok(no_code());
     }

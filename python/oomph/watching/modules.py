@@ -65,7 +65,7 @@ class Modules:
             if is_compiling() or get_ident() != modules._main:
                 return original(self, *args, **kwargs)
             if activity.depth == 0:
-                return modules._outermost(original, self, args, kwargs)
+                return modules._outermost(original.__get__(self), self, args, kwargs)
             activity.depth += 1
             modules._enter(self)
             try:
@@ -78,24 +78,21 @@ class Modules:
         def outermost_alone(self: Any, *args: Any, **kwargs: Any) -> Any:
             if activity.depth or is_compiling() or get_ident() != modules._main:
                 return original(self, *args, **kwargs)
-            return modules._outermost(original, self, args, kwargs)
+            return modules._outermost(original.__get__(self), self, args, kwargs)
 
         @functools.wraps(original)
         def outermost_in_place(self: Any, *args: Any, **kwargs: Any) -> Any:
             # Nearly all calls are made by other modules. For them this does itself what PyTorch's function does, so that
             # a job with thousands of small modules does not pay for a second function around each.
-            if activity.depth:
-                if self._compiled_call_impl is None:
-                    return self._call_impl(*args, **kwargs)
-                return self._compiled_call_impl(*args, **kwargs)
-            if is_compiling() or get_ident() != modules._main:
-                return original(self, *args, **kwargs)
-            return modules._outermost(original, self, args, kwargs)
+            call = self._call_impl if self._compiled_call_impl is None else self._compiled_call_impl
+            if activity.depth or is_compiling() or get_ident() != modules._main:
+                return call(*args, **kwargs)
+            return modules._outermost(call, self, args, kwargs)
 
         outermost = outermost_in_place if _is_as_known(original) else outermost_alone
         base.__call__ = __call__ if self._notes_calls else outermost
 
-    def _outermost(self, original: Callable[..., Any], module: Any, args: Any, kwargs: Any) -> Any:
+    def _outermost(self, call: Callable[..., Any], module: Any, args: Any, kwargs: Any) -> Any:
         """A call that no other module makes: what people call a batch."""
         is_evaluation = not module.training
         if self.before_call is not None:
@@ -109,7 +106,7 @@ class Modules:
         if self._notes_calls:
             self._enter(module)
         try:
-            return original(module, *args, **kwargs)
+            return call(*args, **kwargs)
         finally:
             self.activity.depth = 0
             self.activity.calls += 1

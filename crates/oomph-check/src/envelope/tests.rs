@@ -59,3 +59,16 @@ fn lines_of_code_are_found_in_the_json() {
                 \"source\": [\n   \"x = 1\\n\",\n   \"y = 2\"\n  ]}],\n \"metadata\": {}}";
     assert_eq!(lines_of_cells(json), [vec![2, 2], vec![5, 6]]);
 }
+
+#[test]
+fn of_a_key_that_is_there_twice_the_last_counts() {
+    let twice = notebook("[\"x = 1\"],\n   \"source\": [\"y = 2\"]")
+        .replace("\"metadata\": {},", "\"metadata\": {}, \"metadata\": {},");
+    let (envelope, parsed) = Envelope::open("a.ipynb", twice.into_bytes(), Kind::Notebook).expect("a notebook");
+    assert_eq!(parsed.slice(parsed.cells[0].range), "y = 2");
+    assert_eq!(parsed.line_in_file(parsed.position(parsed.cells[0].range.start())), 14);
+    let (envelope, _) = envelope.with_cells("a.ipynb", &[(2, "z = 3".to_owned())]).expect("still one");
+    assert!(
+        envelope.json.is_some_and(|json| json.contains("x = 1") && json.contains("z = 3") && !json.contains("y = 2"))
+    );
+}

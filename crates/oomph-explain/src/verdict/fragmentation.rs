@@ -36,6 +36,10 @@ impl Class for Fragmentation {
          lengths); allocate what lives long first. `oomph replay FILE` shows how much each allocator would need."
     }
 
+    fn is_helped_by_remedies(&self) -> bool {
+        true
+    }
+
     fn rank(&self) -> u32 {
         2
     }

@@ -93,6 +93,10 @@ pub trait Class: Sync {
     fn advise(&self, _evidence: &Evidence, _proof: &Proof) -> Option<Vec<String>> {
         None
     }
+    /// Whether the job is right and only takes too much, so that remedies can make it fit.
+    fn is_helped_by_remedies(&self) -> bool {
+        false
+    }
     /// Classes of a higher rank are asked first; within a rank the most bytes win.
     fn rank(&self) -> u32;
 }
@@ -118,6 +122,14 @@ pub struct Verdict {
     pub accusation: Accusation,
     /// Why it is believed; `None` where nothing failed.
     pub proof: Option<Proof>,
+}
+
+impl Accusation {
+    /// Whether the job is right and only takes too much, so that remedies can make it fit.
+    #[must_use]
+    pub fn is_helped_by_remedies(&self) -> bool {
+        CLASSES.iter().any(|class| class.name() == self.class && class.is_helped_by_remedies())
+    }
 }
 
 /// Hears every class and decides.

@@ -29,6 +29,10 @@ impl Class for RequestTooLarge {
          (`scaled_dot_product_attention`, `F.cross_entropy` on class indices, `torch.cdist` in blocks)."
     }
 
+    fn is_helped_by_remedies(&self) -> bool {
+        true
+    }
+
     fn rank(&self) -> u32 {
         3
     }

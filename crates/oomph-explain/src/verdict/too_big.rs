@@ -32,6 +32,10 @@ impl Class for TooBig {
          *parameters*: lower precision, adapters, sharding."
     }
 
+    fn is_helped_by_remedies(&self) -> bool {
+        true
+    }
+
     fn rank(&self) -> u32 {
         1
     }

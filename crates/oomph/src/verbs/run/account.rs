@@ -33,6 +33,8 @@ pub(super) struct Account<'a> {
     pub(super) step: Option<StepTime>,
     /// Which allocator settings oomph chose, and why.
     pub(super) allocator: Option<&'a str>,
+    /// Whether somebody asked for remedies in the job.
+    pub(super) has_remedies: bool,
     /// What else the reader should know.
     pub(super) notes: &'a [String],
 }

@@ -54,6 +54,7 @@ pub(super) fn tell(args: &Args, job: &str, seen: &Seen, known: &Known) {
         host_kept: kept_on_host(seen, &recorded, &host_facts),
         host_verdict: host_verdict(&seen.host, &host_facts),
         allocator: known.allocator,
+        has_remedies: args.fit || args.plan.is_some() || !args.with.is_empty(),
         notes: &notes,
     };
     let written = write_files(args, job, &account, report.as_ref(), &places, &recorded);

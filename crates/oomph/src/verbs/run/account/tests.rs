@@ -45,6 +45,7 @@ fn account<'a>(report: &'a Report<'a>, shares: Vec<Share>, end: End) -> Account<
         promise: None,
         step: None,
         allocator: None,
+        has_remedies: false,
         notes: &[],
     }
 }
@@ -133,6 +134,7 @@ fn a_job_that_used_no_card_is_not_told_of() {
         promise: None,
         step: None,
         allocator: None,
+        has_remedies: false,
         notes: &[],
     };
     assert_eq!(text::render(&account, 80), "");

@@ -167,4 +167,7 @@ fn advice(out: &mut String, account: &Account, explained: &Explained, width: usi
         let _ = write!(out, "  - {}", wrap(advice, "    ", width).trim_start());
     }
     let _ = writeln!(out, "  {DIM}oomph doc {} tells more{DIM:#}", accusation.class);
+    if accusation.is_helped_by_remedies() && !account.has_remedies {
+        let _ = writeln!(out, "\n{BOLD}To make it fit, without edits{BOLD:#}\n  oomph run --fit {} ...", account.job);
+    }
 }
