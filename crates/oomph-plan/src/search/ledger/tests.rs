@@ -324,15 +324,18 @@ fn what_was_refused_is_not_offered_again() {
 fn a_search_that_comes_no_closer_is_given_up() {
     let mut ledger = Ledger::default();
     ledger.note(Ladder::shown(0, 40.0), None);
-    ledger.offer(Ladder::drafts(0, 0));
-    // On paper every set fits; what runs really take stays where the first of them got to.
+    // Remedies that have nothing in common, so that no run says anything about the others: on paper each of them fits.
+    let draft = |at: usize| {
+        let whole = vec![RemedyChoice::new(&format!("made_{at}"))];
+        Draft { origin: 0, added: whole.clone(), whole, slowdown: 1.1 }
+    };
+    ledger.offer((0..RUNS_MAX).map(draft).collect());
     let paper = |_: &Draft| Ladder::ROOM_BYTES / 2;
-    let mut needed_gib = 30.0;
     let mut runs = 0;
     while let Some(next) = ledger.next(Ladder::ROOM_BYTES, &paper) {
-        let shown = Shown { choices: next.whole.clone(), ..Ladder::shown(6, needed_gib) };
+        // What runs really take stays where the first of them got to.
+        let shown = Shown { choices: next.whole.clone(), ..Ladder::shown(6, 30.0 - 0.05 * runs as f64) };
         ledger.note(shown, Some(&next));
-        needed_gib -= 0.05;
         runs += 1;
     }
     assert_eq!(runs, 1 + STALLED_RUNS);
