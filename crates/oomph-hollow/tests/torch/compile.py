@@ -1,6 +1,7 @@
 """torch.compile: inductor writes Triton kernels, Triton compiles them for the card and loads them."""
 
 import torch
+from torch._inductor.utils import run_and_get_code
 
 
 @torch.compile
@@ -14,3 +15,12 @@ out = gelu_and_sum(x, y)
 assert out.shape == (64,)
 out.sum().backward()
 assert x.grad.shape == x.shape
+
+# Inductor times a product as it is and with padded operands, and takes the faster one. Rows of an odd length keep tensor
+# cores waiting, so that a card pads them; units of single precision do not mind.
+product = torch.compile(lambda x, weight: x @ weight)
+for dtype, words, is_padded in ((torch.bfloat16, 4097, True), (torch.bfloat16, 4104, False), (torch.float32, 4097, False)):
+    torch._dynamo.reset()
+    x, weight = (torch.randn(*shape, device="cuda", dtype=dtype) for shape in ((4096, 1024), (1024, words)))
+    _, (code,) = run_and_get_code(product, x, weight)
+    assert ("4104" in code) == (is_padded or words == 4104), f"{dtype} {words}\n{code}"
