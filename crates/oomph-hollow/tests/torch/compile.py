@@ -18,9 +18,14 @@ assert x.grad.shape == x.shape
 
 # Inductor times a product as it is and with padded operands, and takes the faster one. Rows of an odd length keep tensor
 # cores waiting, so that a card pads them; units of single precision do not mind.
-product = torch.compile(lambda x, weight: x @ weight)
-for dtype, words, is_padded in ((torch.bfloat16, 4097, True), (torch.bfloat16, 4104, False), (torch.float32, 4097, False)):
+plain, biased = torch.compile(lambda x, weight, bias: x @ weight), torch.compile(lambda x, weight, bias: torch.addmm(bias, x, weight))
+for product, dtype, words, is_padded in (
+    (plain, torch.bfloat16, 4097, True),
+    (biased, torch.bfloat16, 4097, True),
+    (plain, torch.bfloat16, 4104, False),
+    (plain, torch.float32, 4097, False),
+):
     torch._dynamo.reset()
-    x, weight = (torch.randn(*shape, device="cuda", dtype=dtype) for shape in ((4096, 1024), (1024, words)))
-    _, (code,) = run_and_get_code(product, x, weight)
+    x, weight, bias = (torch.randn(*shape, device="cuda", dtype=dtype) for shape in ((4096, 1024), (1024, words), (words,)))
+    _, (code,) = run_and_get_code(product, x, weight, bias)
     assert ("4104" in code) == (is_padded or words == 4104), f"{dtype} {words}\n{code}"
