@@ -13,7 +13,7 @@ use crate::card::Card;
 use crate::estimate::{self, Estimate};
 use crate::installed::Library;
 use crate::object::{Out, create, put};
-use crate::work::{self, Units};
+use crate::work::{self, Product, Units};
 use crate::{count, device, memory};
 
 const SUCCESS: c_int = 0;
@@ -361,8 +361,17 @@ unsafe extern "C" fn cublasSgemm_v2(
     rows: c_int,
     columns: c_int,
     sum: c_int,
+    _alpha: *const c_void,
+    _a: *const c_void,
+    a_leading: c_int,
+    _b: *const c_void,
+    b_leading: c_int,
+    _beta: *const c_void,
+    _c: *mut c_void,
+    c_leading: c_int,
 ) -> c_int {
-    one_product(handle, SINGLE, 0, [rows, columns, sum], 1)
+    let leading = [a_leading, b_leading, c_leading];
+    one_product(handle, SINGLE, 0, [rows, columns, sum], leading, 1)
 }
 
 #[unsafe(no_mangle)]
@@ -373,8 +382,17 @@ unsafe extern "C" fn cublasDgemm_v2(
     rows: c_int,
     columns: c_int,
     sum: c_int,
+    _alpha: *const c_void,
+    _a: *const c_void,
+    a_leading: c_int,
+    _b: *const c_void,
+    b_leading: c_int,
+    _beta: *const c_void,
+    _c: *mut c_void,
+    c_leading: c_int,
 ) -> c_int {
-    one_product(handle, DOUBLE, 0, [rows, columns, sum], 1)
+    let leading = [a_leading, b_leading, c_leading];
+    one_product(handle, DOUBLE, 0, [rows, columns, sum], leading, 1)
 }
 
 #[unsafe(no_mangle)]
@@ -385,8 +403,17 @@ unsafe extern "C" fn cublasHgemm(
     rows: c_int,
     columns: c_int,
     sum: c_int,
+    _alpha: *const c_void,
+    _a: *const c_void,
+    a_leading: c_int,
+    _b: *const c_void,
+    b_leading: c_int,
+    _beta: *const c_void,
+    _c: *mut c_void,
+    c_leading: c_int,
 ) -> c_int {
-    one_product(handle, HALF, 0, [rows, columns, sum], 1)
+    let leading = [a_leading, b_leading, c_leading];
+    one_product(handle, HALF, 0, [rows, columns, sum], leading, 1)
 }
 
 /// `CUDA_R_32F`, `CUDA_R_64F` and `CUDA_R_16F`.
@@ -394,17 +421,26 @@ const SINGLE: c_int = 0;
 const DOUBLE: c_int = 1;
 const HALF: c_int = 2;
 
+/// `leading` has the elements from one column to the next in both factors and in the result.
 fn one_product(
     handle: Option<&mut Handle>,
     data_type: c_int,
     compute_type: c_int,
     shape: [c_int; 3],
+    leading: [c_int; 3],
     count: c_int,
 ) -> c_int {
     let Some(handle) = handle else { return NOT_INITIALIZED };
-    let [rows, columns, sum] = shape.map(|size| u64::try_from(size).unwrap_or(0));
-    let units = Units::of_product(data_type, compute_type, handle.math_mode);
-    work::product(units, rows, columns, sum, u64::try_from(count).unwrap_or(0));
+    let number = |size| u64::try_from(size).unwrap_or(0);
+    let [rows, columns, sum] = shape.map(number);
+    work::product(&Product {
+        units: Units::of_product(data_type, compute_type, handle.math_mode),
+        rows,
+        columns,
+        sum,
+        count: number(count),
+        row_bytes: leading.map(|elements| number(elements) * work::element_bytes(data_type)),
+    });
     SUCCESS
 }
 
@@ -419,18 +455,19 @@ unsafe extern "C" fn cublasGemmEx(
     _alpha: *const c_void,
     _a: *const c_void,
     a_type: c_int,
-    _a_leading: c_int,
+    a_leading: c_int,
     _b: *const c_void,
     _b_type: c_int,
-    _b_leading: c_int,
+    b_leading: c_int,
     _beta: *const c_void,
     _c: *mut c_void,
     _c_type: c_int,
-    _c_leading: c_int,
+    c_leading: c_int,
     compute_type: c_int,
     _algorithm: c_int,
 ) -> c_int {
-    one_product(handle, a_type, compute_type, [rows, columns, sum], 1)
+    let leading = [a_leading, b_leading, c_leading];
+    one_product(handle, a_type, compute_type, [rows, columns, sum], leading, 1)
 }
 
 #[unsafe(no_mangle)]
@@ -444,22 +481,23 @@ unsafe extern "C" fn cublasGemmStridedBatchedEx(
     _alpha: *const c_void,
     _a: *const c_void,
     a_type: c_int,
-    _a_leading: c_int,
+    a_leading: c_int,
     _a_stride: i64,
     _b: *const c_void,
     _b_type: c_int,
-    _b_leading: c_int,
+    b_leading: c_int,
     _b_stride: i64,
     _beta: *const c_void,
     _c: *mut c_void,
     _c_type: c_int,
-    _c_leading: c_int,
+    c_leading: c_int,
     _c_stride: i64,
     count: c_int,
     compute_type: c_int,
     _algorithm: c_int,
 ) -> c_int {
-    one_product(handle, a_type, compute_type, [rows, columns, sum], count)
+    let leading = [a_leading, b_leading, c_leading];
+    one_product(handle, a_type, compute_type, [rows, columns, sum], leading, count)
 }
 
 #[unsafe(no_mangle)]
@@ -472,18 +510,19 @@ unsafe extern "C" fn cublasSgemmStridedBatched(
     sum: c_int,
     _alpha: *const c_void,
     _a: *const c_void,
-    _a_leading: c_int,
+    a_leading: c_int,
     _a_stride: i64,
     _b: *const c_void,
-    _b_leading: c_int,
+    b_leading: c_int,
     _b_stride: i64,
     _beta: *const c_void,
     _c: *mut c_void,
-    _c_leading: c_int,
+    c_leading: c_int,
     _c_stride: i64,
     count: c_int,
 ) -> c_int {
-    one_product(handle, SINGLE, 0, [rows, columns, sum], count)
+    let leading = [a_leading, b_leading, c_leading];
+    one_product(handle, SINGLE, 0, [rows, columns, sum], leading, count)
 }
 
 #[unsafe(no_mangle)]
@@ -496,18 +535,19 @@ unsafe extern "C" fn cublasDgemmStridedBatched(
     sum: c_int,
     _alpha: *const c_void,
     _a: *const c_void,
-    _a_leading: c_int,
+    a_leading: c_int,
     _a_stride: i64,
     _b: *const c_void,
-    _b_leading: c_int,
+    b_leading: c_int,
     _b_stride: i64,
     _beta: *const c_void,
     _c: *mut c_void,
-    _c_leading: c_int,
+    c_leading: c_int,
     _c_stride: i64,
     count: c_int,
 ) -> c_int {
-    one_product(handle, DOUBLE, 0, [rows, columns, sum], count)
+    let leading = [a_leading, b_leading, c_leading];
+    one_product(handle, DOUBLE, 0, [rows, columns, sum], leading, count)
 }
 
 #[cfg(test)]

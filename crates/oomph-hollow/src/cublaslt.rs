@@ -15,7 +15,7 @@ use std::sync::OnceLock;
 
 use crate::installed::Library;
 use crate::object::{Out, create, put};
-use crate::work::{self, Units};
+use crate::work::{self, Product, Units};
 use crate::{cublas, device};
 
 const SUCCESS: c_int = 0;
@@ -26,6 +26,8 @@ const LAYOUT_TYPE: c_int = 0;
 /// `CUBLASLT_MATRIX_LAYOUT_ROWS` and `CUBLASLT_MATRIX_LAYOUT_COLS`.
 const LAYOUT_ROWS: c_int = 2;
 const LAYOUT_COLUMNS: c_int = 3;
+/// `CUBLASLT_MATRIX_LAYOUT_LD`.
+const LAYOUT_LEADING: c_int = 4;
 /// `CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT`.
 const LAYOUT_BATCH: c_int = 5;
 /// `CUBLASLT_MATMUL_DESC_COMPUTE_TYPE`.
@@ -124,9 +126,11 @@ unsafe extern "C" fn cublasLtMatrixLayoutCreate(
     data_type: c_int,
     rows: u64,
     columns: u64,
-    _leading: i64,
+    leading: i64,
 ) -> c_int {
-    done(create(descriptor, Descriptor::of_matrix(data_type, rows, columns)))
+    let mut matrix = Descriptor::of_matrix(data_type, rows, columns);
+    matrix.attributes.insert(LAYOUT_LEADING, leading.to_ne_bytes().to_vec());
+    done(create(descriptor, matrix))
 }
 
 /// Preferences and transforms: `cublasLtMatrixTransformDescCreate` is another name for this in the list.
@@ -199,19 +203,24 @@ unsafe extern "C" fn cublasLtMatmul(
     _a: *const c_void,
     a: Option<&mut Descriptor>,
     _b: *const c_void,
-    _b_layout: *mut c_void,
+    b: Option<&mut Descriptor>,
     _beta: *const c_void,
     _c: *const c_void,
     _c_layout: *mut c_void,
     _d: *mut c_void,
     d: Option<&mut Descriptor>,
 ) -> c_int {
-    let (Some(operation), Some(a), Some(d)) = (operation, a, d) else { return INVALID_VALUE };
+    let (Some(operation), Some(a), Some(b), Some(d)) = (operation, a, b, d) else { return INVALID_VALUE };
     let (rows, columns) = (d.number(LAYOUT_ROWS) as u64, d.number(LAYOUT_COLUMNS) as u64);
     let elements = (a.number(LAYOUT_ROWS) * a.number(LAYOUT_COLUMNS)) as u64;
-    let count = u64::from(d.word(LAYOUT_BATCH).max(1));
-    let units = Units::of_product(a.word(LAYOUT_TYPE).cast_signed(), operation.word(COMPUTE_TYPE).cast_signed(), 0);
-    work::product(units, rows, columns, elements.checked_div(rows).unwrap_or(0), count);
+    work::product(&Product {
+        units: Units::of_product(a.word(LAYOUT_TYPE).cast_signed(), operation.word(COMPUTE_TYPE).cast_signed(), 0),
+        rows,
+        columns,
+        sum: elements.checked_div(rows).unwrap_or(0),
+        count: u64::from(d.word(LAYOUT_BATCH).max(1)),
+        row_bytes: [a.row_bytes(), b.row_bytes(), d.row_bytes()],
+    });
     SUCCESS
 }
 
@@ -289,6 +298,11 @@ impl Descriptor {
     /// Whether this is a matrix of elements of that type.
     fn is_of(&self, data_type: c_int) -> bool {
         self.attributes.get(&LAYOUT_TYPE).is_some_and(|kind| *kind == data_type.to_ne_bytes())
+    }
+
+    /// From one column of this matrix to the next.
+    fn row_bytes(&self) -> u64 {
+        self.number(LAYOUT_LEADING) as u64 * work::element_bytes(self.word(LAYOUT_TYPE).cast_signed())
     }
 
     /// A value of 32 bits.

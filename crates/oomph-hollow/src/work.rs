@@ -1,4 +1,7 @@
 //! How much arithmetic the products and convolutions of a program are: what its time on a real card depends on.
+//!
+//! Some programs time two ways and take the faster one. Inductor does before it pads the operands of a product, which can
+//! cost as much memory as the operands themselves, so products that rows of an odd length make slow are counted too.
 
 use std::ffi::c_int;
 
@@ -25,6 +28,55 @@ pub(crate) enum Units {
 static SINGLE: Counter = Counter::new();
 static TF32: Counter = Counter::new();
 static HALF: Counter = Counter::new();
+/// Products that would be clearly faster with longer rows.
+static SLOWED: Counter = Counter::new();
+
+/// Where rows have to begin for the loads of tensor cores: cuBLAS's manual asks for it of every matrix of a product.
+const ROW_ALIGNMENT_BYTES: u64 = 16;
+/// Additions for each element read or written, from which on arithmetic and not memory decides: half of what an A100's
+/// speeds say, which is where inductor begins to ask there. It has no figures of most other cards, and always asks.
+const COMPUTE_BOUND_INTENSITY: u64 = 100;
+/// A product of fewer operations is over sooner than padding is launched: 10 microseconds of an H200's tensor cores.
+const LONG_OPERATIONS: u64 = 10_000_000_000;
+/// Elements of a result from which on padding pays in TF32, by what PyTorch learned of an A100 (`_PadMMA100.py`). By the same
+/// figures it never pays in plain single precision, and in 16 bits it does wherever arithmetic decides.
+const TF32_LARGE_ELEMENTS: u64 = 14_119_424;
+
+/// The product of `count` pairs of matrices: `rows` by `sum`, and `sum` by `columns`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Product {
+    pub(crate) units: Units,
+    pub(crate) rows: u64,
+    pub(crate) columns: u64,
+    pub(crate) sum: u64,
+    pub(crate) count: u64,
+    /// From one row to the next in both factors and in the result; 0 where it is not known.
+    pub(crate) row_bytes: [u64; 3],
+}
+
+impl Product {
+    fn operations(&self) -> u64 {
+        self.terms().saturating_mul(self.count).saturating_mul(2)
+    }
+
+    fn terms(&self) -> u64 {
+        self.rows.saturating_mul(self.columns).saturating_mul(self.sum)
+    }
+
+    /// Whether it would be clearly faster if its rows were padded.
+    fn is_slowed(&self) -> bool {
+        let result = self.rows.saturating_mul(self.columns);
+        let elements = self.sum.saturating_mul(self.rows.saturating_add(self.columns)).saturating_add(result);
+        let pays = match self.units {
+            Units::Single => false,
+            Units::Tf32 => result > TF32_LARGE_ELEMENTS,
+            Units::Half => true,
+        };
+        pays && self.row_bytes.iter().any(|bytes| bytes % ROW_ALIGNMENT_BYTES != 0)
+            && self.terms() > elements.saturating_mul(COMPUTE_BOUND_INTENSITY)
+            && self.operations() >= LONG_OPERATIONS
+    }
+}
 
 impl Units {
     /// Those that a product of a type uses.
@@ -39,10 +91,27 @@ impl Units {
     }
 }
 
-/// Counts the products of `count` pairs of matrices: `rows` by `sum`, and `sum` by `columns`.
-pub(crate) fn product(units: Units, rows: u64, columns: u64, sum: u64, count: u64) {
-    let operations = rows.saturating_mul(columns).saturating_mul(sum).saturating_mul(count).saturating_mul(2);
-    add(units, operations);
+/// Counts a product.
+pub(crate) fn product(product: &Product) {
+    add(product.units, product.operations());
+    if product.is_slowed() {
+        SLOWED.add_one();
+    }
+}
+
+/// How many products so far would have been clearly faster with longer rows.
+pub(crate) fn slowed_products() -> u64 {
+    SLOWED.get()
+}
+
+/// Bytes of an element of a type, of those that products have.
+pub(crate) fn element_bytes(data_type: c_int) -> u64 {
+    match data_type {
+        2 | 14 => 2,
+        1 => 8,
+        0 => 4,
+        _ => 1,
+    }
 }
 
 /// Counts additions and multiplications.
@@ -71,7 +140,27 @@ mod tests {
         assert_eq!(Units::of_product(0, 68, TF32_MATH), Units::Tf32);
         assert_eq!(Units::of_product(14, 68, TF32_MATH), Units::Half);
         let before = HALF.get();
-        product(Units::Half, 3, 4, 5, 7);
+        product(&Product { units: Units::Half, rows: 3, columns: 4, sum: 5, count: 7, row_bytes: [0; 3] });
         assert_eq!(HALF.get() - before, 2 * 3 * 4 * 5 * 7);
+    }
+
+    /// The last layer of GPT-2, whose vocabulary has 50,257 words.
+    #[test]
+    fn long_products_with_rows_of_an_odd_length_are_slow() {
+        let words = |words: u64| Product {
+            units: Units::Half,
+            rows: words,
+            columns: 16_384,
+            sum: 768,
+            count: 1,
+            row_bytes: [768 * 2, 768 * 2, words * 2],
+        };
+        assert!(words(50_257).is_slowed());
+        assert!(!words(50_304).is_slowed(), "rows begin where they should");
+        assert!(!words(11).is_slowed(), "memory decides");
+        assert!(!Product { columns: 256, rows: 257, ..words(50_257) }.is_slowed(), "over at once");
+        assert!(!Product { units: Units::Single, ..words(50_257) }.is_slowed(), "no tensor cores");
+        assert!(Product { units: Units::Tf32, ..words(50_257) }.is_slowed());
+        assert!(!Product { units: Units::Tf32, columns: 256, ..words(50_257) }.is_slowed(), "a small result");
     }
 }

@@ -2,10 +2,13 @@
 
 use super::{State, state};
 use crate::fault::{Fault, Outcome};
-use crate::{device, handle, stream};
+use crate::{device, handle, stream, work};
 
 /// Time between any two events. Kernels take none here; programs that measure divide by it, and repeat short runs.
 const ELAPSED_MS: f32 = 10.0;
+/// How much longer it is with a slow product in between. Programs that choose by time ask only which way is the faster one;
+/// how much slower such products are differs from card to card.
+const SLOWED_FACTOR: f32 = 2.0;
 const DISABLE_TIMING: u32 = 2;
 
 /// An event of a program.
@@ -14,6 +17,8 @@ pub(super) struct Event {
     device: u32,
     flags: u32,
     is_recorded: bool,
+    /// How many slow products there had been when it was last recorded.
+    slowed_products: u64,
     /// The capture in which it was last recorded.
     capture: Option<u64>,
 }
@@ -28,7 +33,7 @@ impl State {
 pub(crate) fn create_event(flags: u32) -> Outcome<usize> {
     let device = device::enter()?;
     let event = handle::fresh();
-    state().events.insert(event, Event { device, flags, is_recorded: false, capture: None });
+    state().events.insert(event, Event { device, flags, is_recorded: false, slowed_products: 0, capture: None });
     Ok(event)
 }
 
@@ -48,6 +53,7 @@ pub(crate) fn record_event(event: usize, stream: usize) -> Outcome {
     let capture = state.captures.of(stream);
     let event = state.event(event)?;
     event.is_recorded = true;
+    event.slowed_products = work::slowed_products();
     event.capture = capture;
     Ok(())
 }
@@ -77,11 +83,15 @@ pub(crate) fn event_query(event: usize) -> Outcome {
 /// Milliseconds between two events.
 pub(crate) fn elapsed_ms(start: usize, end: usize) -> Outcome<f32> {
     let mut state = state();
-    for event in [start, end] {
+    let mut slowed_products = |event| {
         let event = state.event(event)?;
-        if !event.is_recorded || event.flags & DISABLE_TIMING != 0 {
-            return Err(Fault::INVALID_HANDLE);
-        }
-    }
-    Ok(if start == end { 0.0 } else { ELAPSED_MS })
+        let is_timed = event.is_recorded && event.flags & DISABLE_TIMING == 0;
+        if is_timed { Ok(event.slowed_products) } else { Err(Fault::INVALID_HANDLE) }
+    };
+    let (before, after) = (slowed_products(start)?, slowed_products(end)?);
+    Ok(match start == end {
+        true => 0.0,
+        false if after > before => ELAPSED_MS * SLOWED_FACTOR,
+        false => ELAPSED_MS,
+    })
 }
