@@ -34,6 +34,8 @@ pub(crate) enum Estimate {
     Communicator,
     CommunicatorAlone,
     Occupancy,
+    /// That a product is slow, where a program measures its time.
+    SlowProduct,
     Graph,
     Module,
     /// Kernels that the user's libraries do not have for the card.
@@ -147,6 +149,12 @@ impl Estimate {
             Self::Occupancy => (
                 "the occupancy of 1 kernel was estimated; small temporary buffers may depend on it",
                 "the occupancy of {} kernels was estimated; small temporary buffers may depend on it",
+            ),
+            Self::SlowProduct => (
+                "which products of matrices are slow was estimated, for a program that measures times: what it chooses by \
+                 them (inductor pads operands) may differ on the card",
+                "which products of matrices are slow was estimated, for programs that measure times on {} cards: what they \
+                 choose by them (inductor pads operands) may differ there",
             ),
             Self::Graph => (
                 "what the driver takes for 1 CUDA graph was not counted",

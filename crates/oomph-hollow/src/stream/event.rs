@@ -1,6 +1,7 @@
 //! Events: recorded and complete in one.
 
 use super::{State, state};
+use crate::estimate::{self, Estimate};
 use crate::fault::{Fault, Outcome};
 use crate::{device, handle, stream, work};
 
@@ -83,15 +84,18 @@ pub(crate) fn event_query(event: usize) -> Outcome {
 /// Milliseconds between two events.
 pub(crate) fn elapsed_ms(start: usize, end: usize) -> Outcome<f32> {
     let mut state = state();
-    let mut slowed_products = |event| {
+    let mut timed = |event| {
         let event = state.event(event)?;
         let is_timed = event.is_recorded && event.flags & DISABLE_TIMING == 0;
-        if is_timed { Ok(event.slowed_products) } else { Err(Fault::INVALID_HANDLE) }
+        if is_timed { Ok((event.slowed_products, event.device)) } else { Err(Fault::INVALID_HANDLE) }
     };
-    let (before, after) = (slowed_products(start)?, slowed_products(end)?);
+    let ((before, device), (after, _)) = (timed(start)?, timed(end)?);
     Ok(match start == end {
         true => 0.0,
-        false if after > before => ELAPSED_MS * SLOWED_FACTOR,
+        false if after > before => {
+            estimate::note(Estimate::SlowProduct, device);
+            ELAPSED_MS * SLOWED_FACTOR
+        }
         false => ELAPSED_MS,
     })
 }
