@@ -212,8 +212,9 @@ class Recorder:
         """Whether an operator runs, whose own reads decide about its result."""
         return getattr(self._state, "inside", None) is not None or getattr(self._state, "is_seen_through", False)
 
-    def value(self, tensor: Any) -> Any:
-        """The values of a tensor of the card as one of the host; None if nobody can say, or not in time."""
+    def value(self, tensor: Any, *, is_lost: bool = False) -> Any:
+        """The values of a tensor of the card as one of the host; None if nobody can say, or not in time. Where it `is_lost`
+        sight of what becomes of them, not much time is given to that."""
         inside = getattr(self._state, "inside", None)
         if not self._is_plain(tensor) or (inside is not None and self._address(tensor) not in inside):
             return None
@@ -228,7 +229,7 @@ class Recorder:
                 start = thread_time()
                 self._sweep()
                 self.budget.recording_seconds += thread_time() - start
-            return self.worker.value(Ref(node, tensor))
+            return self.worker.value(Ref(node, tensor), is_lost=is_lost)
 
     def forget(self, tensor: Any) -> None:
         """Nobody knows any longer what the tensor holds."""
