@@ -25,6 +25,10 @@ def attention(d):
     q, k, v = (torch.randn(2, 4, 9, 16).to(d) for _ in range(3))
     return m(x), m(x, src_key_padding_mask=padded), F.scaled_dot_product_attention(q, k, v, is_causal=True)
 
+def samples_between_corners_close(d):
+    x, grid = torch.randn(2, 3, 8, 8), torch.rand(2, 5, 5, 2) * 2 - 1
+    return [F.grid_sample(x.to(d), grid.to(d), align_corners=corners) for corners in (True, False)]
+
 def embeddings(d):
     e, i = nn.Embedding(50, 8).to(d), torch.randint(0, 50, (4, 7)).to(d)
     return e(i).sum(1), F.embedding_bag(i, e.weight)

@@ -3,6 +3,7 @@
 import gc
 import sys
 
+import numpy
 import pytest
 
 from conftest import ROOT
@@ -94,6 +95,18 @@ def indexes_by_what_is_collected():
     return [1, 2, 3][masks[0]], [1, 2, 3][table["last"]]
 
 
+class Tokens(list):
+    """What has the methods of a tensor."""
+
+    def split(self, _sizes):
+        return [self]
+
+
+def makes_so_many():
+    sizes = [int(read()), 2]
+    return Tokens().split(sizes), numpy.zeros(int(read())), numpy.full((int(read()), 2), 0.5), numpy.pad([1], int(read()))
+
+
 class Camera:
     """Keeps what it is given."""
 
@@ -116,7 +129,7 @@ def compares_what_is_collected():
 
 @pytest.mark.parametrize(
     "function",
-    [indexes_by_what_is_collected, branches, waits, indexes, slices, counts, picks_inside, matches, decides_by_what_is_given],
+    [indexes_by_what_is_collected, makes_so_many, branches, waits, indexes, slices, counts, picks_inside, matches, decides_by_what_is_given],
     ids=lambda function: function.__name__,
 )
 def test_what_decides(function):
@@ -137,6 +150,12 @@ def test_what_is_lost_sight_of(function):
     FATES.clear()
     function()
     assert FATES and all(fate is Fate.LOST for fate in FATES)
+
+
+def test_what_is_made_of_or_filled_with_a_value_has_no_size_from_it():
+    FATES.clear()
+    print(numpy.full((2, 2), read()), numpy.split(numpy.array([read(), 1]), 2), numpy.pad([read()], 1))
+    assert FATES == [Fate.SHOWN] * 3
 
 
 def test_what_is_put_into_a_text_is_shown():

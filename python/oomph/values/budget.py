@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..hollow.hostmemory import resident
 
 #: The part of the time that may go into values of which nobody knows whether they decide anything, and into one of them.
-_LOST_SHARE, _LOST_SHARE_EACH = 1 / 4, 1 / 100
+_LOST_SHARE, _LOST_SHARE_EACH = 1 / 4, 1 / 20
 #: The part of the memory bound from which on results that only the card still holds are dropped.
 _CROWDED = 0.7
 

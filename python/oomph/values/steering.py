@@ -36,6 +36,13 @@ _SHOWING_FILES = (os.path.join("torch", "_tensor_str.py"),)
 _SHOWING = frozenset("print write log info debug warning error update add_scalar set_postfix format str repr".split())
 #: Methods that put what they are given into a collection: whoever uses that uses it.
 _COLLECTING = frozenset("append appendleft extend insert add setdefault put".split())
+#: Functions that are given the size of what they make: at first, or after what they make it of.
+_SIZED_FIRST = frozenset("zeros ones empty rand randn full new_zeros new_ones new_empty new_full range islice arange".split())
+_SIZED_AFTER = frozenset(
+    "split split_with_sizes tensor_split chunk narrow view reshape expand repeat tile repeat_interleave unfold pad topk".split()
+)
+#: Modules whose functions get what they work on as their first argument, as methods do not.
+_MODULES = frozenset("torch F functional np numpy".split())
 #: Modules whose functions give what they are asked for and keep nothing.
 _PURE = frozenset("math np numpy torch cmath statistics operator".split())
 
@@ -204,7 +211,7 @@ class _Flow:
                     return
                 node = parent
             elif isinstance(parent, ast.Call):
-                if node is not parent.func and not self._pass(parent):
+                if node is not parent.func and not self._pass(node, parent):
                     return
                 node = parent
             elif isinstance(parent, ast.expr) or isinstance(parent, (ast.keyword, ast.Starred)):
@@ -212,7 +219,7 @@ class _Flow:
             else:
                 return
 
-    def _pass(self, call: ast.Call) -> bool:
+    def _pass(self, node: ast.AST, call: ast.Call) -> bool:
         """The value is an argument of this call; whether what the call gives is to be followed."""
         name = _last_name(call.func)
         if name in _SHOWING:
@@ -220,8 +227,7 @@ class _Flow:
         if name in _COLLECTING and isinstance(call.func, ast.Attribute):
             self._store(call.func.value, is_collection=True)
             return False
-        if name in ("range", "islice"):
-            self.decides = True
+        self.decides |= _is_size(node, call)
         self.is_lost |= not _is_pure(call.func)
         return True
 
@@ -284,6 +290,17 @@ def _expressions(body: ast.AST, code: CodeType, at: int) -> Iterator[ast.AST]:
 
 def _is_index(node: ast.AST, parent: ast.AST) -> bool:
     return isinstance(parent, ast.Slice) or (isinstance(parent, ast.Subscript) and node is parent.slice)
+
+
+def _is_size(node: ast.AST, call: ast.Call) -> bool:
+    """Whether an argument of a call says how large its result is."""
+    name, at = _last_name(call.func), call.args.index(node) if node in call.args else None
+    if name in ("full", "new_full"):
+        return at == 0
+    if name in _SIZED_AFTER:
+        is_of_module = isinstance(call.func, ast.Attribute) and _last_name(call.func.value) in _MODULES
+        return at is None or at >= is_of_module
+    return name in _SIZED_FIRST
 
 
 def _is_of_kind(node: ast.AST, parent: ast.AST) -> bool:
