@@ -298,7 +298,8 @@ class Recorder:
         if record is None:
             depends_on_left_out = any(self._table.get(self._address(tensor)) is self._left_out for tensor in tensors)
             return self._lose(changed, self._left_out if depends_on_left_out else None)
-        self._bind(record, written, made)
+        is_of_graph = self.torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
+        self._bind(record, made, is_of_graph=is_of_graph)
         return None
 
     def _counts(self, changed: list[Any]) -> bool:
@@ -364,12 +365,13 @@ class Recorder:
                 self._table[self._address(tensor)] = node
         return record
 
-    def _bind(self, record: Record, _written: list[Any], made: list[Any]) -> None:
+    def _bind(self, record: Record, made: list[Any], *, is_of_graph: bool) -> None:
         for tensor in made:
             if not tensor.is_cuda:
                 record.outs.append(None)
                 continue
             node = Node(_reach_bytes(tensor), record)
+            node.is_of_graph = is_of_graph
             record.outs.append((weakref.ref(node), Ref(None, tensor)))
             self._table[self._address(tensor)] = node
 

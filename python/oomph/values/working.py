@@ -47,8 +47,9 @@ class Worker:
         self._others = 0.0
         #: Threads that work now.
         self._threads = 1
-        #: Results in the order in which they were made, that can be dropped.
-        self._results: collections.deque[weakref.ref[Node]] = collections.deque()
+        #: Results in the order in which they were made, that can be dropped: those of graphs, and others. Weights that were
+        #: made on the card are the oldest of all, and the last to be done without.
+        self._results: tuple[collections.deque[weakref.ref[Node]], ...] = (collections.deque(), collections.deque())
 
     def value(self, ref: Ref, *, is_lost: bool = False) -> Any:
         """A tensor of the host that shares memory with what is kept; None if nobody can say, or not in time. Where it `is_lost`
@@ -273,7 +274,7 @@ class Worker:
                 )
                 self.view(ref, node.data).copy_(values)
             if node.nbytes >= _SMALL_BYTES:
-                self._results.append(weakref.ref(node))
+                self._results[not node.is_of_graph].append(weakref.ref(node))
 
     def _make_room(self) -> bool:
         """Lets go of what nobody can ask for, and then of what may not be asked for; whether anything is left."""
@@ -283,18 +284,19 @@ class Worker:
         return not self.budget.is_full()
 
     def _drop_results(self) -> None:
-        """Lets go of results that nothing written down needs, the oldest first: those the card keeps for gradients."""
-        for _ in range(len(self._results)):
-            reference = self._results.popleft()
-            node = reference()
-            if node is None or node.data is None:
-                continue
-            if sys.getrefcount(node) <= _REFERENCES_OF_CARD:
-                node.data, node.is_known = None, False
-                if not self.budget.is_crowded():
-                    return
-            else:
-                self._results.append(reference)
+        """Lets go of results that nothing written down needs: those the card keeps for gradients first, the oldest first."""
+        for results in self._results:
+            for _ in range(len(results)):
+                reference = results.popleft()
+                node = reference()
+                if node is None or node.data is None:
+                    continue
+                if sys.getrefcount(node) <= _REFERENCES_OF_CARD:
+                    node.data, node.is_known = None, False
+                    if not self.budget.is_crowded():
+                        return
+                else:
+                    results.append(reference)
 
 
 def give_up(record: Record) -> None:
