@@ -160,7 +160,8 @@ def test_what_an_object_keeps_is_worked_out_where_that_takes_little(planned, scr
         assert points[points > 0.5].numel() == 29, points[points > 0.5].numel()
     """)
     plan = planned("--values", "20", path)
-    assert [(read["line"], read["assumed"], read["decides"]) for read in plan["reads"]] == [(6, "zeros", False)]
+    guessed = [read for read in plan["reads"] if read["assumed"] != "finite"]
+    assert [(read["line"], read["assumed"], read["decides"]) for read in guessed] == [(6, "zeros", False)]
 
 
 def test_a_mask_selects_as_many_in_the_backward_pass_as_before(planned, script):
