@@ -14,8 +14,6 @@ from types import FrameType
 
 #: Reads of one line between two looks at whether anything has changed.
 READS_BETWEEN_LOOKS = 1000
-#: Seconds of work for which a loop that reads may go on although nothing changes: an episode may have thousands of turns.
-READING_SECONDS = 10
 #: Seconds of work after which a loop that reads nothing is looked at too.
 WORK_SECONDS = 300
 #: Seconds between two looks at the time.
@@ -44,9 +42,8 @@ class Watch:
         #: Of the `while` at a line of a frame: what changes if it is begun anew, or counts its way to something.
         self._turn = turn
         self._seen: object = None
-        #: The loops that have been running since then, and the time of work by then.
+        #: The loops that were running then.
         self._running: dict[Loop, object] = {}
-        self._since = 0.0
         self._place: str | None = None
 
     def install(self) -> None:
@@ -81,13 +78,10 @@ class Watch:
             return
         running = {loop: self._turn(found, loop[1]) for found, loop in _running_loops(frame)}
         # One that was left since, or that gets on by what it counts, waits for nothing.
-        waiting = {loop: turn for loop, turn in self._running.items() if loop in running and running[loop] == turn}
-        if now != self._seen or not waiting:
-            self._seen, self._running, self._since = now, running, time.process_time()
-            return
-        self._running = waiting
-        if time.process_time() - self._since >= READING_SECONDS:
+        is_waiting = any(loop in running and running[loop] == turn for loop, turn in self._running.items())
+        if now == self._seen and is_waiting:
             self._place = _waiting_loop(frame)
+        self._seen, self._running = now, running
 
     def check(self) -> None:
         """Leaves a script that waits for ever."""
