@@ -74,7 +74,7 @@ class Session:
         self.recorder = self._make_recorder()
         # What is written down lies in memory first, where a job without a card is measured.
         self.modules = Modules(self.activity, self.recorder, self.stream, notes_calls=not settings.host_only)
-        self.watch = endless.Watch(self._progress, self._leave_endless)
+        self.watch = endless.Watch(self._progress, self._leave_endless, lambda frame, line: self.loops.turn(frame, line))
         self.reads = reads.Reads(self.watch.on_read)
         self.draws = drawing.Draws(self.note)
         self.values = _recorder(settings.values)

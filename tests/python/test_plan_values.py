@@ -151,6 +151,38 @@ def test_a_loop_without_a_limit_is_left(planned):
     assert "job.py:4 loops, waiting for what a hollow card never gives" in err and "hint: give the loop a limit" in err
 
 
+def test_episodes_that_read_are_no_loop_without_a_limit(planned):
+    """Neither an episode that is begun again and again nor a loop that counts waits for anything."""
+    code, plan, err = planned(
+        """
+        import torch
+        net = torch.nn.Linear(4, 1).cuda()
+        opt = torch.optim.SGD(net.parameters(), 0.1)
+        class World:
+            def reset(self):
+                self.left = 50
+            def step(self, action):
+                self.left -= 1
+                return self.left == 0
+        world, turns = World(), 0
+        def act():
+            return net(torch.ones(1, 4, device="cuda")).detach().cpu().numpy()[0]
+        while turns < 20_000:
+            world.reset()
+            done = False
+            while not done:
+                done = world.step(act())
+                turns += 1
+        net(torch.ones(1, 4, device="cuda")).sum().backward()
+        opt.step()
+    """,
+        "--steps",
+        "0",
+    )
+    assert code == 0, err
+    assert plan["steps"] == 1
+
+
 def test_a_failure_names_the_value_that_may_have_led_there(planned):
     code, _, err = planned("""
         import torch

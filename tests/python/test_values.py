@@ -25,6 +25,10 @@ def attention(d):
     q, k, v = (torch.randn(2, 4, 9, 16).to(d) for _ in range(3))
     return m(x), m(x, src_key_padding_mask=padded), F.scaled_dot_product_attention(q, k, v, is_causal=True)
 
+def samples_between_corners_close(d):
+    x, grid = torch.randn(2, 3, 8, 8), torch.rand(2, 5, 5, 2) * 2 - 1
+    return [F.grid_sample(x.to(d), grid.to(d), align_corners=corners) for corners in (True, False)]
+
 def embeddings(d):
     e, i = nn.Embedding(50, 8).to(d), torch.randint(0, 50, (4, 7)).to(d)
     return e(i).sum(1), F.embedding_bag(i, e.weight)
@@ -116,6 +120,67 @@ def test_selections_have_their_true_size(planned, script):
     plan = planned(path)
     assert plan["reads"] == [] and plan["values"]["worked_out"] > 0
     assert any("worked out on the host, with the weights as they were drawn" in said for said in plan["unknown"])
+
+
+def test_what_is_collected_and_then_selects_is_worked_out(planned, script):
+    """Masks of chunks, joined on the host: which rays hit the scene."""
+    path = script("""
+        import torch
+        torch.manual_seed(0)
+        rays = torch.randn(4096, 8)
+        net = torch.nn.Linear(8, 8).cuda()
+        hits = []
+        for chunk in rays.split(1024):
+            hits.append((net(chunk.cuda()).sum(1) * 0 + chunk.cuda()[:, 0] > 1).cpu())
+        hits = torch.cat(hits)
+        assert rays[hits].shape == rays[rays[:, 0] > 1].shape
+    """)
+    plan = planned(path)
+    assert plan["reads"] == [] and plan["values"]["answered"] == 4
+
+
+def test_what_an_object_keeps_is_worked_out_where_that_takes_little(planned, script):
+    """A camera reads its angle when it is made and divides by what follows from it when it projects."""
+    path = script("""
+        import math, torch
+        class Camera:
+            def __init__(self, focal, noise):
+                self.angle = 2 * math.atan(64 / (2 * focal))
+                self.noise = noise.item()
+            def project(self, points):
+                right = math.tan(self.angle / 2)
+                return points * 1.0 / (right - -right)
+        focal = torch.linalg.inv(torch.diag(torch.full((4,), 1 / 80.0)).cuda())[0, 0]
+        x = torch.randn(4096, 4096, device="cuda")
+        noise = x
+        for _ in range(8):
+            noise = noise @ x
+        camera = Camera(focal, noise[0, 0])
+        points = camera.project(torch.linspace(-1, 1, 100).cuda().tanh())
+        assert points[points > 0.5].numel() == 29, points[points > 0.5].numel()
+    """)
+    plan = planned("--values", "20", path)
+    guessed = [read for read in plan["reads"] if read["assumed"] != "finite"]
+    assert [(read["line"], read["assumed"], read["decides"]) for read in guessed] == [(6, "zeros", False)]
+
+
+def test_a_mask_selects_as_many_in_the_backward_pass_as_before(planned, script):
+    """What the mask was made from may be forgotten by then, here because a kernel of another maker could have written it."""
+    plan = planned(script("""
+        import torch
+        torch.manual_seed(0)
+        net = torch.nn.Linear(64, 64).cuda()
+        opt = torch.optim.SGD(net.parameters(), 0.1)
+        for step in range(2):
+            y = net(torch.randn(256, 64).cuda())
+            mask = y[:, 0] > 0.1
+            kept = y[mask]
+            assert 0 < len(kept) < 256
+            mask.data_ptr()
+            kept.square().mean().backward()
+            opt.step(); opt.zero_grad()
+    """))
+    assert plan["values"]["answered"] > 0
 
 
 TRAINING = """

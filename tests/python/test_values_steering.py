@@ -3,20 +3,23 @@
 import gc
 import sys
 
+import numpy
 import pytest
 
 from conftest import ROOT
 
 sys.path.insert(0, str(ROOT / "python"))
 from oomph.values.collector import Unnoticed  # noqa: E402
-from oomph.values.steering import Steering  # noqa: E402
+from oomph.values.steering import Fate, Steering  # noqa: E402
 
 ANSWERS = []
+FATES = []
 
 
 def read(value=1.5, *, may_divide=False):
     """Stands for a read: notes whether its caller decides anything by it."""
     ANSWERS.append(Steering().steers(sys._getframe(1), may_divide=may_divide))
+    FATES.append(Steering().fate(sys._getframe(1)))
     return value
 
 
@@ -85,9 +88,48 @@ def only_shows_what_is_given():
     print(gives())
 
 
+def indexes_by_what_is_collected():
+    masks, table = [], {}
+    masks.append(int(read()))
+    table["last"] = int(read())
+    return [1, 2, 3][masks[0]], [1, 2, 3][table["last"]]
+
+
+class Tokens(list):
+    """What has the methods of a tensor."""
+
+    def split(self, _sizes):
+        return [self]
+
+
+def makes_so_many():
+    sizes = [int(read()), 2]
+    return Tokens().split(sizes), numpy.zeros(int(read())), numpy.full((int(read()), 2), 0.5), numpy.pad([1], int(read()))
+
+
+class Camera:
+    """Keeps what it is given."""
+
+    def __init__(self):
+        self.angle = gives()
+        self.angles = []
+        self.angles.append(read())
+        self.turn(read())
+
+    def turn(self, angle):
+        """Further."""
+
+
+def compares_what_is_collected():
+    losses = []
+    losses.append(read())
+    if losses and min(losses) < 1:
+        print("better")
+
+
 @pytest.mark.parametrize(
     "function",
-    [branches, waits, indexes, slices, counts, picks_inside, matches, decides_by_what_is_given],
+    [indexes_by_what_is_collected, makes_so_many, branches, waits, indexes, slices, counts, picks_inside, matches, decides_by_what_is_given],
     ids=lambda function: function.__name__,
 )
 def test_what_decides(function):
@@ -101,6 +143,25 @@ def test_what_is_shown(function):
     ANSWERS.clear()
     function()
     assert ANSWERS and not any(ANSWERS)
+
+
+@pytest.mark.parametrize("function", [Camera, compares_what_is_collected], ids=lambda function: function.__name__)
+def test_what_is_lost_sight_of(function):
+    FATES.clear()
+    function()
+    assert FATES and all(fate is Fate.LOST for fate in FATES)
+
+
+def test_what_is_made_of_or_filled_with_a_value_has_no_size_from_it():
+    FATES.clear()
+    print(numpy.full((2, 2), read()), numpy.split(numpy.array([read(), 1]), 2), numpy.pad([read()], 1))
+    assert FATES == [Fate.SHOWN] * 3
+
+
+def test_what_is_put_into_a_text_is_shown():
+    FATES.clear()
+    print("%.2f %.2f" % (read(), read(may_divide=True)), "%.2f" % read(may_divide=True))
+    assert FATES == [Fate.SHOWN] * 3 and not any(ANSWERS[-3:])
 
 
 def test_a_divisor_matters_only_where_it_is_asked_for():

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 import ctypes
+import functools
 import linecache
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import FrameType
 
 #: Reads of one line between two looks at whether anything has changed.
@@ -23,13 +24,26 @@ class Endless(BaseException):
     """The script would never end. Not an `Exception`: scripts that catch those must not swallow it."""
 
 
+#: A `while` that runs: its file, its line, and the frame it runs in.
+Loop = tuple[str, int, int]
+
+
 class Watch:
     """Looks now and then at a line that keeps reading."""
 
-    def __init__(self, progress: Callable[[], object], leave: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        progress: Callable[[], object],
+        leave: Callable[[], None],
+        turn: Callable[[FrameType, int], object] = lambda _frame, _line: None,
+    ) -> None:
         self._progress = progress
         self._leave = leave
+        #: Of the `while` at a line of a frame: what changes if it is begun anew, or counts its way to something.
+        self._turn = turn
         self._seen: object = None
+        #: The loops that were running then.
+        self._running: dict[Loop, object] = {}
         self._place: str | None = None
 
     def install(self) -> None:
@@ -59,9 +73,15 @@ class Watch:
         """A line has read for the `count`th time. Called from where nothing can be raised."""
         if count % READS_BETWEEN_LOOKS:
             return
-        seen, self._seen = self._seen, self._progress()
-        if self._seen is not None and seen == self._seen:
+        now = self._progress()
+        if now is None:
+            return
+        running = {loop: self._turn(found, loop[1]) for found, loop in _running_loops(frame)}
+        # One that was left since, or that gets on by what it counts, waits for nothing.
+        is_waiting = any(loop in running and running[loop] == turn for loop, turn in self._running.items())
+        if now == self._seen and is_waiting:
             self._place = _waiting_loop(frame)
+        self._seen, self._running = now, running
 
     def check(self) -> None:
         """Leaves a script that waits for ever."""
@@ -69,20 +89,30 @@ class Watch:
             self._leave()
 
 
-def _waiting_loop(frame: FrameType | None) -> str | None:
-    """The innermost `while` loop that is running."""
+def _running_loops(frame: FrameType | None) -> Iterator[tuple[FrameType, Loop]]:
+    """The `while` loops that are running, the innermost first, and the frames they run in."""
     while frame is not None:
         path, line = frame.f_code.co_filename, frame.f_lineno
-        if path and not path.startswith("<") and _is_in_while(path, line):
-            return f"{path}:{line}"
+        for first, last in reversed(_whiles(path)):
+            if first <= line <= last:
+                yield frame, (path, first, id(frame))
         frame = frame.f_back
-    return None
 
 
-def _is_in_while(path: str, line: int) -> bool:
+def _waiting_loop(frame: FrameType | None) -> str | None:
+    """Where the innermost of them is now."""
+    found = next(_running_loops(frame), None)
+    return f"{found[1][0]}:{found[0].f_lineno}" if found is not None else None
+
+
+@functools.cache
+def _whiles(path: str) -> tuple[tuple[int, int], ...]:
+    """The first and the last line of each `while` of a file."""
+    if not path or path.startswith("<"):
+        return ()
     try:
         tree = ast.parse("".join(linecache.getlines(path)))
     except (SyntaxError, ValueError):
-        return False
+        return ()
     loops = (node for node in ast.walk(tree) if isinstance(node, ast.While))
-    return any(loop.lineno <= line <= (loop.end_lineno or loop.lineno) for loop in loops)
+    return tuple(sorted((loop.lineno, loop.end_lineno or loop.lineno) for loop in loops))

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from ..values.steering import reading
+from ..values.steering import Fate, reading
 from . import reads
 from .earlier_answers import EarlierAnswers
 from .operators import Shape, takes_tensors, tensors_of
@@ -397,14 +397,17 @@ class Following:
 
     def known(self, tensor: Any, *, may_only_log: bool = False) -> tuple[Any, str | None]:
         """The values of a tensor of the card as one of the host, and what was assumed for them; nothing if nobody can
-        say. What is read only to be shown is not worked out."""
+        say. What is read only to be shown is not worked out, and what is lost sight of only where that takes little."""
         values = self.quietly(lambda: self.values.of(tensor))
         assumed = None if values is None else self.values.assumed(tensor)
         if self.recorder is None or (values is not None and assumed in (None, reads.FINITE)):
             return values, assumed
-        if may_only_log and not self.recorder.is_inside() and not self.reads.steers(sys._getframe(2), may_divide=True):
+        fate = Fate.DECIDES
+        if may_only_log and not self.recorder.is_inside():
+            fate = self.reads.steering.fate(sys._getframe(2), may_divide=True)
+        if fate is Fate.SHOWN:
             return values, assumed
-        found = self.quietly(lambda: self.recorder.value(tensor))
+        found = self.quietly(lambda: self.recorder.value(tensor, is_lost=fate is Fate.LOST))
         return (values, assumed) if found is None else (found, None)
 
     def _follow_copy(self, _shape: Shape, args: tuple[Any, ...], _kwargs: dict[str, Any], from_card: bool) -> None:

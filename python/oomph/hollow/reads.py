@@ -32,7 +32,7 @@ class Reads:
         self.lines: Counter[tuple[str, int, str]] = Counter()
         #: Those of them by which something is decided: a size, an index, a branch.
         self.deciding: set[tuple[str, int, str]] = set()
-        self.steers = Steering().steers
+        self.steering = Steering()
         #: The last of them.
         self.last: tuple[str, int, str] | None = None
         self._watch = watch
@@ -85,7 +85,7 @@ class Reads:
         self.lines[line] += 1
         if line not in self.deciding and assumed not in (FINITE, DRAWN):
             is_size = getattr(self._state, "is_size", False) and not is_shown(start)
-            if is_size or self.steers(start):
+            if is_size or self.steering.steers(start):
                 self.deciding.add(line)
         self._watch(start, self.lines[line])
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from . import reads
+from .counted import Counted
 from .earlier_sizes import EarlierSizes
 from .operators import Shape, tensors_of
 
@@ -21,6 +22,7 @@ class SizeReads:
     def __init__(self, following: Following) -> None:
         self.following = following
         self.earlier = EarlierSizes()
+        self.counted = Counted(following.torch)
         #: What the next selection picks, where who makes it knows.
         self._picked: int | None = None
 
@@ -46,7 +48,9 @@ class SizeReads:
                 return run()
         values, assumed = self.following.known(tensor)
         known = None if values is None else int(self.following.quietly(values.count_nonzero))
-        count, assumed = self._size(shape.name, tensor.numel(), known, assumed)
+        before = self.counted.of(tensor) if known is None else None
+        count, assumed = before or self._size(shape.name, tensor.numel(), known, assumed)
+        self.counted.note(tensor, count, assumed)
         with self.following.reads.answered(_chunk_counts(count, tensor.numel()), assumed):
             result = run()
         if values is not None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from ..hollow.hostmemory import resident
 
+#: The part of the time that may go into values of which nobody knows whether they decide anything, and into one of them.
+_LOST_SHARE, _LOST_SHARE_EACH = 1 / 4, 1 / 20
 #: The part of the memory bound from which on results that only the card still holds are dropped.
 _CROWDED = 0.7
 
@@ -17,11 +19,20 @@ class Budget:
         self.seconds, self.host_bytes = seconds, host_bytes
         self.used_seconds = 0.0
         self.recording_seconds = 0.0
+        #: Of the seconds used, those for values of which nobody knows whether they decide anything.
+        self.lost_seconds = 0.0
         self.most_bytes = 0
 
     def is_spent(self) -> bool:
         """Whether there is no time left, so that nothing more will ever be worked out."""
         return self.used_seconds >= self.seconds or self.recording_seconds >= self.seconds
+
+    def left_seconds(self, *, is_lost: bool) -> float:
+        """What one value may take now."""
+        left = self.seconds - self.used_seconds
+        if not is_lost:
+            return left
+        return min(left, _LOST_SHARE_EACH * self.seconds, _LOST_SHARE * self.seconds - self.lost_seconds)
 
     def resident_bytes(self) -> int:
         """What the process takes now."""

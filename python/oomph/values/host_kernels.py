@@ -35,6 +35,8 @@ class HostKernels:
             "_log_softmax": self._softmax,
             "cudnn_batch_norm": self._batch_norm,
             "cudnn_batch_norm_backward": self._batch_norm_backward,
+            "cudnn_grid_sampler": self._grid_sampler,
+            "cudnn_grid_sampler_backward": self._grid_sampler_backward,
             "_thnn_fused_lstm_cell": self._lstm_cell,
             "_thnn_fused_gru_cell": self._gru_cell,
         }
@@ -118,6 +120,15 @@ class HostKernels:
     ) -> Any:
         backward = self.torch.ops.aten.native_batch_norm_backward
         return backward(grad.float(), x.float(), weight, mean, var, save_mean, save_var, True, eps, [True] * 3)
+
+    # Of cuDNN's making are only samplers between corners, with zeros around.
+
+    def _grid_sampler(self, x: Any, grid: Any) -> Any:
+        return self.torch.ops.aten.grid_sampler_2d(x.float(), grid.float(), 0, 0, True)
+
+    def _grid_sampler_backward(self, x: Any, grid: Any, grad: Any) -> Any:
+        backward = self.torch.ops.aten.grid_sampler_2d_backward
+        return backward(grad.float(), x.float(), grid.float(), 0, 0, True, [True, True])
 
     # Recurrent cells: the gates come multiplied by their weights; what they keep for gradients is not given.
 

@@ -19,7 +19,7 @@ _WRITTEN_UNDECLARED = dict.fromkeys(("cudnn_batch_norm", "native_batch_norm"), (
 class Node:
     """What one storage holds between two writes."""
 
-    __slots__ = ("__weakref__", "data", "is_known", "made_by", "nbytes")
+    __slots__ = ("__weakref__", "data", "is_known", "is_of_graph", "made_by", "nbytes")
 
     def __init__(self, nbytes: int, made_by: Record | None = None, *, is_known: bool = True) -> None:
         self.nbytes = nbytes
@@ -29,6 +29,8 @@ class Node:
         self.data: Any = None
         #: Whether the values can be worked out at all.
         self.is_known = is_known
+        #: Whether autograd recorded the call: what the card keeps of that, it keeps for gradients.
+        self.is_of_graph = False
 
 
 class Ref:

@@ -212,8 +212,9 @@ class Recorder:
         """Whether an operator runs, whose own reads decide about its result."""
         return getattr(self._state, "inside", None) is not None or getattr(self._state, "is_seen_through", False)
 
-    def value(self, tensor: Any) -> Any:
-        """The values of a tensor of the card as one of the host; None if nobody can say, or not in time."""
+    def value(self, tensor: Any, *, is_lost: bool = False) -> Any:
+        """The values of a tensor of the card as one of the host; None if nobody can say, or not in time. Where it `is_lost`
+        sight of what becomes of them, not much time is given to that."""
         inside = getattr(self._state, "inside", None)
         if not self._is_plain(tensor) or (inside is not None and self._address(tensor) not in inside):
             return None
@@ -228,7 +229,7 @@ class Recorder:
                 start = thread_time()
                 self._sweep()
                 self.budget.recording_seconds += thread_time() - start
-            return self.worker.value(Ref(node, tensor))
+            return self.worker.value(Ref(node, tensor), is_lost=is_lost)
 
     def forget(self, tensor: Any) -> None:
         """Nobody knows any longer what the tensor holds."""
@@ -297,7 +298,8 @@ class Recorder:
         if record is None:
             depends_on_left_out = any(self._table.get(self._address(tensor)) is self._left_out for tensor in tensors)
             return self._lose(changed, self._left_out if depends_on_left_out else None)
-        self._bind(record, written, made)
+        is_of_graph = self.torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
+        self._bind(record, made, is_of_graph=is_of_graph)
         return None
 
     def _counts(self, changed: list[Any]) -> bool:
@@ -363,12 +365,13 @@ class Recorder:
                 self._table[self._address(tensor)] = node
         return record
 
-    def _bind(self, record: Record, _written: list[Any], made: list[Any]) -> None:
+    def _bind(self, record: Record, made: list[Any], *, is_of_graph: bool) -> None:
         for tensor in made:
             if not tensor.is_cuda:
                 record.outs.append(None)
                 continue
             node = Node(_reach_bytes(tensor), record)
+            node.is_of_graph = is_of_graph
             record.outs.append((weakref.ref(node), Ref(None, tensor)))
             self._table[self._address(tensor)] = node
 

@@ -1,15 +1,17 @@
 """Whether anything is decided by a value that the script reads: a branch, an index, a size.
 
 Most reads only show a number. The code that reads is asked where its value goes: from the expression that reads it,
-through names, calculations and calls, to what it ends in. A test, a comparison, an index or a slice decides; what is
-printed, appended or stored away is taken to be shown. A value that is returned is followed into the caller, which is on
-the stack.
+through names, lists, calculations and calls, to what it ends in. A test, a comparison, an index or a slice decides; what
+is printed or logged is shown. A value that is returned is followed into the caller, which is on the stack. What an object
+or another function gets is lost sight of: whether it decides anything is not known.
 """
 
 from __future__ import annotations
 
 import ast
+import builtins
 import dis
+import enum
 import functools
 import inspect
 import linecache
@@ -31,23 +33,45 @@ _INNER = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>", "<lambda>")
 #: Where tensors are turned into text.
 _SHOWING_FILES = (os.path.join("torch", "_tensor_str.py"),)
 #: Calls that show what they are given, by the last part of their name.
-_SHOWING = frozenset(
-    "print write log info debug warning error append extend update add_scalar set_postfix format str repr".split()
+_SHOWING = frozenset("print write log info debug warning error update add_scalar set_postfix format str repr".split())
+#: Methods that put what they are given into a collection: whoever uses that uses it.
+_COLLECTING = frozenset("append appendleft extend insert add setdefault put".split())
+#: Functions that are given the size of what they make: at first, or after what they make it of.
+_SIZED_FIRST = frozenset("zeros ones empty rand randn full new_zeros new_ones new_empty new_full range islice arange".split())
+_SIZED_AFTER = frozenset(
+    "split split_with_sizes tensor_split chunk narrow view reshape expand repeat tile repeat_interleave unfold pad topk".split()
 )
+#: Modules whose functions get what they work on as their first argument, as methods do not.
+_MODULES = frozenset("torch F functional np numpy".split())
+#: Modules whose functions give what they are asked for and keep nothing.
+_PURE = frozenset("math np numpy torch cmath statistics operator".split())
+
+
+class Fate(enum.IntEnum):
+    """What becomes of a value."""
+
+    SHOWN = 0
+    #: An object or another function has it.
+    LOST = 1
+    DECIDES = 2
 
 
 class Steering:
     """Asks each place once."""
 
     def __init__(self) -> None:
-        self._answers: dict[tuple[object, ...], bool] = {}
+        self._answers: dict[tuple[object, ...], Fate] = {}
 
     def steers(self, frame: FrameType | None, *, may_divide: bool = False) -> bool:
         """Whether what the innermost frame reads now decides about anything, or something may be divided by it."""
+        return self.fate(frame, may_divide=may_divide) is Fate.DECIDES
+
+    def fate(self, frame: FrameType | None, *, may_divide: bool = False) -> Fate:
+        """What becomes of what the innermost frame reads now."""
         frame = reading(frame)
         if frame is None:
             # No code of Python's reads: autograd's own does in its threads, and never to show anything.
-            return True
+            return Fate.DECIDES
         key: list[object] = [may_divide]
         caller = frame
         while caller is not None and len(key) <= _MOST_CALLERS:
@@ -55,7 +79,7 @@ class Steering:
             caller = caller.f_back
         found = self._answers.get(tuple(key))
         if found is None:
-            found = self._answers[tuple(key)] = _decides(frame, may_divide)
+            found = self._answers[tuple(key)] = _fate(frame, may_divide)
         return found
 
 
@@ -79,27 +103,29 @@ def reading(frame: FrameType | None) -> FrameType | None:
     return None
 
 
-def _decides(frame: FrameType | None, may_divide: bool) -> bool:
+def _fate(frame: FrameType | None, may_divide: bool) -> Fate:
     if is_shown(frame):
-        return False
+        return Fate.SHOWN
+    is_lost = False
     for _ in range(_MOST_CALLERS):
         if frame is None:
-            return False
+            break
         if _asks(frame.f_code, frame.f_lasti):
-            return True
+            return Fate.DECIDES
         holder = _holder(frame)
         body = _body(holder.f_code)
         if body is None:
             # Nobody can tell without the source.
-            return True
+            return Fate.DECIDES
         flow = _Flow(body, may_divide)
         flow.start(frame.f_code, frame.f_lasti)
         if flow.decides:
-            return True
+            return Fate.DECIDES
+        is_lost |= flow.is_lost
         if not flow.returns:
-            return False
+            break
         frame = holder.f_back
-    return False
+    return Fate.LOST if is_lost else Fate.SHOWN
 
 
 def _holder(frame: FrameType) -> FrameType:
@@ -143,8 +169,11 @@ class _Flow:
 
     def __init__(self, body: ast.AST, may_divide: bool) -> None:
         self.body, self._may_divide = body, may_divide
-        self.decides = self.returns = False
-        self._names: set[str] = set()
+        self.decides = self.returns = self.is_lost = False
+        #: Names followed so far, and whether as those of a collection.
+        self._names: set[tuple[str, bool]] = set()
+        #: Whether what is followed now came out of a collection.
+        self._is_collected = False
 
     def start(self, code: CodeType, at: int) -> None:
         """From the expression that the instruction belongs to."""
@@ -155,53 +184,87 @@ class _Flow:
         """The value of this expression is what was read, or made from it."""
         while not self.decides:
             parent = getattr(node, "parent", None)
-            if parent is None or isinstance(parent, (ast.Expr, ast.JoinedStr, ast.FormattedValue)):
+            if parent is None or isinstance(parent, (ast.Expr, ast.JoinedStr, ast.FormattedValue)) or _is_format(parent):
                 return
             if isinstance(parent, (ast.If, ast.While, ast.IfExp, ast.Assert)) and node is parent.test:
-                self.decides = True
-            elif _is_of_kind(node, parent):
+                return self._ask()
+            if _is_of_kind(node, parent):
                 return
-            elif isinstance(parent, ast.Compare) or _is_index(node, parent):
+            if isinstance(parent, ast.Compare):
+                return self._ask()
+            if _is_index(node, parent):
                 self.decides = True
             elif self._may_divide and _is_divisor(node, parent):
                 self.decides = True
             elif isinstance(parent, ast.comprehension):
-                self._bind(parent.target, parent) if node is parent.iter else self._decide()
+                self._bind(parent.target) if node is parent.iter else self._ask()
                 return
             elif isinstance(parent, (ast.For, ast.AsyncFor)):
-                return self._bind(parent.target, parent) if node is parent.iter else None
+                return self._bind(parent.target) if node is parent.iter else None
             elif isinstance(parent, (ast.Return, ast.Yield, ast.YieldFrom)):
                 self.returns = True
                 return
             elif isinstance(parent, (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.NamedExpr)):
                 for target in parent.targets if isinstance(parent, ast.Assign) else [parent.target]:
-                    self._bind(target, parent)
+                    self._store(target)
                 if not isinstance(parent, ast.NamedExpr):
                     return
                 node = parent
             elif isinstance(parent, ast.Call):
-                if _last_name(parent.func) in _SHOWING and node is not parent.func:
+                if node is not parent.func and not self._pass(node, parent):
                     return
-                if _last_name(parent.func) in ("range", "islice"):
-                    return self._decide()
                 node = parent
             elif isinstance(parent, ast.expr) or isinstance(parent, (ast.keyword, ast.Starred)):
                 node = parent
             else:
                 return
 
-    def _decide(self) -> None:
-        self.decides = True
+    def _pass(self, node: ast.AST, call: ast.Call) -> bool:
+        """The value is an argument of this call; whether what the call gives is to be followed."""
+        name = _last_name(call.func)
+        if name in _SHOWING:
+            return False
+        if name in _COLLECTING and isinstance(call.func, ast.Attribute):
+            self._store(call.func.value, is_collection=True)
+            return False
+        self.decides |= _is_size(node, call)
+        self.is_lost |= not _is_pure(call.func)
+        return True
 
-    def _bind(self, target: ast.AST, _statement: ast.AST) -> None:
-        """The value has these names now: whoever uses them uses it."""
+    def _ask(self) -> None:
+        """A branch or a comparison. By numbers that were collected first, scripts choose what to keep of their work: that
+        alone is not worth another run."""
+        if self._is_collected:
+            self.is_lost = True
+        else:
+            self.decides = True
+
+    def _store(self, target: ast.AST, *, is_collection: bool = False) -> None:
+        """The value is given to a name or put into a collection that has one; what objects have is lost sight of."""
+        if isinstance(target, (ast.Tuple, ast.List)):
+            for part in target.elts:
+                self._store(part)
+            return
+        while isinstance(target, (ast.Subscript, ast.Starred)):
+            is_collection |= isinstance(target, ast.Subscript)
+            target = target.value
+        if isinstance(target, ast.Name):
+            self._bind(target, is_collection=is_collection)
+        else:
+            self.is_lost = True
+
+    def _bind(self, target: ast.AST, *, is_collection: bool = False) -> None:
+        """The value has these names now, or what has them holds it: whoever uses them uses it."""
+        was_collected = self._is_collected
+        self._is_collected |= is_collection
         for node in ast.walk(target):
-            if not isinstance(node, ast.Name) or not isinstance(node.ctx, ast.Store) or node.id in self._names:
+            if not isinstance(node, ast.Name) or (node.id, self._is_collected) in self._names:
                 continue
-            self._names.add(node.id)
+            self._names.add((node.id, self._is_collected))
             for use in ast.walk(self.body):
                 if isinstance(use, ast.Name) and use.id == node.id and isinstance(use.ctx, ast.Load):
                     self._follow(use)
+        self._is_collected = was_collected
 
 
 def _expressions(body: ast.AST, code: CodeType, at: int) -> Iterator[ast.AST]:
@@ -229,6 +292,17 @@ def _is_index(node: ast.AST, parent: ast.AST) -> bool:
     return isinstance(parent, ast.Slice) or (isinstance(parent, ast.Subscript) and node is parent.slice)
 
 
+def _is_size(node: ast.AST, call: ast.Call) -> bool:
+    """Whether an argument of a call says how large its result is."""
+    name, at = _last_name(call.func), call.args.index(node) if node in call.args else None
+    if name in ("full", "new_full"):
+        return at == 0
+    if name in _SIZED_AFTER:
+        is_of_module = isinstance(call.func, ast.Attribute) and _last_name(call.func.value) in _MODULES
+        return at is None or at >= is_of_module
+    return name in _SIZED_FIRST
+
+
 def _is_of_kind(node: ast.AST, parent: ast.AST) -> bool:
     """Whether only what the value is matters, whatever it holds."""
     if isinstance(parent, ast.Compare):
@@ -238,12 +312,28 @@ def _is_of_kind(node: ast.AST, parent: ast.AST) -> bool:
     return isinstance(parent, ast.Call) and node is not parent.func and _last_name(parent.func) in _OF_KIND
 
 
+def _is_format(parent: ast.AST) -> bool:
+    """Whether a text is made: `"%.3f" % loss`."""
+    is_modulo = isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Mod)
+    return is_modulo and isinstance(getattr(parent.left, "value", None), str)  # type: ignore[attr-defined]
+
+
 def _is_divisor(node: ast.AST, parent: ast.AST) -> bool:
     return (
         isinstance(parent, ast.BinOp)
         and isinstance(parent.op, (ast.Div, ast.FloorDiv, ast.Mod))
         and node is parent.right
     )
+
+
+def _is_pure(function: ast.AST) -> bool:
+    """Whether a function is known to keep nothing of what it is given: Python's own, and those for numbers."""
+    if isinstance(function, ast.Name):
+        return hasattr(builtins, function.id)
+    root = function
+    while isinstance(root, ast.Attribute):
+        root = root.value
+    return isinstance(root, ast.Name) and root.id in _PURE
 
 
 def _last_name(function: ast.AST) -> str:

@@ -47,29 +47,42 @@ class Worker:
         self._others = 0.0
         #: Threads that work now.
         self._threads = 1
-        #: Results in the order in which they were made, that can be dropped.
-        self._results: collections.deque[weakref.ref[Node]] = collections.deque()
+        #: Results in the order in which they were made, that can be dropped: those of graphs, and others. Weights that were
+        #: made on the card are the oldest of all, and the last to be done without.
+        self._results: tuple[collections.deque[weakref.ref[Node]], ...] = (collections.deque(), collections.deque())
 
-    def value(self, ref: Ref) -> Any:
-        """A tensor of the host that shares memory with what is kept; None if nobody can say, or not in time."""
+    def value(self, ref: Ref, *, is_lost: bool = False) -> Any:
+        """A tensor of the host that shares memory with what is kept; None if nobody can say, or not in time. Where it `is_lost`
+        sight of what becomes of it, little time is given to it, and it may be asked for again."""
         node = ref.node
         if node is None:
             return None
         if node.data is None and node.made_by is not None:
-            start = time.thread_time()
-            needed = self._slice(node)
-            is_affordable = self._is_affordable(needed)
-            self.budget.used_seconds += time.thread_time() - start
-            if not is_affordable:
-                self.failed["too much work"] += 1
+            used_before = self.budget.used_seconds
+            is_done = self._attempt_all(node, is_lost=is_lost)
+            self.budget.lost_seconds += (self.budget.used_seconds - used_before) if is_lost else 0.0
+            if not is_done:
                 return None
-            self._work_out(needed)
         if node.data is None and node.made_by is None and node.is_known:
             node.data = self.blank(node.nbytes)
         if node.data is None:
             return None
         self.answered += 1
         return self.view(ref)
+
+    def _attempt_all(self, node: Node, *, is_lost: bool) -> bool:
+        """Works out what a node depends on, if that can be afforded."""
+        start = time.thread_time()
+        if is_lost and self.budget.left_seconds(is_lost=True) <= 0:
+            return False
+        needed = self._slice(node)
+        is_affordable = self._is_affordable(needed, is_lost=is_lost)
+        self.budget.used_seconds += time.thread_time() - start
+        if is_affordable:
+            self._work_out(needed)
+        elif not is_lost:
+            self.failed["too much work"] += 1
+        return is_affordable
 
     def blank(self, nbytes: int) -> Any:
         """Zeros."""
@@ -97,16 +110,18 @@ class Worker:
             pending.extend(ref.node.made_by for ref in record.refs() if ref.node is not None and ref.node.data is None)
         return dict(sorted(needed.items()))
 
-    def _is_affordable(self, needed: dict[int, Record]) -> bool:
+    def _is_affordable(self, needed: dict[int, Record], *, is_lost: bool) -> bool:
         """Whether all of it can be done in the time that is left. What alone takes longer never can be, and nobody needs
         to look at it again: it is given up, and with it all that will be made of it."""
         if self.budget.is_full():
             return False
-        left = self.budget.seconds - self.budget.used_seconds
+        left = self.budget.left_seconds(is_lost=is_lost)
         work = {at: work_of(record) for at, record in needed.items()}
         most = self._rate() * left
         if sum(work.values()) <= most:
             return True
+        if is_lost:
+            return False
         # At least what the longest chain of records that leads to it takes.
         chains: dict[int, float] = {}
         for at, record in needed.items():
@@ -259,7 +274,7 @@ class Worker:
                 )
                 self.view(ref, node.data).copy_(values)
             if node.nbytes >= _SMALL_BYTES:
-                self._results.append(weakref.ref(node))
+                self._results[not node.is_of_graph].append(weakref.ref(node))
 
     def _make_room(self) -> bool:
         """Lets go of what nobody can ask for, and then of what may not be asked for; whether anything is left."""
@@ -269,18 +284,19 @@ class Worker:
         return not self.budget.is_full()
 
     def _drop_results(self) -> None:
-        """Lets go of results that nothing written down needs, the oldest first: those the card keeps for gradients."""
-        for _ in range(len(self._results)):
-            reference = self._results.popleft()
-            node = reference()
-            if node is None or node.data is None:
-                continue
-            if sys.getrefcount(node) <= _REFERENCES_OF_CARD:
-                node.data, node.is_known = None, False
-                if not self.budget.is_crowded():
-                    return
-            else:
-                self._results.append(reference)
+        """Lets go of results that nothing written down needs: those the card keeps for gradients first, the oldest first."""
+        for results in self._results:
+            for _ in range(len(results)):
+                reference = results.popleft()
+                node = reference()
+                if node is None or node.data is None:
+                    continue
+                if sys.getrefcount(node) <= _REFERENCES_OF_CARD:
+                    node.data, node.is_known = None, False
+                    if not self.budget.is_crowded():
+                        return
+                else:
+                    results.append(reference)
 
 
 def give_up(record: Record) -> None:

@@ -12,12 +12,12 @@ import os
 import sys
 from collections.abc import Callable
 from importlib.machinery import SourceFileLoader
-from types import CodeType, ModuleType
+from types import CodeType, FrameType, ModuleType
 from typing import Any
 
 from .. import imports
 from ..activity import Activity
-from . import libraries, memory, places, rewriting, running
+from . import frames, libraries, memory, places, rewriting, running
 from .sites import Site
 from .walk import Walk
 
@@ -60,6 +60,15 @@ class Loops:
     def compile_main(self, source: bytes, path: str) -> CodeType:
         """The code of the script. Raises what `compile` raises."""
         return self._compiled(source, path, _nothing_more)
+
+    def turn(self, frame: FrameType, line: int) -> object:
+        """Of the `while` at this line of a frame: what changes if it is begun anew, or counts its way to something."""
+        for record in self._walk.records:
+            site = record.site
+            if site.line == line and site.statement == "while" and site.file == frame.f_code.co_filename:
+                values = frames.read(frame, site.leaves())
+                return record.entries, {leaf: value for leaf, value in values.items() if type(value) in (bool, int, float)}
+        return None
 
     def listing(self) -> list[dict[str, Any]]:
         """What is known of each loop that drove the job, in the order of the source."""

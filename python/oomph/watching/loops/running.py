@@ -162,9 +162,11 @@ def enter(number: int) -> Callable[[], bool] | None:
     if is_compiling():
         return None
     walk = _walk
-    if walk is None or not walk.is_on or walk.activity.depth or threading.get_ident() != walk.thread:
+    if walk is None or not walk.is_on or threading.get_ident() != walk.thread:
         return None
-    return _asked(walk, walk.records[number]).__next__
+    record = walk.records[number]
+    record.entries += 1
+    return None if walk.activity.depth else _asked(walk, record).__next__
 
 
 def taken(number: int) -> None:

@@ -46,6 +46,8 @@ class Record:
     def __init__(self, site: Site) -> None:
         self.site = site
         self.history = History()
+        #: How often a `while` was come to, whether or not it drives anything.
+        self.entries = 0
         #: Visits in which it allocated nothing.
         self.quiet_visits = 0
         #: The iteration at whose beginning the allocator is asked for the first time.
