@@ -69,7 +69,7 @@ def show(name: str, row: dict[str, Any]) -> None:
         return
     line = f"{name:24}"
     for key in ("peak_bytes", "process_bytes", "tensor_bytes"):
-        both = measured[key], planned[key]
+        both = measured.get(key, 0), planned[key]
         difference = 100 * (both[1] / both[0] - 1) if both[0] else 0.0
         line += f"{both[0] / 1e6:8.0f}{both[1] / 1e6:8.0f}{difference:+7.1f}%"
     print(line, flush=True)
