@@ -32,7 +32,7 @@ LOOK_SECONDS = 0.01
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--half", choices=["developed", "held", "blind"])
+    parser.add_argument("--half", choices=["developed", "held", "blind", "second_blind"])
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--only", nargs="*", default=[])
     parser.add_argument("--runs", type=int, default=3, help="real runs of a job that are watched")
@@ -69,7 +69,7 @@ def show(name: str, row: dict[str, Any]) -> None:
         return
     line = f"{name:24}"
     for key in ("peak_bytes", "process_bytes", "tensor_bytes"):
-        both = measured[key], planned[key]
+        both = measured.get(key, 0), planned[key]
         difference = 100 * (both[1] / both[0] - 1) if both[0] else 0.0
         line += f"{both[0] / 1e6:8.0f}{both[1] / 1e6:8.0f}{difference:+7.1f}%"
     print(line, flush=True)
@@ -97,9 +97,13 @@ def watched(words: list[str]) -> dict[str, Any]:
     began = time.monotonic()
     job = subprocess.Popen([sys.executable, *words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     watch = Watch(job.pid)
-    message = job.communicate()[1]
+    message = job.stderr.read() if job.stderr else b""
+    _, status, usage = os.wait4(job.pid, 0)
+    job.returncode = os.waitstatus_to_exitcode(status)
     seconds = time.monotonic() - began
     watch.end()
+    # Libraries read files when the process ends, after any look: only the kernel has seen all of it.
+    watch.process_bytes = max(watch.process_bytes, usage.ru_maxrss * 1024)
     if job.returncode:
         raise SystemExit(f"{words}: {message.decode()[-2000:]}")
     return {**watch.figures(), "seconds": round(seconds, 1)}

@@ -6,6 +6,7 @@ memory is taken from the C library as in a real run. Only loops that take long e
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from types import ModuleType
@@ -36,6 +37,7 @@ class HostRecorder(Recorder):
     def mark(self, name: str, stage: str, device: int = 0) -> None:
         """Moments matter where the host is looked at alone."""
         self.host.look()
+        self.on_mark()
 
     def peaks(self, torch: ModuleType) -> list[dict[str, int]]:
         """What changes as long as the job gets anywhere."""
@@ -53,6 +55,8 @@ class HostSession(Session):
         #: run that measures goes without.
         self._growth = host.HostGrowth(self._on_growth) if self.settings.seeks_growth else None
         self._kept_at: dict[str, Any] | None = None
+        #: Whether the script has started CUDA.
+        self._has_cuda = False
         return HostRecorder(self.stream, self.host)
 
     def _numbers(self) -> memory.Numbers:
@@ -68,16 +72,32 @@ class HostSession(Session):
         self.loops.follow_heap()
         self.host.install(is_filled=True)
         self.host_loaders.install(torch)
-        # It does use a card, later than anybody could know.
-        torch.cuda._lazy_call(lambda: self.leave(Outcome("card")))
+        torch.cuda._lazy_call(self._on_cuda)
         self.recorder.on_start = lambda: self.stream.stage("running without a card")
+        self.recorder.on_mark = self._leave_for_card
         self.recorder.install(torch)
         self.modules.install(torch)
         self.modules.before_call = self._before_call
         self.steps.install(torch)
         distributed.install(self.note, self.following, self.settings)
 
+    def _on_cuda(self) -> None:
+        self._has_cuda = True
+
+    def _is_on_card(self) -> bool:
+        """Whether the job does use a card, later than anybody could know. Asking CUDA for something is no use of it: whoever
+        saves the state of all random generators does that wherever there is a card, and not where there is none."""
+        if not self._has_cuda:
+            return False
+        cuda = sys.modules["torch"].cuda
+        return any(cuda.max_memory_reserved(device) for device in range(cuda.device_count()))
+
+    def _leave_for_card(self) -> None:
+        if self._is_on_card():
+            self.leave(Outcome("card"))
+
     def _before_call(self, module: Any, _args: Any, _kwargs: Any) -> None:
+        self._leave_for_card()
         if next(module.parameters(), None) is None:
             return
         self._model_calls += 1
@@ -91,11 +111,17 @@ class HostSession(Session):
             self._kept_at = {"file": told["file"], "line": told["line"]}
             self.leave(Outcome("end"))
 
+    def _on_end(self) -> None:
+        """Python ends as always: libraries that clean up behind themselves read files, which may be the peak of the job."""
+
     def save(self, how: Outcome) -> None:
         """Writes what is known; the last fact says that all is there."""
+        if self._is_on_card():
+            how = Outcome("card")
         torch = sys.modules.get("torch")
         if torch is not None:
             self.steps.tag_everything(torch)
         self.modules.flush()
         self.stream.write("end", {**self._facts(how, used_cuda=False), "kept_at": self._kept_at})
         self.stream.flush()
+        self.host.tell_exit(os.path.join(self.stream.folder, "facts.jsonl"))

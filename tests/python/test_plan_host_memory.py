@@ -67,6 +67,38 @@ def test_a_job_without_a_card_is_planned_for_the_host(oomph, host, script, tmp_p
     assert (code, out) == (2, "") and "--fit is about a card, and the script uses none" in err
 
 
+def test_libraries_that_are_read_when_the_process_ends_are_the_jobs(host, script):
+    path = script("""
+        import torch
+        net = torch.nn.Linear(64, 64)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for step in range(5):
+            net(torch.zeros(8, 64)).sum().backward()
+            optimizer.step()
+    """)
+    _, plan = host(path)
+    # CUDA's libraries go through their kernels behind the last line of Python.
+    assert plan["host"]["categories"]["exit"] > 50 * MIB
+    assert plan["host"]["peak_bytes"] == pytest.approx(_resident_peak_bytes(path), rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("line", "uses_card"), [("state = torch.cuda.get_rng_state()", False), ("net.cuda()(torch.zeros(8, 64).cuda())", True)]
+)
+def test_whoever_asks_cuda_for_something_uses_no_card_before_anything_lies_on_it(host, script, line, uses_card):
+    _, plan = host(script(f"""
+        import torch
+        net = torch.nn.Linear(64, 64)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for step in range(5):
+            net(torch.zeros(8, 64)).sum().backward()
+            optimizer.step()
+        {line}
+    """))
+    assert plan.get("uses_card", True) == uses_card
+    assert ("cuda" in plan["host"]["categories"]) == uses_card
+
+
 def test_tensors_that_a_plan_leaves_unfilled_are_the_jobs(host, script):
     code, plan = host(script("""
         import torch

@@ -1,10 +1,12 @@
 //! What oomph's own Python asks of the library, by `ctypes` on the copy that is already loaded.
 
-use std::ffi::{c_char, c_int};
+use std::ffi::{CStr, OsStr, c_char, c_int};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
 
 use serde::Serialize;
 
-use crate::{answer, aside, count, estimate, host_account, memory, nccl, process, work};
+use crate::{answer, aside, count, estimate, host_account, host_exit, memory, nccl, process, work};
 
 /// The version of the library, as a C string.
 #[unsafe(no_mangle)]
@@ -148,6 +150,20 @@ extern "C" fn oomph_hollow_host_heap() -> u64 {
 unsafe extern "C" fn oomph_hollow_host(buf: *mut c_char, len: usize) -> usize {
     // SAFETY: the caller's buffer.
     unsafe { put_json(&host_account::account(), buf, len) }
+}
+
+/// Has the most that was resident of this process told at its very end, as a line of the file of this name.
+///
+/// # Safety
+///
+/// `path` is null or a text that ends in a zero.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn oomph_hollow_host_tell_exit(path: *const c_char) {
+    if !path.is_null() {
+        // SAFETY: not null, so the caller's text.
+        let path = unsafe { CStr::from_ptr(path) };
+        host_exit::tell(PathBuf::from(OsStr::from_bytes(path.to_bytes())));
+    }
 }
 
 /// # Safety

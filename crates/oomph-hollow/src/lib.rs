@@ -64,6 +64,7 @@ mod fat_binary;
 mod fault;
 mod handle;
 mod host_account;
+mod host_exit;
 mod installed;
 mod kernel;
 mod loader;

@@ -93,6 +93,7 @@ pub(crate) fn report() {
 extern "C" fn start() {
     ID.store(std::process::id(), Ordering::Relaxed);
     crate::lock::watch_forks();
+    crate::host_exit::prepare();
 }
 
 extern "C" fn end() {

@@ -468,6 +468,11 @@ impl Watched {
                 self.calls.extend(pairs.map(|pair| (pair[0].cast_unsigned(), usize::try_from(pair[1]).ok())));
             }
             "end" => *end = Some(serde_json::from_value(only(fact))?),
+            "exit" => {
+                if let Some(host) = end.as_mut().and_then(|end| end.host.as_mut()) {
+                    host.exit_resident_bytes = serde_json::from_value(only(fact))?;
+                }
+            }
             "process" => self.process = serde_json::from_value(only(fact))?,
             "note" => self.notes.extend(only(fact).as_str().map(str::to_owned)),
             "survey" => self.survey.push(serde_json::from_value(whole(fact))?),

@@ -36,6 +36,8 @@ pub struct HostFacts {
     pub fullest: HostMoment,
     /// The most that was resident, as the kernel counts it.
     pub most_resident_bytes: u64,
+    /// The same once all libraries have been ended, behind the last line of Python; 0 where the process did not end so.
+    pub exit_resident_bytes: u64,
     /// Pages of files at the end.
     pub file_bytes: u64,
     /// Whether the script computed every value, so that what is resident is the whole of it.

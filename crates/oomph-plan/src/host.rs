@@ -7,6 +7,7 @@
 //! | workers | resident in the plan's own; what they copy in the rest of an epoch follows from the data set's objects |
 //! | batches in flight | the size of a batch, as often as the loader has them prepared ahead |
 //! | what loops keep | what each iteration was seen to keep, as often as the loop has iterations |
+//! | end of the process | measured once libraries have cleaned up, behind the last line of Python; workers are gone by then |
 //! | CUDA | an estimate: what the context, its libraries and kernels take of the host |
 
 use std::collections::BTreeMap;
@@ -50,6 +51,8 @@ pub enum HostCategory {
     Prefetched,
     /// What CUDA takes of the host.
     Cuda,
+    /// Libraries that are read when the process ends, beyond what was given back by then.
+    Exit,
 }
 
 impl HostCategory {
@@ -68,6 +71,7 @@ impl HostCategory {
             Self::Workers => "workers",
             Self::Prefetched => "prefetched",
             Self::Cuda => "cuda",
+            Self::Exit => "exit",
         }
     }
 
@@ -92,6 +96,7 @@ impl HostCategory {
             Self::Workers => "workers",
             Self::Prefetched => "batches prepared ahead",
             Self::Cuda => "CUDA's context and libraries (estimate)",
+            Self::Exit => "libraries that end with the process",
         }
     }
 }
@@ -145,7 +150,7 @@ impl HostPlan {
         let growth = largest_growth(&facts.end.loops);
         let mut sums = of_process(host, &facts.watched, facts.end.used_cuda, events);
         add(&mut sums, HostCategory::Kept, growth.as_ref().map_or(0, HostGrowth::still_to_come_bytes));
-        let process_bytes = sums.values().sum();
+        let process_bytes: u64 = sums.values().sum();
         let loaders = &facts.end.loaders;
         let more = |loader: &HostLoader| {
             u64::from(loader.workers) * loader.copied_bytes.saturating_sub(loader.seen_copied_bytes)
@@ -164,10 +169,12 @@ impl HostPlan {
         for (_, bytes) in categories.iter_mut().filter(|(category, _)| *category == HostCategory::Imports) {
             *bytes -= shared_bytes;
         }
+        let exit_bytes = exit_beyond(host, &categories);
+        categories.push((HostCategory::Exit, exit_bytes));
         categories.retain(|(_, bytes)| *bytes > 0);
         Some(Self {
             peak_bytes: categories.iter().map(|(_, bytes)| bytes).sum(),
-            process_bytes,
+            process_bytes: process_bytes + exit_bytes_of(host),
             tensor_bytes: host.tensor_peak_bytes + growth.as_ref().map_or(0, HostGrowth::tensors_to_come_bytes),
             pinned_bytes: host.pinned_peak_bytes,
             categories,
@@ -270,6 +277,18 @@ fn whole(host: &HostFacts) -> u64 {
     moment.max(rest_bytes + host.counted_peak_bytes).max(host.most_resident_bytes)
 }
 
+/// By how much the end of the process exceeds all that it had before.
+fn exit_bytes_of(host: &HostFacts) -> u64 {
+    if host.is_filled { host.exit_resident_bytes.saturating_sub(whole(host)) } else { 0 }
+}
+
+/// The same beside workers and what they prepared, which are gone by then. Pages of files: processes of a machine share them.
+fn exit_beyond(host: &HostFacts, categories: &[(HostCategory, u64)]) -> u64 {
+    let is_gone = |category: HostCategory| matches!(category, HostCategory::Workers | HostCategory::Prefetched);
+    let gone = categories.iter().filter(|(category, _)| is_gone(*category)).map(|(_, bytes)| bytes);
+    exit_bytes_of(host).saturating_sub(gone.sum())
+}
+
 /// The loop that keeps most of the host's memory by its end, or by each iteration where nobody knows its length.
 fn largest_growth(loops: &[LoopFacts]) -> Option<HostGrowth> {
     // What a loop over loops keeps is what they keep.
@@ -335,6 +354,21 @@ mod tests {
         assert_eq!(part(&plan, HostCategory::Workers), (640 + 4 * 200) * MIB);
         assert_eq!(part(&plan, HostCategory::Prefetched), 64 * MIB);
         assert_eq!((plan.process_bytes, plan.workers), (1000 * MIB, 4));
+    }
+
+    #[test]
+    fn libraries_are_read_when_the_process_ends_and_workers_are_gone_by_then() {
+        let host = json!({ "is_filled": true, "most_resident_bytes": 800 * MIB, "exit_resident_bytes": 930 * MIB });
+        let alone = of(json!({ "host": host }), Beside::default(), 1);
+        assert_eq!((alone.peak_bytes, alone.process_bytes), (930 * MIB, 930 * MIB));
+        let beside = |mib: u64| Beside { processes: 2, bytes: mib * MIB, shared_memory_bytes: 0 };
+        let few = of(json!({ "host": host }), beside(100), 1);
+        assert_eq!(
+            (few.peak_bytes, few.process_bytes, part(&few, HostCategory::Exit)),
+            (930 * MIB, 930 * MIB, 30 * MIB)
+        );
+        let many = of(json!({ "host": host }), beside(300), 1);
+        assert_eq!((many.peak_bytes, part(&many, HostCategory::Exit)), (1100 * MIB, 0));
     }
 
     #[test]

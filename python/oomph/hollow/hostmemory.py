@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import json
 import mmap
+import os
 from typing import Any
 
 #: More than the account takes as text.
@@ -39,6 +40,8 @@ class HostMemory:
             return
         library.oomph_hollow_host_tensor.argtypes = [ctypes.c_uint64, ctypes.c_int64]
         library.oomph_hollow_host_tensor.restype = None
+        library.oomph_hollow_host_tell_exit.argtypes = [ctypes.c_char_p]
+        library.oomph_hollow_host_tell_exit.restype = None
         library.oomph_hollow_host.restype = ctypes.c_size_t
         library.oomph_hollow_host_heap.restype = ctypes.c_uint64
         self._is_filled = is_filled
@@ -64,6 +67,11 @@ class HostMemory:
         """A tensor that PyTorch's allocator did not make; negative where it goes."""
         if self._library is not None:
             self._library.oomph_hollow_host_tensor(address, size_bytes)
+
+    def tell_exit(self, path: str) -> None:
+        """Has the most that was resident told at the very end, behind everything that Python does."""
+        if self._library is not None:
+            self._library.oomph_hollow_host_tell_exit(os.fsencode(path))
 
     def tag(self, storage: Any, category: str) -> None:
         """Says what a storage on the CPU is for."""
