@@ -16,7 +16,8 @@ pub struct Model {
     pub prefix: String,
     /// Samples in its first call: the first dimension of its first tensor.
     pub batch: u64,
-    /// The paths of modules that come several times in a row: a transformer's layers.
+    /// The paths of modules that come several times in a row: a transformer's layers. Where there are none, of runs of
+    /// layers in plain sequences: `main.3:6` are those of `main` from 3 up to 6.
     pub blocks: Vec<String>,
     /// Projections onto a vocabulary.
     pub heads: Vec<Head>,
@@ -37,16 +38,28 @@ impl Model {
     #[must_use]
     pub fn is_at(&self, path: &str, module: &str) -> bool {
         let below = module.strip_prefix(&self.label).and_then(|rest| rest.strip_prefix('.'));
-        below.and_then(|below| below.strip_prefix(&self.prefix)) == Some(path)
+        let below = below.and_then(|below| below.strip_prefix(&self.prefix));
+        below.and_then(|below| behind(path, below)) == Some("")
     }
 
     /// Whether a module, by its path in a trace, is the one at `path` of this model, or within it.
     #[must_use]
     pub fn holds(&self, path: &str, module: &str) -> bool {
         let module = module.strip_prefix(&self.label).and_then(|rest| rest.strip_prefix('.')).unwrap_or(module);
-        let rest = module.strip_prefix(&self.prefix).and_then(|rest| rest.strip_prefix(path));
+        let rest = module.strip_prefix(&self.prefix).and_then(|rest| behind(path, rest));
         rest.is_some_and(|rest| path.is_empty() || rest.is_empty() || rest.starts_with('.'))
     }
+}
+
+/// What follows the path of a block in that of a module: nothing where the module is the block, or a layer of the run.
+fn behind<'a>(block: &str, module: &'a str) -> Option<&'a str> {
+    let (sequence, layers) = block.rsplit_once('.').unwrap_or(("", block));
+    let Some((first, end)) = layers.split_once(':') else { return module.strip_prefix(block) };
+    let within = module.strip_prefix(sequence)?;
+    let within = if sequence.is_empty() { within } else { within.strip_prefix('.')? };
+    let layer = within.split('.').next()?;
+    let run = first.parse::<usize>().ok()?..end.parse().ok()?;
+    run.contains(&layer.parse().ok()?).then(|| &within[layer.len()..])
 }
 
 /// A projection onto a vocabulary.
@@ -154,6 +167,17 @@ mod tests {
         assert!(model.holds("", "module.blocks.1"), "all that is in it");
         assert!(!model.holds("blocks.1", "module.blocks.10") && !model.holds("blocks.1", "blocks.1"));
         assert!(model.is_at("blocks.1", "Net.module.blocks.1") && !model.is_at("blocks.1", "Net.module.blocks.1.mlp"));
+    }
+
+    #[test]
+    fn a_run_of_layers_holds_those_from_its_first_up_to_its_end() {
+        let model = Model { label: "Net".into(), ..Model::default() };
+        let held: Vec<usize> =
+            (0..12).filter(|layer| model.holds("main.3:11", &format!("Net.main.{layer}.conv"))).collect();
+        assert_eq!(held, (3..11).collect::<Vec<usize>>());
+        assert!(model.is_at("main.3:6", "Net.main.5") && !model.is_at("main.3:6", "Net.main.5.conv"));
+        assert!(model.is_at("0:2", "Net.1"), "of a model that is a sequence itself");
+        assert!(!model.holds("main.3:6", "Net.mainly.4") && !model.holds("main.3:6", "Net.main"));
     }
 
     #[test]

@@ -7,6 +7,7 @@ call, how many bytes recomputing it saves.
 from __future__ import annotations
 
 import functools
+import operator
 import weakref
 from collections.abc import Callable, Iterable
 from types import ModuleType
@@ -22,9 +23,10 @@ Applied = Callable[[str, int | None], None]
 def checkpoint_blocks(model: Any, blocks: Iterable[str] | None = None) -> list[str]:
     """Recomputes blocks of a model in the backward pass; returns their paths.
 
-    `blocks` are paths as in `model.named_modules()`; by default all modules that come several times in a row. Call it
-    before `torch.compile`. A block that changes something when it is called (other than the running statistics of batch
-    norms) is found out at its first call, and is left alone.
+    `blocks` are paths as in `model.named_modules()`, or of layers in a plain sequence (`features.3:6`); by default all
+    modules that come several times in a row, or runs of layers where a model has none. Call it before `torch.compile`.
+    A block that changes something when it is called (other than the running statistics of batch norms) is found out at
+    its first call, and is left alone.
     """
     return _checkpoint(model, blocks, lambda _path, _saved_bytes: None, lambda _sentence: None)
 
@@ -54,6 +56,9 @@ def _checkpoint(model: Any, wanted: Iterable[str] | None, applied: Applied, refu
     for path, block in chosen.items():
         if path in flagged:
             continue
+        if isinstance(block, list):
+            done += _recompute_run(root, path, block, applied, refuse)
+            continue
         recomputed_when_compiled = not any(True for _ in recomputing.running_statistics(block.modules()))
         inner = models.unwrapped(block)
         if _has_hooks_inside(inner):
@@ -66,10 +71,35 @@ def _checkpoint(model: Any, wanted: Iterable[str] | None, applied: Applied, refu
 
 
 def _chosen(root: Any, wanted: Iterable[str] | None) -> dict[str, Any]:
+    """Modules by path, and the layers of runs."""
     if wanted is None:
-        return models.repeated_blocks(root)
+        found = models.blocks(root)
+        return {path: parts if ":" in path else parts[0] for path, parts in found.items()}
     modules = dict(root.named_modules())
-    return {path: modules[path] for path in wanted if path in modules}
+    known = {path: modules[path] if path in modules else models.run_at(root, path) for path in wanted}
+    return {path: block for path, block in known.items() if block}
+
+
+def _recompute_run(
+    root: Any, path: str, layers: list[Any], applied: Applied, refuse: Callable[[str], None]
+) -> list[str]:
+    from torch import nn
+
+    sequence = root.get_submodule(path.rpartition(".")[0])
+    if any(layer._forward_hooks or layer._forward_pre_hooks for part in layers for layer in part.modules()):
+        refuse(f"block {path} stays as it is: hooks inside it would be called twice")
+        return []
+    runs = _runs.get(sequence)
+    if runs is None:
+        runs = _Runs(sequence)
+        if not models.around_forward(sequence, runs):
+            refuse(f"block {path} stays as it is: something else has replaced its forward")
+            return []
+        _runs[sequence] = runs
+    # A module of its own, which nobody calls: what looks after blocks asks it for its parts.
+    run = nn.Sequential(*layers)
+    runs.add(run, _Block(run, path, applied, refuse))
+    return [path]
 
 
 def _has_hooks_inside(block: Any) -> bool:
@@ -127,6 +157,49 @@ class _Block:
             self._applied(self._path, trial.saved_bytes)
             return True
         return False
+
+
+class _Runs:
+    """Stands around the forward of a plain sequence, and takes it run by run."""
+
+    def __init__(self, sequence: Any) -> None:
+        self._layers = list(sequence)
+        self._sequence = weakref.ref(sequence)
+        #: The runs that are recomputed, each by its first layer.
+        self._runs: dict[int, tuple[Any, _Block]] = {}
+
+    def add(self, run: Any, block: _Block) -> None:
+        """Recomputes a run from now on."""
+        self._runs[id(run[0])] = (run, block)
+
+    def __call__(self, call: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        now = list(self._sequence())
+        is_as_known = len(now) == len(self._layers) and all(map(operator.is_, now, self._layers))
+        if not is_as_known or len(args) != 1 or kwargs:
+            return call(*args, **kwargs)
+        (value,) = args
+        # What was passed in is let go as soon as the first layer has it, as in the plain forward of a sequence.
+        del args
+        at = 0
+        while at < len(now):
+            run, block = self._runs.get(id(now[at]), (None, None))
+            if run is None or block is None:
+                value = now[at](value)
+                at += 1
+            else:
+                value = block(functools.partial(_through, run), (value,), {})
+                at += len(run)
+        return value
+
+
+#: What stands around sequences.
+_runs: weakref.WeakKeyDictionary[Any, _Runs] = weakref.WeakKeyDictionary()
+
+
+def _through(layers: Iterable[Any], value: Any) -> Any:
+    for layer in layers:
+        value = layer(value)
+    return value
 
 
 def _has_own_checkpointing(block: Any) -> bool:

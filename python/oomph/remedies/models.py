@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
+import itertools
+import math
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import FunctionType
@@ -60,6 +62,52 @@ def _alike(path: str, module: Any, found: Mapping[str, Any], passed_over: tuple[
 
 def _is_inside(path: str, found: Mapping[str, Any]) -> bool:
     return any(path == outer or path.startswith(f"{outer}.") for outer in found)
+
+
+#: A plain sequence is divided if it has as many layers with weights: fewer keep little but each other's inputs.
+LAYERS_TO_DIVIDE = 3
+
+
+def blocks(model: Any) -> dict[str, list[Any]]:
+    """What of a model can be recomputed, by path, each with its modules: repeated blocks, or else runs of layers."""
+    repeated = repeated_blocks(model)
+    return {path: [block] for path, block in repeated.items()} if repeated else _runs_of_layers(model)
+
+
+def run_at(model: Any, path: str) -> list[Any] | None:
+    """The layers of a run by its path: `main.3:6` are those of the sequence `main` from 3 up to 6."""
+    from torch import nn
+
+    around, _, ends = path.rpartition(".")
+    first, colon, end = ends.partition(":")
+    sequence = dict(model.named_modules()).get(around)
+    if not (colon and first.isdecimal() and end.isdecimal() and isinstance(sequence, nn.Sequential)):
+        return None
+    return list(sequence)[int(first) : int(end)]
+
+
+def _runs_of_layers(model: Any) -> dict[str, list[Any]]:
+    """The layers of plain sequences, in about as many runs as each has layers with weights.
+
+    Every run begins with such a layer: what works in place comes later, and changes only what is the run's own.
+    """
+    from torch import nn
+
+    found = {}
+    for path, module in model.named_modules():
+        if not isinstance(module, nn.Sequential) or not has_forward_of(module, nn.Sequential):
+            continue
+        layers = list(module)
+        # A norm has weights of one dimension, which is no reason to begin another run.
+        weighty = [at for at, layer in enumerate(layers) if any(one.dim() > 1 for one in layer.parameters())]
+        if len(weighty) < LAYERS_TO_DIVIDE:
+            continue
+        in_each = math.isqrt(len(weighty) - 1) + 1
+        starts = [*weighty[::in_each], len(layers)]
+        for first, end in itertools.pairwise(starts):
+            if end - first > 1:
+                found[f"{path}.{first}:{end}" if path else f"{first}:{end}"] = layers[first:end]
+    return found
 
 
 #: A projection with fewer classes has logits that are not worth much.

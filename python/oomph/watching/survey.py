@@ -89,7 +89,7 @@ class Survey:
             "label": type(root).__name__,
             "prefix": prefix,
             "batch": self.calls.batch,
-            "blocks": list(models.repeated_blocks(inner)),
+            "blocks": list(models.blocks(inner)),
             "heads": heads,
             "message_layers": [path for path, _layer in message_parts.layers(inner)],
             "has_batch_norm": chunking.mixes_samples(inner),

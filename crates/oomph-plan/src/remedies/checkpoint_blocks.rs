@@ -42,6 +42,8 @@ fn chosen(choice: &RemedyChoice) -> Vec<&str> {
 /// Blocks by their numbers, so that the same ones are the same choice however they were come by.
 fn in_order(mut paths: Vec<&str>) -> Vec<&str> {
     paths.sort_by_key(|path| (path.len(), *path));
+    // Two models may have parts of one name.
+    paths.dedup();
     paths
 }
 

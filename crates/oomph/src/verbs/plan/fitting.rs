@@ -10,7 +10,7 @@ use oomph_explain::render::table::wrap;
 use oomph_plan::promise::{self, Identity, Promise, Promises};
 use oomph_plan::remedies::{Mathematics, RemedyChoice, remedy};
 use oomph_plan::search::{self, Allowed, Candidate, Cards, Found, MARGIN_PERCENT};
-use oomph_plan::{Plan, Question, ToCome, Trial, cards};
+use oomph_plan::{Card, Plan, Question, ToCome, Trial, cards};
 use serde_json::{Value, json};
 
 use super::answer::Answer;
@@ -86,20 +86,10 @@ fn item(text: &str, width: usize) -> String {
 pub(super) fn sentence(found: &Found, answer: &Answer) -> String {
     let (card, total) = (answer.card().short_title(), show(answer.card().memory_bytes));
     let Some(chosen) = found.chosen() else {
-        let tried = found.candidates.iter().filter(|candidate| candidate.cards <= found.cards);
-        let nearest = tried.min_by_key(|candidate| candidate.least_bytes.unwrap_or(u64::MAX));
-        let least_bytes = nearest.and_then(|candidate| candidate.least_bytes);
         return format!(
-            "nothing makes it fit {} with {total}: with {} it still needs {} of {}{}.{}",
+            "nothing makes it fit {} with {total}{}",
             several(found.cards, card),
-            nearest.map(|candidate| names(&candidate.choices)).unwrap_or_default(),
-            nearest.map_or("a card".to_owned(), |candidate| match candidate.cards {
-                1 => "a card".to_owned(),
-                count => format!("{count} cards"),
-            }),
-            least_bytes.map(show).unwrap_or_default(),
-            least_bytes.and_then(smallest_card).unwrap_or_default(),
-            found.on_more_cards().map(enough_cards).unwrap_or_default(),
+            miss(found, answer.card())
         );
     };
     let proof = found.proof.as_ref();
@@ -112,6 +102,37 @@ pub(super) fn sentence(found: &Found, answer: &Answer) -> String {
         if chosen.cards > 1 { "each " } else { "" },
         chosen.slowdown,
         kept.unwrap_or_default()
+    )
+}
+
+/// By how much the nearest set misses a card, and the smallest card that would do: the end of a sentence, and others.
+fn miss(found: &Found, card: &Card) -> String {
+    let tried = found.candidates.iter().filter(|candidate| candidate.cards <= found.cards);
+    // What replay cannot serve again on a smaller card is known by its peak on one with room.
+    let needs = |candidate: &Candidate| candidate.least_bytes.or(candidate.peaks.map(|peaks| peaks.device_bytes));
+    let Some((needed_bytes, nearest)) = tried
+        .filter_map(|candidate| Some((needs(candidate)?, candidate)))
+        .min_by_key(|(needed_bytes, _)| *needed_bytes)
+    else {
+        return ".".to_owned();
+    };
+    let count = if nearest.cards == 1 { "a card".to_owned() } else { format!("{} cards", nearest.cards) };
+    let needs =
+        if nearest.least_bytes.is_some() { format!("needs {count} of") } else { "takes, where there is room,".into() };
+    let over = match needed_bytes.saturating_sub(card.memory_bytes) {
+        0 => format!(", which leaves less than {MARGIN_PERCENT} % of it free"),
+        over_bytes => format!(", {} more than there is", show(over_bytes)),
+    };
+    format!(
+        ": {} it still {needs} {}{over}.{}{}",
+        if nearest.choices.is_empty() {
+            "whatever was tried,".to_owned()
+        } else {
+            format!("with {}", names(&nearest.choices))
+        },
+        show(needed_bytes),
+        smallest_card(needed_bytes).unwrap_or_default(),
+        found.on_more_cards().map(enough_cards).unwrap_or_default(),
     )
 }
 
@@ -130,12 +151,12 @@ fn enough_cards(candidate: &Candidate) -> String {
     format!(" It fits {} such cards with {} (--gpus {0}).", candidate.cards, names(&candidate.choices))
 }
 
-/// The smallest card of the catalogue that has so much and the margin, as the end of a sentence.
+/// The smallest card of the catalogue that has so much and the margin.
 fn smallest_card(least_bytes: u64) -> Option<String> {
     let needed_bytes = least_bytes / (100 - MARGIN_PERCENT) * 100;
     let enough = cards::CATALOGUE.iter().filter(|card| card.memory_bytes >= needed_bytes);
     let card = enough.min_by_key(|card| (card.memory_bytes, card.name.as_str()))?;
-    Some(format!(", as the {} is ({})", card.short_title(), show(card.memory_bytes)))
+    Some(format!(" The smallest GPU that has as much is the {} ({}).", card.short_title(), show(card.memory_bytes)))
 }
 
 fn names(choices: &[RemedyChoice]) -> String {
@@ -260,4 +281,50 @@ pub(crate) fn keep(job: &Identity, promise: &Promise, found: Option<&Found>, pla
 pub(crate) fn read(path: &Path) -> Result<Promise, Error> {
     let text = std::fs::read(path).map_err(|source| Error::Read { path: path.to_owned(), source })?;
     serde_json::from_slice(&text).map_err(|problem| Error::NoPlanFile { path: path.to_owned(), problem })
+}
+
+#[cfg(test)]
+mod tests {
+    use oomph_plan::Peaks;
+
+    use super::*;
+
+    fn tried(names: &[&str], least_bytes: Option<u64>, device_bytes: u64) -> Candidate {
+        Candidate {
+            choices: names.iter().map(|name| RemedyChoice::new(name)).collect(),
+            cards: 1,
+            allocator: None,
+            peaks: Some(Peaks { allocated_bytes: device_bytes, reserved_bytes: device_bytes, device_bytes }),
+            least_bytes,
+            slowdown: 1.0,
+            fits: false,
+            refusals: Vec::new(),
+        }
+    }
+
+    fn said(candidates: Vec<Candidate>) -> String {
+        let card = Card { memory_bytes: 10 << 30, ..Card::named("h200").expect("h200") };
+        miss(&Found { candidates, chosen: None, proof: None, cards: 1, on_more_cards: None }, &card)
+    }
+
+    #[test]
+    fn a_miss_says_by_how_much_and_which_card_would_do() {
+        let found = said(vec![tried(&[], Some(30 << 30), 32 << 30), tried(&["lazy_logits"], Some(11 << 30), 13 << 30)]);
+        let expected = ": with lazy_logits it still needs a card of 11.00GiB, 1.00GiB more than there is. The smallest";
+        assert!(found.starts_with(expected), "{found}");
+    }
+
+    #[test]
+    fn a_miss_that_no_replay_can_size_goes_by_the_peak() {
+        let found = said(vec![tried(&[], None, 12 << 30)]);
+        let expected =
+            ": whatever was tried, it still takes, where there is room, 12.00GiB, 2.00GiB more than there is.";
+        assert!(found.starts_with(expected), "{found}");
+    }
+
+    #[test]
+    fn a_miss_by_the_margin_says_so() {
+        let found = said(vec![tried(&["lazy_logits"], Some(10 << 30), 11 << 30)]);
+        assert!(found.contains("of 10.00GiB, which leaves less than 2 % of it free."), "{found}");
+    }
 }
