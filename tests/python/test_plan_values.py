@@ -167,7 +167,7 @@ def test_episodes_that_read_are_no_loop_without_a_limit(planned):
         world, turns = World(), 0
         def act():
             return net(torch.ones(1, 4, device="cuda")).detach().cpu().numpy()[0]
-        while turns < 20_000:
+        while turns < 4_000:
             world.reset()
             done = False
             while not done:
