@@ -1,5 +1,6 @@
 //! `--fit`: what makes the job fit, in words, as a table and as JSON.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 use std::time::SystemTime;
@@ -43,7 +44,6 @@ pub(super) fn text(found: &Found, answer: &Answer, width: usize) -> String {
         out.push_str(&row(candidate, head.len(), width));
     }
     let Some(chosen) = found.chosen() else {
-        out.push('\n');
         out.push_str(&refusals(found, width));
         out.push_str(&as_it_is());
         return out;
@@ -70,12 +70,14 @@ fn as_it_is() -> String {
     format!("\n{BOLD}The job as it is, without remedies{BOLD:#}\n")
 }
 
-/// What remedies refused, each sentence once.
+/// What remedies refused in any of the runs, each sentence once; nothing where none did.
 fn refusals(found: &Found, width: usize) -> String {
-    let mut told: Vec<&str> = found.candidates.iter().flat_map(|tried| &tried.refusals).map(String::as_str).collect();
-    told.sort_unstable();
-    told.dedup();
-    told.into_iter().map(|refusal| item(refusal, width)).collect()
+    let told: BTreeSet<&str> = found.candidates.iter().flat_map(|tried| &tried.refusals).map(String::as_str).collect();
+    if told.is_empty() {
+        return String::new();
+    }
+    let items: String = told.into_iter().map(|refusal| item(refusal, width)).collect();
+    format!("\n{BOLD}What was tried and could not be done{BOLD:#}\n{items}")
 }
 
 fn item(text: &str, width: usize) -> String {
@@ -305,6 +307,18 @@ mod tests {
     fn said(candidates: Vec<Candidate>) -> String {
         let card = Card { memory_bytes: 10 << 30, ..Card::named("h200").expect("h200") };
         miss(&Found { candidates, chosen: None, proof: None, cards: 1, on_more_cards: None }, &card)
+    }
+
+    #[test]
+    fn what_was_refused_is_told_once_and_apart_from_what_is_changed() {
+        let refusal = || vec!["chunk_calls: Net has batch norms".to_owned()];
+        let refused = Candidate { refusals: refusal(), ..tried(&["lazy_logits"], None, 1) };
+        let found = |candidates| Found { candidates, chosen: None, proof: None, cards: 1, on_more_cards: None };
+        assert_eq!(refusals(&found(vec![tried(&[], None, 1)]), 80), "");
+        let text = refusals(&found(vec![refused.clone(), refused]), 80);
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines[1].contains("What was tried and could not be done"), "{text}");
+        assert_eq!(lines[2..], ["  - chunk_calls: Net has batch norms"]);
     }
 
     #[test]
