@@ -156,10 +156,12 @@ impl HostPlan {
             u64::from(loader.workers) * loader.copied_bytes.saturating_sub(loader.seen_copied_bytes)
         };
         let copied_later = loaders.iter().map(more).max().unwrap_or(0);
+        // The last look at workers may be earlier than the last batch that they prepared: they have what they copied at least.
+        let copied = loaders.iter().map(|loader| u64::from(loader.workers) * loader.copied_bytes).max().unwrap_or(0);
         let ahead =
             |loader: &HostLoader| u64::from(loader.workers) * u64::from(loader.prefetch_factor) * loader.batch_bytes;
         let prefetched = loaders.iter().map(ahead).max().unwrap_or(0);
-        add(&mut sums, HostCategory::Workers, beside.bytes + copied_later);
+        add(&mut sums, HostCategory::Workers, copied.max(beside.bytes + copied_later));
         add(&mut sums, HostCategory::Prefetched, prefetched.max(beside.shared_memory_bytes));
         let many = u64::from(processes.max(1));
         // Libraries are read from the same files.
@@ -354,6 +356,19 @@ mod tests {
         assert_eq!(part(&plan, HostCategory::Workers), (640 + 4 * 200) * MIB);
         assert_eq!(part(&plan, HostCategory::Prefetched), 64 * MIB);
         assert_eq!((plan.process_bytes, plan.workers), (1000 * MIB, 4));
+    }
+
+    #[test]
+    fn workers_have_what_they_copied_however_early_they_were_looked_at() {
+        let end = json!({ "host": { "is_filled": true, "most_resident_bytes": 1000 * MIB },
+            "loaders": [{ "workers": 2, "prefetch_factor": 2, "batch_bytes": 0, "object_bytes": 300 * MIB,
+                          "copied_bytes": 300 * MIB, "seen_copied_bytes": 300 * MIB }] });
+        let looked_at = |bytes: u64| {
+            let beside = Beside { processes: 2, bytes, shared_memory_bytes: 0 };
+            part(&of(end.clone(), beside, 1), HostCategory::Workers)
+        };
+        assert_eq!(looked_at(50 * MIB), 600 * MIB, "before they had copied anything");
+        assert_eq!(looked_at(640 * MIB), 640 * MIB, "with what else they have");
     }
 
     #[test]
