@@ -61,7 +61,9 @@ def test_a_killed_process_leaves_a_box_that_can_be_read(seed, tmp_path):
     [device] = box["devices"]
     kept = [block for block in box["blocks"] if block["bytes"] > 4000]
     assert abs(len(kept) - step) <= 1
-    assert device["requested_bytes"] - sum(block["bytes"] for block in box["blocks"]) in (0, 2000)
+    # At most the block that was just being taken or given back is counted without being there.
+    one_block = (0, 4 * 500, 4 * (1000 + step))
+    assert device["requested_bytes"] - sum(block["bytes"] for block in box["blocks"]) in one_block
     assert box["events"][-1]["number"] - box["events"][0]["number"] + 1 == len({it["number"] for it in box["events"]})
     [line] = [number for number, line in enumerate(script.read_text().splitlines(), start=1) if "# grows" in line]
     assert {block["stack"][0][2] for block in kept} == {line}

@@ -24,9 +24,11 @@ impl Writer {
         device::count(words, event.action);
         self.settle(words, event, ticks);
         match event.action {
+            // The counter first, and for a free last: wherever a process is killed, the box counts what its blocks add up
+            // to, or one block more.
             Action::Alloc => {
-                self.push_at(event::of_memory(event), ticks);
                 device::grow(words, field::REQUESTED, event.bytes);
+                self.push_at(event::of_memory(event), ticks);
             }
             Action::FreeRequested => keep_pending(words, event),
             Action::FreeCompleted => device::shrink(words, field::REQUESTED, event.bytes),
