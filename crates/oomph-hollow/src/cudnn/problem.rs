@@ -3,7 +3,7 @@
 use std::ffi::{c_int, c_void};
 use std::slice;
 
-use super::split_k::Product;
+use super::split_k::{Product, STEP_BYTES};
 use crate::work::Units;
 
 const TENSOR_TYPE: c_int = 901;
@@ -12,8 +12,8 @@ const TENSOR_STRIDES: c_int = 903;
 const TYPE_DATA_TYPE: c_int = 1;
 const TYPE_INT64: c_int = 3;
 
-/// Bytes of both operands that a kernel reads in one step of the sum, by row.
-const STEP_BYTES: u64 = 128;
+/// `CUDNN_DATA_BFLOAT16`.
+const BFLOAT16: c_int = 9;
 
 /// Channels of a group up to which one kernel does all groups.
 const MOST_CHANNELS_TOGETHER: u64 = 256;
@@ -157,7 +157,8 @@ impl Convolution {
         let element_bytes = self.data.element_bytes();
         let steps = sum.div_ceil(STEP_BYTES / element_bytes);
         let (together, apart) = if is_together { (groups, 1) } else { (1, groups) };
-        Some(Product { rows, columns, taps, steps, element_bytes, together, apart })
+        let is_bfloat16 = self.data.data_type == BFLOAT16;
+        Some(Product { rows, columns, taps, steps, element_bytes, is_bfloat16, together, apart })
     }
 }
 
@@ -177,8 +178,16 @@ mod tests {
         assert_eq!(forward.clone().convolution(), None);
         forward.learn(705, tensor(&[32, 256, 28, 28]));
         let product = forward.convolution().unwrap().product().unwrap();
-        let whole =
-            Product { together: 1, apart: 1, rows: 32 * 28 * 28, columns: 256, taps: 1, steps: 18, element_bytes: 4 };
+        let whole = Product {
+            together: 1,
+            apart: 1,
+            rows: 32 * 28 * 28,
+            columns: 256,
+            taps: 1,
+            steps: 18,
+            element_bytes: 4,
+            is_bfloat16: false,
+        };
         assert_eq!(product, whole);
     }
 
@@ -188,10 +197,28 @@ mod tests {
             let (data, filter) = (tensor(&[8, 2 * channels, 10, 10]), tensor(&[2 * channels, channels, 3, 3]));
             Convolution { kind: 10, result: tensor(&[8, 2 * channels, 8, 8]), data, filter }.product().unwrap()
         };
-        let together = Product { together: 2, apart: 1, rows: 512, columns: 256, taps: 1, steps: 72, element_bytes: 4 };
+        let together = Product {
+            together: 2,
+            apart: 1,
+            rows: 512,
+            columns: 256,
+            taps: 1,
+            steps: 72,
+            element_bytes: 4,
+            is_bfloat16: false,
+        };
         assert_eq!(in_groups(192), together);
         assert_eq!(in_groups(256), together, "padded alike");
-        let apart = Product { together: 1, apart: 2, rows: 512, columns: 320, taps: 1, steps: 90, element_bytes: 4 };
+        let apart = Product {
+            together: 1,
+            apart: 2,
+            rows: 512,
+            columns: 320,
+            taps: 1,
+            steps: 90,
+            element_bytes: 4,
+            is_bfloat16: false,
+        };
         assert_eq!(in_groups(320), apart);
     }
 }
