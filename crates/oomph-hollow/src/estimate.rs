@@ -36,6 +36,8 @@ pub(crate) enum Estimate {
     Occupancy,
     /// That a product is slow, where a program measures its time.
     SlowProduct,
+    /// That cuDNN's first choice of an engine is the fastest, where PyTorch times several.
+    TimedConvolution,
     Graph,
     Module,
     /// Kernels that the user's libraries do not have for the card.
@@ -155,6 +157,12 @@ impl Estimate {
                  them (inductor pads operands) may differ on the card",
                 "which products of matrices are slow was estimated, for programs that measure times on {} cards: what they \
                  choose by them (inductor pads operands) may differ there",
+            ),
+            Self::TimedConvolution => (
+                "1 convolution was planned with the engine that cuDNN proposes first: the card times several \
+                 (cudnn.benchmark) and takes the fastest, whose workspace may differ",
+                "{} convolutions were planned with the engine that cuDNN proposes first: the card times several \
+                 (cudnn.benchmark) and takes the fastest, whose workspace may differ",
             ),
             Self::Graph => (
                 "what the driver takes for 1 CUDA graph was not counted",

@@ -4,6 +4,8 @@
 //! cost as much memory as the operands themselves, so products that rows of an odd length make slow are counted too.
 
 use std::ffi::c_int;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 
 use crate::count::Counter;
 
@@ -30,6 +32,8 @@ static TF32: Counter = Counter::new();
 static HALF: Counter = Counter::new();
 /// Products that would be clearly faster with longer rows.
 static SLOWED: Counter = Counter::new();
+static CONVOLUTIONS: Counter = Counter::new();
+static LAST_CONVOLUTION: AtomicU64 = AtomicU64::new(0);
 
 /// Where rows have to begin for the loads of tensor cores: cuBLAS's manual asks for it of every matrix of a product.
 const ROW_ALIGNMENT_BYTES: u64 = 16;
@@ -112,6 +116,18 @@ pub(crate) fn element_bytes(data_type: c_int) -> u64 {
         0 => 4,
         _ => 1,
     }
+}
+
+/// Counts a convolution, `shapes` being the same number for the same one.
+pub(crate) fn convolution(units: Units, operations: u64, shapes: u64) {
+    add(units, operations);
+    CONVOLUTIONS.add_one();
+    LAST_CONVOLUTION.store(shapes, Relaxed);
+}
+
+/// How many convolutions there were so far, and which was the last.
+pub(crate) fn convolutions() -> (u64, u64) {
+    (CONVOLUTIONS.get(), LAST_CONVOLUTION.load(Relaxed))
 }
 
 /// Counts additions and multiplications.

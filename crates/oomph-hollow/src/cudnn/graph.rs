@@ -10,6 +10,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{c_int, c_void};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::ptr;
 use std::slice;
 
@@ -75,7 +76,8 @@ enum Known {
     /// A plan is no descriptor of cuDNN's at all.
     Plan {
         workspace_bytes: u64,
-        work: Option<(Units, u64)>,
+        /// Units and arithmetic of a convolution, and a number that is the same for the same shapes.
+        work: Option<(Units, u64, u64)>,
     },
 }
 
@@ -369,7 +371,12 @@ fn plan(plan: *mut c_void, config: *mut c_void) -> c_int {
         },
         None => model::workspace_bytes(problem.as_ref()),
     };
-    let work = problem.as_ref().map(Convolution::work);
+    let work = problem.as_ref().map(|problem| {
+        let (units, operations) = problem.work();
+        let mut hasher = DefaultHasher::new();
+        problem.hash(&mut hasher);
+        (units, operations, hasher.finish())
+    });
     remember(plan, Known::Plan { workspace_bytes, work });
     SUCCESS
 }
@@ -425,8 +432,8 @@ fn knobs(api: &Api, config: *mut c_void) -> split_k::Knobs {
 #[unsafe(no_mangle)]
 extern "C" fn cudnnBackendExecute(_handle: *mut c_void, plan: *mut c_void, _pack: *mut c_void) -> c_int {
     count::LAUNCHES.add_one();
-    if let Some(Known::Plan { work: Some((units, operations)), .. }) = note(plan).map(|note| note.known) {
-        work::add(units, operations);
+    if let Some(Known::Plan { work: Some((units, operations, shapes)), .. }) = note(plan).map(|note| note.known) {
+        work::convolution(units, operations, shapes);
     }
     if plan.is_null() { BAD_PARAM } else { SUCCESS }
 }

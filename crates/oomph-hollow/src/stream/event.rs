@@ -3,7 +3,7 @@
 use super::{State, state};
 use crate::estimate::{self, Estimate};
 use crate::fault::{Fault, Outcome};
-use crate::{device, handle, stream, work};
+use crate::{count, device, handle, stream, work};
 
 /// Time between any two events. Kernels take none here; programs that measure divide by it, and repeat short runs.
 const ELAPSED_MS: f32 = 10.0;
@@ -18,10 +18,31 @@ pub(super) struct Event {
     device: u32,
     flags: u32,
     is_recorded: bool,
-    /// How many slow products there had been when it was last recorded.
-    slowed_products: u64,
+    /// How much there had been when it was last recorded.
+    before: Before,
     /// The capture in which it was last recorded.
     capture: Option<u64>,
+}
+
+/// What was counted so far of what takes time.
+#[derive(Clone, Copy, Debug, Default)]
+struct Before {
+    slowed_products: u64,
+    convolutions: u64,
+    launches: u64,
+}
+
+impl Before {
+    fn now() -> Self {
+        let (slowed_products, (convolutions, _)) = (work::slowed_products(), work::convolutions());
+        Self { slowed_products, convolutions, launches: count::LAUNCHES.get() }
+    }
+
+    /// Whether there were convolutions since `start` and nothing else: that is how PyTorch finds the fastest engine.
+    fn is_trial_since(self, start: Self) -> bool {
+        let convolutions = self.convolutions.saturating_sub(start.convolutions);
+        convolutions > 0 && self.launches.saturating_sub(start.launches) == convolutions
+    }
 }
 
 impl State {
@@ -34,7 +55,7 @@ impl State {
 pub(crate) fn create_event(flags: u32) -> Outcome<usize> {
     let device = device::enter()?;
     let event = handle::fresh();
-    state().events.insert(event, Event { device, flags, is_recorded: false, slowed_products: 0, capture: None });
+    state().events.insert(event, Event { device, flags, is_recorded: false, before: Before::default(), capture: None });
     Ok(event)
 }
 
@@ -54,7 +75,7 @@ pub(crate) fn record_event(event: usize, stream: usize) -> Outcome {
     let capture = state.captures.of(stream);
     let event = state.event(event)?;
     event.is_recorded = true;
-    event.slowed_products = work::slowed_products();
+    event.before = Before::now();
     event.capture = capture;
     Ok(())
 }
@@ -87,12 +108,15 @@ pub(crate) fn elapsed_ms(start: usize, end: usize) -> Outcome<f32> {
     let mut timed = |event| {
         let event = state.event(event)?;
         let is_timed = event.is_recorded && event.flags & DISABLE_TIMING == 0;
-        if is_timed { Ok((event.slowed_products, event.device)) } else { Err(Fault::INVALID_HANDLE) }
+        if is_timed { Ok((event.before, event.device)) } else { Err(Fault::INVALID_HANDLE) }
     };
     let ((before, device), (after, _)) = (timed(start)?, timed(end)?);
+    if after.is_trial_since(before) {
+        estimate::note(Estimate::TimedConvolution, work::convolutions().1);
+    }
     Ok(match start == end {
         true => 0.0,
-        false if after > before => {
+        false if after.slowed_products > before.slowed_products => {
             estimate::note(Estimate::SlowProduct, device);
             ELAPSED_MS * SLOWED_FACTOR
         }

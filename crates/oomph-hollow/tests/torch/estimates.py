@@ -61,3 +61,15 @@ labels = torch.ones(40, dtype=torch.int32)
 steps, letters = torch.full((4,), 50, dtype=torch.int32), torch.full((4,), 10, dtype=torch.int32)
 torch._cudnn_ctc_loss(probabilities, labels, steps.tolist(), letters.tolist(), 0, True, False)
 assert counted("CTC loss") == 1, estimates()
+
+# Which engine is the fastest only a card can say. Whoever times a whole network has not asked for that.
+start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+start.record()
+convolution(torch.randn(32, 256, 14, 14, device="cuda")).relu()
+end.record()
+start.elapsed_time(end)
+assert counted("proposes first") == 0, estimates()
+torch.backends.cudnn.benchmark = True
+for _ in range(2):
+    convolution(torch.randn(8, 256, 14, 14, device="cuda"))
+assert not new_cudnn or counted("proposes first") == 1, estimates()
