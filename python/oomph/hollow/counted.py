@@ -9,14 +9,12 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any, NamedTuple
 
-#: Masks that are remembered before those that are gone are looked for.
-_SWEEP_AT = 1024
+from .storages import ByStorage, writes
 
 
 class _Count(NamedTuple):
     """What was said of one tensor."""
 
-    life: Any
     #: How it lies in its storage, and how often it had been written by then.
     layout: tuple[Any, ...]
     count: int
@@ -27,32 +25,19 @@ class Counted:
     """By storage; the last tensor of each."""
 
     def __init__(self, torch: ModuleType) -> None:
-        self._has_storage = torch._C._has_storage
-        self._life = torch.multiprocessing.reductions.StorageWeakRef
-        address = getattr(torch._C, "_storage_address", None)
-        self._address = address or (lambda tensor: tensor.untyped_storage()._cdata)
-        self._counts: dict[int, _Count] = {}
-        self._sweep_at = _SWEEP_AT
+        self._counts: ByStorage[_Count] = ByStorage(torch)
 
     def note(self, tensor: Any, count: int, assumed: str | None) -> None:
         """So many of the tensor's elements were picked, and what was assumed for that."""
-        if not self._has_storage(tensor):
-            return
-        if len(self._counts) >= self._sweep_at:
-            self._counts = {at: kept for at, kept in self._counts.items() if not kept.life.expired()}
-            self._sweep_at = max(_SWEEP_AT, 2 * len(self._counts))
-        life = self._life(tensor.untyped_storage())
-        self._counts[self._address(tensor)] = _Count(life, _layout(tensor), count, assumed)
+        # In inference mode nobody counts the writes, nor does a backward pass follow.
+        if writes(tensor) is not None:
+            self._counts.put(tensor, _Count(_layout(tensor), count, assumed))
 
     def of(self, tensor: Any) -> tuple[int, str | None] | None:
         """What was said of the tensor, if it holds the same as then."""
-        kept = self._counts.get(self._address(tensor)) if self._has_storage(tensor) else None
-        if kept is None or kept.life.expired() or kept.layout != _layout(tensor):
-            return None
-        return kept.count, kept.assumed
+        kept = self._counts.get(tensor)
+        return None if kept is None or kept.layout != _layout(tensor) else (kept.count, kept.assumed)
 
 
 def _layout(tensor: Any) -> tuple[Any, ...]:
-    # In inference mode nobody counts the writes, nor does a backward pass follow.
-    version = object() if tensor.is_inference() else tensor._version
-    return version, tensor.dtype, tensor.storage_offset(), tuple(tensor.size()), tuple(tensor.stride())
+    return writes(tensor), tensor.dtype, tensor.storage_offset(), tuple(tensor.size()), tuple(tensor.stride())

@@ -10,6 +10,8 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
+from .storages import ByStorage, writes
+
 #: Whole numbers and truth values of tensors up to this many elements are kept.
 MOST_ELEMENTS = 1 << 22
 #: Other numbers that were worked out from those.
@@ -25,11 +27,10 @@ MOST_AFTERWARDS = 1 << 14
 class _Kept:
     """The values of one storage."""
 
-    __slots__ = ("assumed", "is_settled", "life", "storage", "version")
+    __slots__ = ("assumed", "is_settled", "storage", "version")
 
-    def __init__(self, storage: Any, life: Any) -> None:
+    def __init__(self, storage: Any) -> None:
         self.storage = storage
-        self.life = life
         self.version: int | None = None
         #: Operators that write in place count their write after the fact.
         self.is_settled = False
@@ -42,13 +43,9 @@ class Values:
 
     def __init__(self, torch: ModuleType) -> None:
         self.torch = torch
-        self._kept: dict[int, _Kept] = {}
-        self._sweep_at = 1024
+        self._kept: ByStorage[_Kept] = ByStorage(torch)
         self._left = BUDGET_ELEMENTS
-        self._life = torch.multiprocessing.reductions.StorageWeakRef
         self._whole_types = {torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64}
-        address = getattr(torch._C, "_storage_address", None)
-        self._address_of_storage = address or (lambda tensor: tensor.untyped_storage()._cdata)
 
     def may_keep(self, tensor: Any, most_floats: int = MOST_FLOATS) -> bool:
         """Whether a tensor on the card is small enough for its values to be kept."""
@@ -67,55 +64,49 @@ class Values:
 
     def put(self, tensor: Any, values: Any, assumed: str | None = None, *, is_new: bool = False) -> None:
         """Keeps values for a tensor; for a part of a storage only if the rest is known, or new and of no interest."""
-        address = self._address(tensor)
-        if not address:
+        if not self.torch._C._has_storage(tensor):
             return
         kept = self._find(tensor)
         storage_bytes = tensor.untyped_storage().nbytes()
         if is_new or tensor.numel() * tensor.element_size() == storage_bytes:
-            kept = _Kept(self.torch.UntypedStorage(storage_bytes, device="cpu"), self._life(tensor.untyped_storage()))
-            self._kept[address] = kept
-            self._sweep()
+            kept = _Kept(self.torch.UntypedStorage(storage_bytes, device="cpu"))
+            self._kept.put(tensor, kept)
         elif kept is None:
             return
         self._view(kept.storage, tensor).copy_(values)
         self._left -= tensor.numel()
         kept.assumed = assumed or kept.assumed
-        kept.version, kept.is_settled = _version(tensor), is_new
+        kept.version, kept.is_settled = writes(tensor), is_new
 
     def written(self, tensor: Any) -> None:
         """The kept values are those of now, although something was just written."""
-        kept = self._kept.get(self._address(tensor))
+        kept = self._kept.get(tensor)
         if kept is not None:
-            kept.version, kept.is_settled = _version(tensor), False
+            kept.version, kept.is_settled = writes(tensor), False
 
     def counted(self, tensor: Any) -> None:
         """The write that follows now was counted already, as operators on lists of tensors do."""
-        kept = self._kept.get(self._address(tensor))
-        if kept is not None and kept.version is not None and _version(tensor) == kept.version + 1:
-            kept.version = _version(tensor)
+        kept = self._kept.get(tensor)
+        if kept is not None and kept.version is not None and writes(tensor) == kept.version + 1:
+            kept.version = writes(tensor)
 
     def forget(self, tensor: Any) -> None:
         """Nobody knows any longer what the tensor holds."""
-        self._kept.pop(self._address(tensor), None)
+        self._kept.drop(tensor)
 
     def forget_storage(self, storage: Any) -> None:
         """Nobody knows any longer what the storage holds."""
-        self._kept.pop(storage._cdata, None)
+        self._kept.drop_storage(storage)
 
     def forget_all(self) -> None:
         """Nobody knows anything any longer."""
         self._kept.clear()
 
-    def _address(self, tensor: Any) -> int:
-        """Where the tensor's storage is; 0 if it has none, as the wrappers of `torch.func` and sparse tensors."""
-        return self._address_of_storage(tensor) if self.torch._C._has_storage(tensor) else 0
-
     def _find(self, tensor: Any) -> _Kept | None:
-        kept = self._kept.get(self._address(tensor))
+        kept = self._kept.get(tensor)
         if kept is None:
             return None
-        version = _version(tensor)
+        version = writes(tensor)
         if version is not None and version != kept.version:
             if kept.is_settled or kept.version is None or version != kept.version + 1:
                 # Written by an operator that is not followed.
@@ -128,15 +119,3 @@ class Values:
     def _view(self, storage: Any, tensor: Any) -> Any:
         empty = self.torch.ops.aten.empty.memory_format([0], dtype=tensor.dtype, device="cpu")
         return empty.set_(storage, tensor.storage_offset(), tensor.size(), tensor.stride())
-
-    def _sweep(self) -> None:
-        """Drops what belongs to storages that are gone."""
-        if len(self._kept) < self._sweep_at:
-            return
-        self._kept = {address: kept for address, kept in self._kept.items() if not kept.life.expired()}
-        self._sweep_at = max(1024, 2 * len(self._kept))
-
-
-def _version(tensor: Any) -> int | None:
-    """How often the tensor was written in place; None where nobody counts."""
-    return None if tensor.is_inference() else tensor._version

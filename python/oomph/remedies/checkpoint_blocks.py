@@ -56,14 +56,11 @@ def _checkpoint(model: Any, wanted: Iterable[str] | None, applied: Applied, refu
     for path, block in chosen.items():
         if path in flagged:
             continue
-        if isinstance(block, list):
-            done += _recompute_run(root, path, block, applied, refuse)
-            continue
-        recomputed_when_compiled = not any(True for _ in recomputing.running_statistics(block.modules()))
-        inner = models.unwrapped(block)
+        inner = _as_module(block) if isinstance(block, list) else models.unwrapped(block)
+        handler = _Block(inner, path, applied, refuse)
         if _has_hooks_inside(inner):
             refuse(f"block {path} stays as it is: hooks inside it would be called twice")
-        elif models.around_forward(inner, _Block(inner, path, applied, refuse), recomputed_when_compiled):
+        elif _recompute_run(root, inner, handler) if isinstance(block, list) else _recompute_block(inner, handler):
             done.append(path)
         else:
             refuse(f"block {path} stays as it is: something else has replaced its forward")
@@ -73,33 +70,36 @@ def _checkpoint(model: Any, wanted: Iterable[str] | None, applied: Applied, refu
 def _chosen(root: Any, wanted: Iterable[str] | None) -> dict[str, Any]:
     """Modules by path, and the layers of runs."""
     if wanted is None:
-        found = models.blocks(root)
-        return {path: parts if ":" in path else parts[0] for path, parts in found.items()}
+        return models.blocks(root)
     modules = dict(root.named_modules())
     known = {path: modules[path] if path in modules else models.run_at(root, path) for path in wanted}
     return {path: block for path, block in known.items() if block}
 
 
-def _recompute_run(
-    root: Any, path: str, layers: list[Any], applied: Applied, refuse: Callable[[str], None]
-) -> list[str]:
+def _as_module(layers: list[Any]) -> Any:
+    """A run as a module of its own, which nobody calls: what looks after blocks asks it for its parts."""
     from torch import nn
 
-    sequence = root.get_submodule(path.rpartition(".")[0])
-    if any(layer._forward_hooks or layer._forward_pre_hooks for part in layers for layer in part.modules()):
-        refuse(f"block {path} stays as it is: hooks inside it would be called twice")
-        return []
+    return nn.Sequential(*layers)
+
+
+def _recompute_block(block: Any, handler: _Block) -> bool:
+    """Recomputes a module from now on; says whether that is possible."""
+    recomputed_when_compiled = not any(True for _ in recomputing.running_statistics(block.modules()))
+    return models.around_forward(block, handler, recomputed_when_compiled)
+
+
+def _recompute_run(root: Any, run: Any, handler: _Block) -> bool:
+    """Recomputes a run of layers from now on; says whether that is possible."""
+    sequence = root.get_submodule(handler.path.rpartition(".")[0])
     runs = _runs.get(sequence)
     if runs is None:
         runs = _Runs(sequence)
         if not models.around_forward(sequence, runs):
-            refuse(f"block {path} stays as it is: something else has replaced its forward")
-            return []
+            return False
         _runs[sequence] = runs
-    # A module of its own, which nobody calls: what looks after blocks asks it for its parts.
-    run = nn.Sequential(*layers)
-    runs.add(run, _Block(run, path, applied, refuse))
-    return [path]
+    runs.add(run, handler)
+    return True
 
 
 def _has_hooks_inside(block: Any) -> bool:
@@ -112,7 +112,7 @@ class _Block:
     def __init__(self, block: Any, path: str, applied: Applied, refuse: Callable[[str], None]) -> None:
         # Weakly: as long as a block lives, so does what stands around its forward.
         self._block = weakref.ref(block)
-        self._path = path
+        self.path = path
         self._applied = applied
         self._refuse = refuse
         #: Whether the block can be called twice; unknown before its first call.
@@ -130,7 +130,7 @@ class _Block:
         if not needs_gradients:
             return call(*args, **kwargs)
         if recomputing.recomputed_by_script():
-            self._refuse(f"block {self._path} stays as it is: the script recomputes it already")
+            self._refuse(f"block {self.path} stays as it is: the script recomputes it already")
             return call(*args, **kwargs)
         if self._can_be_recomputed is None:
             self._can_be_recomputed = self._try(block, call, args, kwargs)
@@ -142,19 +142,19 @@ class _Block:
         if _has_hooks_inside(block):
             # Only transformers' layers come here with hooks, which are transformers' own: they may be called twice,
             # but not now, where they gather results.
-            self._applied(self._path, None)
+            self._applied(self.path, None)
             return True
         try:
             trial = trials.attempt(block, call, args, kwargs)
         except Exception as error:
-            self._refuse(f"block {self._path} stays as it is: a trial of it failed ({type(error).__name__}: {error})")
+            self._refuse(f"block {self.path} stays as it is: a trial of it failed ({type(error).__name__}: {error})")
             return False
         if trial.changes:
-            self._refuse(f"block {self._path} stays as it is: calling it changes {trial.changes}")
+            self._refuse(f"block {self.path} stays as it is: calling it changes {trial.changes}")
         elif not trial.saved_bytes:
-            self._refuse(f"block {self._path} stays as it is: it keeps nothing that others do not")
+            self._refuse(f"block {self.path} stays as it is: it keeps nothing that others do not")
         else:
-            self._applied(self._path, trial.saved_bytes)
+            self._applied(self.path, trial.saved_bytes)
             return True
         return False
 

@@ -68,10 +68,9 @@ def _is_inside(path: str, found: Mapping[str, Any]) -> bool:
 LAYERS_TO_DIVIDE = 3
 
 
-def blocks(model: Any) -> dict[str, list[Any]]:
-    """What of a model can be recomputed, by path, each with its modules: repeated blocks, or else runs of layers."""
-    repeated = repeated_blocks(model)
-    return {path: [block] for path, block in repeated.items()} if repeated else _runs_of_layers(model)
+def blocks(model: Any) -> dict[str, Any]:
+    """What of a model can be recomputed, by path: repeated blocks, or else runs of layers, each a list."""
+    return repeated_blocks(model) or _runs_of_layers(model)
 
 
 def run_at(model: Any, path: str) -> list[Any] | None:
@@ -87,9 +86,9 @@ def run_at(model: Any, path: str) -> list[Any] | None:
 
 
 def _runs_of_layers(model: Any) -> dict[str, list[Any]]:
-    """The layers of plain sequences, in about as many runs as each has layers with weights.
+    """The layers of plain sequences in runs: about as many runs as there are layers with weights in each of them.
 
-    Every run begins with such a layer: what works in place comes later, and changes only what is the run's own.
+    Every run begins with a layer with weights: what works in place comes later, and changes only what is the run's own.
     """
     from torch import nn
 
