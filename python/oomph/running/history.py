@@ -6,6 +6,8 @@ import os
 import pickle
 from types import ModuleType
 
+from ..watching import snapshots
+
 #: Entries of history kept by PyTorch: some 100 MB of host memory.
 MAX_ENTRIES = 200_000
 
@@ -32,5 +34,5 @@ class History:
         if self._is_on and self.folder:
             path = os.path.join(self.folder, f"{os.getpid()}.pickle")
             with open(path + ".part", "wb") as file:
-                pickle.dump(torch.cuda.memory._snapshot(), file, protocol=4)
+                pickle.dump(snapshots.take(torch), file, protocol=4)
             os.replace(path + ".part", path)

@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from ..hollow.operators import takes_tensors
-from ..watching import imports
+from ..watching import imports, snapshots
 from .budget import Budget
 from .collector import Unnoticed
 from .nodes import Call, Node, Record, Ref, flat, mapped
@@ -382,10 +382,8 @@ class Recorder:
 
     def _sweep(self) -> None:
         """Drops what belongs to memory that was given back: the allocator knows."""
-        snapshot = self.torch.cuda.memory_snapshot
-        with_traces = "include_traces" not in snapshot.__code__.co_varnames
         live = set()
-        for segment in snapshot() if with_traces else snapshot(include_traces=False):
+        for segment in snapshots.segments(self.torch):
             address = segment["address"]
             for block in segment["blocks"]:
                 if block["state"].startswith("active"):

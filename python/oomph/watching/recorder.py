@@ -13,6 +13,7 @@ from types import FrameType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from ..stream import Stream
+from . import snapshots
 from .sinks import Engine, Hook
 
 if TYPE_CHECKING:
@@ -184,7 +185,7 @@ class Recorder:
     def dump(self, torch: ModuleType, path: str) -> None:
         """Writes the history as PyTorch's own tools would."""
         with open(path, "wb") as file:
-            pickle.dump(torch.cuda.memory._snapshot(), file, protocol=4)
+            pickle.dump(snapshots.take(torch), file, protocol=4)
 
 
 def _counter(library: ctypes.CDLL, name: str, device: int) -> int | None:
