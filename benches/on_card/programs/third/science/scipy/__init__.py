@@ -1,0 +1,1 @@
+"""Stands in for SciPy as far as the programs use it before they end."""

@@ -1,0 +1,1 @@
+"""Neighbours, which are imported and not asked for."""

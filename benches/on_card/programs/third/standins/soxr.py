@@ -1,0 +1,1 @@
+"""Stands in for soxr, which transformers imports where it finds librosa, and which nothing here uses."""
