@@ -56,9 +56,10 @@ def _resident_peak_bytes(path):
 
 def test_a_job_without_a_card_is_planned_for_the_host(oomph, host, script, tmp_path):
     path = script(TRAINING)
-    code, plan = host("--host-memory", "1GiB", "--html", tmp_path / "page.html", path)
+    words = ("--host-memory", "1GiB", "--html", tmp_path / "page.html", path)
+    code, plan = min((host(*words) for _ in range(3)), key=lambda found: found[1]["host"]["peak_bytes"])
     assert (code, plan["uses_card"], plan["fits"], plan["host"]["fits"]) == (1, False, False, False)
-    # A busy machine leaves more holes in the heap, up to a tenth of the whole; the plan is about a run without.
+    # A busy machine leaves more holes in the heap, up to a tenth of the whole, in a plan as in a plain run.
     resident = min(_resident_peak_bytes(path) for _ in range(3))
     assert plan["host"]["peak_bytes"] == pytest.approx(resident, rel=0.05)
     categories = plan["host"]["categories"]

@@ -248,6 +248,7 @@ class Following:
             self.values.counted(tensor)
         known = self.host_arguments(args, kwargs)
         if known is None:
+            self.sizes.distinct.note(shape, args, kwargs, outputs)
             self._follow_unknown(shape, args, outputs, is_written=bool(written))
             return
         host_args, host_kwargs, assumed = known

@@ -21,6 +21,13 @@ class Shape:
         #: Makes its results itself, by whichever overload fits.
         self.functional = getattr(operator, "_overloadpacket", operator) if self.is_out else operator
 
+    def argument(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What the operator is given under this name, or takes by itself."""
+        for at, argument in enumerate(self.operator._schema.arguments):
+            if argument.name == name:
+                return args[at] if at < len(args) else kwargs.get(name, argument.default_value)
+        return None
+
     def written(self, args: tuple[Any, ...]) -> list[Any]:
         """What the operator writes in place."""
         written = [args[at] for at in self.places if at < len(args)]

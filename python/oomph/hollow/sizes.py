@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import reads
 from .counted import Counted
+from .distinct import Distinct
 from .earlier_sizes import EarlierSizes
 from .operators import Shape, tensors_of
 
@@ -23,6 +24,7 @@ class SizeReads:
         self.following = following
         self.earlier = EarlierSizes()
         self.counted = Counted(following.torch)
+        self.distinct = Distinct(following.torch)
         #: What the next selection picks, where who makes it knows.
         self._picked: int | None = None
 
@@ -64,7 +66,11 @@ class SizeReads:
             return run()
         values, assumed = self.following.known(tensor)
         found = None
-        along = tensor.size(args[1]) if shape.name.startswith("unique_dim") else tensor.numel()
+        along = tensor.numel()
+        if shape.name.startswith("unique_dim"):
+            along = tensor.size(args[1])
+        elif not shape.name.endswith("consecutive"):
+            along = self.distinct.of(tensor)
         known = None
         if values is not None:
             found = self.following.quietly(lambda: shape.operator(values, *args[1:], **kwargs))

@@ -91,7 +91,7 @@ class Recorder:
             "failed": dict(worker.failed.most_common(10)) if worker else {},
             "left_out": self._left_out_reads,
             "seconds": round(budget.used_seconds, 2),
-            "recording_seconds": round(budget.recording_seconds, 2),
+            "recording_seconds": round(budget.recording_seconds, 3),
             "most_host_bytes": max(budget.most_bytes, budget.resident_bytes()),
         }
 

@@ -35,7 +35,8 @@ class Told:
             self._memory = mmap.mmap(file.fileno(), mmap.PAGESIZE)
 
     def tell(self, steps, allocations):
-        self._FORM.pack_into(self._memory, 0, steps, allocations)
+        # In one piece: `pack_into` writes zeros first, and the job may end there.
+        self._memory[: self._FORM.size] = self._FORM.pack(steps, allocations)
 
     @property
     def steps(self):
