@@ -100,6 +100,9 @@ def test_streams_and_endless_loops_end(planned, script):
 def test_growth_is_measured(planned, script):
     text = MODEL + """
     kept = []
+    # So many that no machine would run all of them because that takes little.
+    many = torch.utils.data.RandomSampler(data, replacement=True, num_samples=100_000)
+    training = DataLoader(data, sampler=many)
     for x, y in training:
         out = net(torch.randn(4096, 256, device="cuda"))
         out.sum().backward()
