@@ -54,7 +54,8 @@ test: setup $(VENV)/.truth page/node_modules/.oomph ## Run every test
 	fi
 	mkdir -p target/page
 	OOMPH=$(CURDIR)/$(OOMPH) OOMPH_PAGE_OUT=$(CURDIR)/target/page npm --prefix page test
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	# Three at a time on two cores: some wait more than they compute.
+	$(BIN)/python -m pytest -n 3 --dist loadfile
 
 .PHONY: lint
 lint: ## Check formatting, clippy (pedantic, warnings are errors) and rustdoc
