@@ -113,13 +113,13 @@ def test_unknown_masks_pick_everything(planned):
     assert reads(plan) == [(4, 1, "all"), (5, 1, "all"), (6, 1, "all"), (7, 2, "some"), (8, 4, "finite")]
 
 
-def test_places_are_no_more_different_than_there_are_places(planned):
+def test_there_are_no_more_distinct_indices_than_the_dimension_is_long(planned):
     code, _, err = planned("""
         import torch
         scores = torch.randn(5000, 10, device="cuda")
         best = scores.argmax(1)
         found = [best, best.view(50, 100), scores.max(-1).indices, scores.topk(3, 1).indices, scores.sort().indices]
-        assert [len(torch.unique(places)) for places in found] == [10] * 5
+        assert [len(torch.unique(indices)) for indices in found] == [10] * 5
         assert len(torch.unique(scores.argmax())) == 1 and len(torch.unique(scores.argmax(0))) == 10
         assert len(torch.unique(scores > 0)) == 2 and len(torch.unique(scores.to(torch.uint8))) == 256
         best += scores[:, 0].long()

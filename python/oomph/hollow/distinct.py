@@ -8,8 +8,8 @@ from typing import Any
 from .operators import Shape
 from .storages import ByStorage, writes
 
-#: Which result of an operator says where in a dimension something was found.
-_PLACES = {"argmax": 0, "argmin": 0, "max": 1, "min": 1, "topk": 1, "sort": 1}
+#: Which result of an operator holds indices into one of the dimensions of its input.
+_INDICES = {"argmax": 0, "argmin": 0, "max": 1, "min": 1, "topk": 1, "sort": 1}
 
 
 class Distinct:
@@ -20,8 +20,8 @@ class Distinct:
         self._by_type = {torch.bool: 2, torch.uint8: 1 << 8, torch.int8: 1 << 8}
 
     def note(self, shape: Shape, args: tuple[Any, ...], kwargs: dict[str, Any], outputs: list[Any]) -> None:
-        """A place is smaller than the dimension it is in."""
-        at = _PLACES.get(shape.name)
+        """An index is smaller than the size of its dimension."""
+        at = _INDICES.get(shape.name)
         if at is None or at >= len(outputs) or not outputs[at].is_cuda:
             return
         tensor, along = args[0], shape.argument("dim", args, kwargs)

@@ -18,7 +18,7 @@ def take(torch: ModuleType) -> Any:
 def segments(torch: ModuleType) -> Any:
     """What lies where, without the history."""
     snapshot = torch.cuda.memory_snapshot
-    # Not all versions know the word.
+    # Not every version of PyTorch has this argument.
     options = {"include_traces": False} if "include_traces" in snapshot.__code__.co_varnames else {}
     return _without_compiler(torch, lambda: snapshot(**options))
 
