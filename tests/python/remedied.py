@@ -5,17 +5,14 @@ The script leaves what is to be compared in a dictionary of its own called `RESU
 
 from __future__ import annotations
 
-import atexit
-import functools
 import pickle
-import select
-import subprocess
-import sys
 import tempfile
 import textwrap
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import forking
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -51,38 +48,6 @@ with open({out!r}, "wb") as file:
 """
 
 
-#: A process that has torch imported and forks one for each script: importing takes longer than most scripts do.
-_WARM = """
-import os, sys, traceback
-import torch
-torch.set_num_threads(1)
-for line in sys.stdin:
-    path = line.strip()
-    child = os.fork()
-    if not child:
-        printed = os.open(path + ".printed", os.O_WRONLY | os.O_CREAT)
-        os.dup2(printed, 1), os.dup2(printed, 2)
-        os.close(0)
-        code = 1
-        try:
-            exec(compile(open(path).read(), path, "exec"), {"__name__": "__main__"})
-            code = 0
-        except BaseException:
-            traceback.print_exc()
-        sys.stdout.flush(), sys.stderr.flush()
-        os._exit(code)
-    print(os.waitpid(child, 0)[1], flush=True)
-"""
-_SECONDS = 300
-
-
-@functools.cache
-def _warm() -> subprocess.Popen[str]:
-    process = subprocess.Popen([sys.executable, "-c", _WARM], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    atexit.register(process.kill)
-    return process
-
-
 @dataclass
 class Remedied:
     """What a script left behind."""
@@ -103,13 +68,8 @@ def run(script: str, *wanted: dict[str, Any]) -> Remedied:
         path, out = Path(folder, "script.py"), Path(folder, "out.pickle")
         path.write_text(textwrap.dedent(script))
         driver = _DRIVER.format(package=str(ROOT / "python"), wanted=list(wanted), script=str(path), out=str(out))
-        main = Path(folder, "main.py")
-        main.write_text(driver)
-        warm = _warm()
-        print(main, file=warm.stdin, flush=True)
-        is_done, _, _ = select.select([warm.stdout], [], [], _SECONDS)
-        assert is_done, "it goes on for ever"
-        assert warm.stdout.readline().strip() == "0", Path(f"{main}.printed").read_text()
+        ended = forking.run_text(driver)
+        assert ended.code == 0, ended.out + ended.err
         with out.open("rb") as file:
             return Remedied(*pickle.load(file))
 

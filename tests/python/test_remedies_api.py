@@ -9,6 +9,7 @@ import subprocess
 import sys
 import textwrap
 
+import forking
 import pytest
 
 ROOT = pathlib.Path(__file__).parents[2]
@@ -173,8 +174,8 @@ def test_what_a_page_says_to_write_runs(name: str) -> None:
     before, after = AROUND[name]
     start = BEFORE.format(package=str(ROOT / "python"), tests=str(ROOT / "tests/python"))
     code = "\n".join([start, before, *_snippets(PAGES[name]), after])
-    done = _python(code)
-    assert done.returncode == 0, done.stderr
+    ended = forking.run_text(code)
+    assert ended.code == 0, ended.err
 
 
 def test_every_function_of_the_pages_is_there_and_described() -> None:

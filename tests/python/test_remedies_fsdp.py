@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import pickle
 import socket
-import subprocess
-import sys
 import textwrap
 from pathlib import Path
 from typing import Any
 
+import forking
 import pytest
 import remedied
 from remedied import Remedied, difference
@@ -71,21 +70,16 @@ def on_ranks(
     path, running = folder / "script.py", []
     path.write_text(textwrap.dedent(script))
     for rank in range(count):
-        out = folder / f"out{rank}.pickle"
+        out, main = folder / f"out{rank}.pickle", folder / f"main{rank}.py"
         out.unlink(missing_ok=True)
         wanted = [{"name": "fsdp", **options}, *beside]
-        driver = remedied._DRIVER.format(
-            package=str(remedied.ROOT / "python"), wanted=wanted, script=str(path), out=str(out)
-        )
+        package = str(remedied.ROOT / "python")
+        main.write_text(remedied._DRIVER.format(package=package, wanted=wanted, script=str(path), out=str(out)))
         place = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": count, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
-        environment = {**os.environ, **{name: str(value) for name, value in place.items()}}
-        command = [sys.executable, "-c", driver]
-        running.append((out, subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True, cwd=folder)))
-    try:
-        ended = [(out, process.communicate(timeout=90)[1]) for out, process in running]
-    finally:
-        for _, process in running:
-            process.kill()
+        place |= {name: os.environ[name] for name in ["CUDA_VISIBLE_DEVICES"] if name in os.environ}
+        environment = {name: str(value) for name, value in place.items()}
+        running.append((out, forking.Running(main, rank, **environment)))
+    ended = [(out, process.wait().err) for out, process in running]
     return [Remedied(*pickle.loads(out.read_bytes())) if out.exists() else error for out, error in ended]
 
 

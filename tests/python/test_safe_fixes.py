@@ -9,12 +9,10 @@ A program whose bug is an error (a function that does not exist) catches that er
 before the fix has something to compare: see `unknown-memory-api__1.py`.
 """
 
-import os
 import pathlib
 import re
-import subprocess
-import sys
 
+import forking
 import pytest
 
 PROGRAMS = sorted((pathlib.Path(__file__).parent / "safe_fixes").glob("*__*.py"))
@@ -35,13 +33,10 @@ def safe_rules(oomph):
 
 def run(program):
     """What a program prints; it has to succeed."""
-    environment = os.environ | {"CUDA_VISIBLE_DEVICES": "", "PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", program], capture_output=True, text=True, timeout=300, env=environment
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.strip(), "a program that prints nothing proves nothing"
-    return done.stdout
+    ended = forking.run(program)
+    assert ended.code == 0, ended.err
+    assert ended.out.strip(), "a program that prints nothing proves nothing"
+    return ended.out
 
 
 def test_every_safe_fix_has_a_program(oomph):
