@@ -255,7 +255,6 @@ def test_steps_are_taken_where_they_must_be_true(planned, script):
     assert plan["values"]["updates"] is True
 
 
-@pytest.mark.xfail(strict=True, reason="the plan evaluates twice where the job does so four times; why is not known")
 def test_gradients_are_worked_out_where_something_is_decided_by_them(planned, script):
     """L-BFGS asks gradients whether it is done, and evaluates as often as they say."""
     text = """

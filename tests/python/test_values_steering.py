@@ -158,6 +158,26 @@ def test_what_is_made_of_or_filled_with_a_value_has_no_size_from_it():
     assert FATES == [Fate.SHOWN] * 3
 
 
+class Weights:
+    """Stands for a tensor, whose operators read what they are given in place of a number."""
+
+    def add_(self, update, alpha):
+        FATES.append(Steering().fate(sys._getframe(1)))
+
+    def to(self, device, copy):
+        FATES.append(Steering().fate(sys._getframe(1)))
+
+
+def test_what_an_operator_reads_is_in_what_it_makes():
+    FATES.clear()
+    rate, device, weights = 0.1, "cpu", Weights()
+    weights.add_(1, alpha=rate)
+    assert FATES == [Fate.LOST]
+    weights.to(device, copy=True)
+    weights.add_(1, 2)
+    assert FATES[1:] == [Fate.SHOWN] * 2
+
+
 def test_what_is_put_into_a_text_is_shown():
     FATES.clear()
     print("%.2f %.2f" % (read(), read(may_divide=True)), "%.2f" % read(may_divide=True))

@@ -41,6 +41,8 @@ _SIZED_FIRST = frozenset("zeros ones empty rand randn full new_zeros new_ones ne
 _SIZED_AFTER = frozenset(
     "split split_with_sizes tensor_split chunk narrow view reshape expand repeat tile repeat_interleave unfold pad topk".split()
 )
+#: Methods that give what they read of the tensor they belong to, whatever else they are told.
+_GIVING = frozenset("item tolist numpy to cpu type float double half int long bool".split())
 #: Modules whose functions get what they work on as their first argument, as methods do not.
 _MODULES = frozenset("torch F functional np numpy".split())
 #: Modules whose functions give what they are asked for and keep nothing.
@@ -178,6 +180,7 @@ class _Flow:
     def start(self, code: CodeType, at: int) -> None:
         """From the expression that the instruction belongs to."""
         for node in list(_expressions(self.body, code, at)):
+            self.is_lost |= _hands_over(node)
             self._follow(node)
 
     def _follow(self, node: ast.AST) -> None:
@@ -286,6 +289,19 @@ def _expressions(body: ast.AST, code: CodeType, at: int) -> Iterator[ast.AST]:
     for node in ast.walk(body):
         if isinstance(node, ast.Call) and node.lineno <= lines[-1] <= (node.end_lineno or 0):
             yield node
+
+
+def _hands_over(node: ast.AST) -> bool:
+    """Whether it is a call that reads one of its arguments, as operators do with a tensor that is given for a number
+    (`weights.add_(update, alpha=rate)`): what they make holds it."""
+    if not isinstance(node, ast.Call):
+        return False
+    given = [*node.args, *(keyword.value for keyword in node.keywords)]
+    if all(isinstance(argument, ast.Constant) for argument in given):
+        return False
+    name = _last_name(node.func)
+    is_builtin = isinstance(node.func, ast.Name) and hasattr(builtins, name)
+    return not is_builtin and name not in _GIVING | _SHOWING
 
 
 def _is_index(node: ast.AST, parent: ast.AST) -> bool:
