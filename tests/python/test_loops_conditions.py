@@ -9,7 +9,7 @@ import pytest
 from conftest import ROOT
 
 sys.path.insert(0, str(ROOT / "python"))
-from oomph.watching.loops.conditions import Counters, condition_from, condition_of  # noqa: E402
+from oomph.watching.loops.conditions import Counters, Round, condition_from, condition_of  # noqa: E402
 
 
 def first_time(text, *ends, before=10_000):
@@ -53,6 +53,20 @@ def test_counters_that_move_every_few_iterations():
     ends = [{"i": i, "step": (i + 1) // 4} for i in range(9)]
     assert first_time("step % 10 == 0", *ends) == 31
     assert first_time("(i + 1) % 4 == 0 and step == 9", *ends) == 27
+
+
+@pytest.mark.parametrize("length", [3, 10, 25])
+@pytest.mark.parametrize("condition", ["step % 30 == 0 and i % 2 == 1", "i == 0 and step > 40", "step == 11 and i == 2"])
+def test_counters_that_begin_anew_beside_others_that_go_on(length, condition):
+    ends = [{"i": at % length, "step": at} for at in range(length, length + 3)]
+    counters = Counters()
+    for values in ends:
+        counters.observe(values)
+    again = Round(frozenset({"i"}), length, 3)
+    found = counters.first_time(condition_from(condition), 1000, lambda: False, again)
+    later = range(1, 1000)
+    holds = (at for at in later if eval(condition, {"step": length + 2 + at, "i": (length + 2 + at) % length}))
+    assert found == next(holds, None)
 
 
 def test_what_moves_irregularly_cannot_be_told():

@@ -206,6 +206,26 @@ def test_what_is_counted_from_epoch_to_epoch_goes_on(run, job):
     assert loops[4]["skipped"] > 400
 
 
+def test_what_goes_on_and_what_begins_anew_may_decide_together(run, job):
+    run("""
+        done = 0
+        while True:
+            for batch in range(25):
+                job.step()
+                if batch % 2 == 1:
+                    done += 1
+                if done >= 80:
+                    break
+                if done and done % 30 == 0 and batch % 2 == 1:
+                    job.log.append("evaluate")
+                if batch == 30 and done > 10:
+                    job.log.append("never")
+            if done >= 80:
+                break
+    """)
+    assert "evaluate" in job.log and "never" not in job.log
+
+
 def test_nothing_is_led_beyond_the_end_of_the_job(run, job):
     run("""
         total = 0

@@ -12,7 +12,7 @@ NEAR = {"peak_allocated_bytes": 0.2, "peak_reserved_bytes": 1.1}
 #: What plans do not get right yet, and why.
 MISSED = {
     "n_tbptt.py": "the workspace of an LSTM in evaluation is an estimate",
-    "o_lora.py": "an evaluation guarded by a counter that rises in every other iteration is not found",
+    "o_lora.py": "blocks lie otherwise after the 60 iterations before its evaluation than after six: 7 % less is reserved",
 }
 CASES = [
     pytest.param(case, id=case["script"], marks=[pytest.mark.xfail(reason=MISSED[case["script"]], strict=True)])

@@ -251,6 +251,21 @@ class Counter:
         return self.value + self.amount * ((self.phase + iterations) // self.period)
 
 
+@dataclass(frozen=True)
+class Round:
+    """A visit of a loop that will be made again and again, in which some counters begin anew each time."""
+
+    #: Those that do.
+    leaves: frozenset[str]
+    #: Iterations of a visit, and those of this one that are over.
+    length: int
+    done: int
+
+    def within(self, iterations: int) -> int:
+        """By how many iterations its counters differ from now after so many: less than none where they began anew."""
+        return (self.done - 1 + iterations) % self.length - (self.done - 1)
+
+
 class Counters:
     """The leaves of the conditions of one loop, followed from iteration to iteration."""
 
@@ -298,7 +313,9 @@ class Counters:
             values[leaf] += self.counters[leaf].amount * _FAR
         return bool(moving) and condition.holds(values) is True
 
-    def first_time(self, condition: Condition, before: int, is_out_of_time: Callable[[], bool]) -> int | None:
+    def first_time(
+        self, condition: Condition, before: int, is_out_of_time: Callable[[], bool], again: Round | None = None
+    ) -> int | None:
         """In how many iterations from now the condition holds for the first time, if that is sooner than `before`."""
         moving = self.moving(condition.leaves)
         if not moving or not all(self.counters[leaf].is_regular for leaf in moving):
@@ -306,7 +323,8 @@ class Counters:
         values = self.likely(condition)
         for iterations in range(1, before):
             for leaf in moving:
-                values[leaf] = self.counters[leaf].after(iterations)
+                begins_anew = again is not None and leaf in again.leaves
+                values[leaf] = self.counters[leaf].after(again.within(iterations) if begins_anew else iterations)
             holds = condition.holds(values)
             if holds or holds is None or (iterations % 1024 == 0 and is_out_of_time()):
                 return iterations if holds else None

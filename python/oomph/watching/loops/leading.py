@@ -6,7 +6,7 @@ from types import FrameType
 from typing import Any, Protocol
 
 from . import frames
-from .conditions import Condition, Counters
+from .conditions import Condition, Counters, Round
 from .deciding import Visit
 from .sites import Branch
 from .walk import Record, Walk
@@ -59,11 +59,15 @@ class Leader:
             return
         values = frames.read(frame, leaves)
         for leaf in values.keys() - self.counters.values.keys():
-            last = self.record.last_values.get(leaf)
-            if type(last) is int and type(values[leaf]) is int and values[leaf] > last:
-                self.carried.add(leaf)
+            last = self.record.last_counters
+            at_last = last.values.get(leaf)
+            if type(at_last) is int and type(values[leaf]) is int:
+                # What had moved and is where it was has not begun anew: it only moves every few iterations.
+                least = at_last if last.moving([leaf]) else at_last + 1
+                if values[leaf] >= least:
+                    self.carried.add(leaf)
         self.counters.observe(values)
-        self.record.last_values = self.counters.values
+        self.record.last_counters = self.counters
 
     def length(self, loop: Watched) -> int | None:
         """The length of a loop that counts by itself: `while step < steps`, `if step == steps: break`."""
@@ -102,7 +106,7 @@ class Leader:
         found: list[tuple[int, Branch]] = []
         for branch in (*self.site.branches, *self.site.inner_branches):
             if not (branch.is_taken or branch.is_tried or branch.effect == "breaks"):
-                at = self._first_time(branch.condition, self._reach(branch, loop))
+                at = self._first_time(branch.condition, *self._reach(branch, loop))
                 if at is not None:
                     found.append((at, branch))
         for at, branch in sorted(found, key=lambda pair: pair[0]):
@@ -121,7 +125,8 @@ class Leader:
             if self.record.history.visits:
                 # The object that counts has outlived the visit before.
                 total, done = self.walk.length_around(self.visit), self._done_ever(loop)
-            at = self._first_time(branch.condition, UNBOUNDED if total is None else total - done + 1, branch.counters)
+            before = UNBOUNDED if total is None else total - done + 1
+            at = self._first_time(branch.condition, before, counters=branch.counters)
             if at is not None:
                 branch.is_tried = True
                 if at == 1 or branch.skip(at - 1):
@@ -132,12 +137,14 @@ class Leader:
                     return True
         return False
 
-    def _first_time(self, condition: Condition, before: int, counters: Counters | None = None) -> int | None:
+    def _first_time(
+        self, condition: Condition, before: int, again: Round | None = None, counters: Counters | None = None
+    ) -> int | None:
         counters = counters or self.counters
         clock, start = self.walk.clock, self.walk.clock()
         near = min(before, HORIZON)
-        at = counters.first_time(condition, near, lambda: clock() - start > SEARCH_SECONDS)
-        if at is None:
+        at = counters.first_time(condition, near, lambda: clock() - start > SEARCH_SECONDS, again)
+        if at is None and again is None:
             at = counters.limit(condition)
         return at if at is not None and at < before else None
 
@@ -145,18 +152,19 @@ class Leader:
         """Iterations of all visits that are over or were skipped."""
         return self.record.seen + self.record.skipped + loop.count - 1 + self.skipped
 
-    def _reach(self, branch: Branch, loop: Watched) -> int:
-        """Iterations within which a branch can be taken."""
+    def _reach(self, branch: Branch, loop: Watched) -> tuple[int, Round | None]:
+        """Iterations within which a branch can be taken; and what begins anew on the way there."""
         total, done = self.visit.total, self.done(loop)
-        moving = self.counters.moving(branch.condition.leaves)
-        if total is not None and moving and all(leaf in self.carried for leaf in moving):
-            # What is counted from visit to visit goes on as long as the loops around, or until it leaves them.
-            way_out = self._way_out()
-            if way_out is not None:
-                return way_out + 1
-            total = self.walk.length_around(self.visit)
-            done = self._done_ever(loop)
-        return UNBOUNDED if total is None else total - done + 1
+        moving = frozenset(self.counters.moving(branch.condition.leaves))
+        if total is None or not moving & self.carried:
+            return UNBOUNDED if total is None else total - done + 1, None
+        # What is counted from visit to visit goes on as long as the loops around, or until it leaves them.
+        again = Round(moving - self.carried, total, done) if moving - self.carried else None
+        way_out = self._way_out()
+        if way_out is not None:
+            return way_out + 1, again
+        around = self.walk.length_around(self.visit)
+        return UNBOUNDED if around is None else around - self._done_ever(loop) + 1, again
 
     def _skip_to(self, at: int, branch: Branch, loop: Watched, frame: FrameType) -> bool:
         """Makes the next iteration the one that takes the branch, or waits for it where that is cheap."""

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ..activity import Activity
+from .conditions import Counters
 from .deciding import Budget, History, Visit
 from .distant import Distant
 from .memory import Numbers
@@ -65,8 +66,8 @@ class Record:
         self.total: int | None = None
         self.ended = "running"
         self.live_bytes: list[int] = []
-        #: Values of the leaves of its conditions at the end of the last visit.
-        self.last_values: dict[str, Any] = {}
+        #: What the leaves of its conditions did in the last visit.
+        self.last_counters = Counters()
         self.growth_bytes = 0
         self.host_growth_bytes = self.host_tensor_growth_bytes = 0
 
