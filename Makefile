@@ -55,7 +55,7 @@ test: setup $(VENV)/.truth page/node_modules/.oomph ## Run every test
 	mkdir -p target/page
 	OOMPH=$(CURDIR)/$(OOMPH) OOMPH_PAGE_OUT=$(CURDIR)/target/page npm --prefix page test
 	# Three at a time on two cores: some wait more than they compute.
-	$(BIN)/python -m pytest -n 3 --dist loadfile
+	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 .PHONY: lint
 lint: ## Check formatting, clippy (pedantic, warnings are errors) and rustdoc

@@ -12,6 +12,18 @@ import pytest
 ROOT = pathlib.Path(__file__).parents[2]
 CORPUS = ROOT / "corpus" / "h200"
 
+#: Files whose tests take minutes. They begin first, so that no worker is left alone with one of them in the end.
+LONGEST = (
+    "test_plan_jobs", "test_run_endings", "test_fit", "test_leaks", "test_run", "test_ranks_pipeline", "test_plan_host_memory",
+    "test_values", "test_fixes_hold", "test_plan_walk_measured", "test_remedies_micro_batches_frameworks", "test_plan_walk",
+)
+
+
+def pytest_collection_modifyitems(items):
+    """Files in this order, and the others as they come."""
+    order = {name: at for at, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: order.get(item.path.stem, len(order)))
+
 
 class Oomph:
     """The command as `pip install` puts it beside the interpreter."""

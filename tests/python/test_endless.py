@@ -20,9 +20,9 @@ def watch():
     return made
 
 
-def reads(watch):
+def reads(watch, line="step.py:1"):
     """A line has read as often as it takes for a look."""
-    watch.on_read(sys._getframe(1), endless.READS_BETWEEN_LOOKS)
+    watch.on_read(sys._getframe(1), line, endless.READS_BETWEEN_LOOKS)
 
 
 def is_waiting(watch):
@@ -43,6 +43,16 @@ def test_one_that_is_begun_anew_or_counts_does_not(watch):
         watch.turns.append(looks)
         reads(watch)
         looks += 1
+    assert not is_waiting(watch)
+
+
+def test_several_lines_may_be_looked_at_in_one_turn(watch):
+    turn = 0
+    while turn < 20:
+        watch.turns.append(turn)
+        for line in ("act.py:89", "act.py:91", "act.py:97"):
+            reads(watch, line)
+        turn += 1
     assert not is_waiting(watch)
 
 

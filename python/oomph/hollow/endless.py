@@ -41,9 +41,8 @@ class Watch:
         self._leave = leave
         #: Of the `while` at a line of a frame: what changes if it is begun anew, or counts its way to something.
         self._turn = turn
-        self._seen: object = None
-        #: The loops that were running then.
-        self._running: dict[Loop, object] = {}
+        #: By the line that was looked at: how far the job was then, and the loops that were running.
+        self._looks: dict[object, tuple[object, dict[Loop, object]]] = {}
         self._place: str | None = None
 
     def install(self) -> None:
@@ -69,7 +68,7 @@ class Watch:
         """Where the script waits."""
         return f"{self._place} loops, waiting for what a hollow card never gives"
 
-    def on_read(self, frame: FrameType, count: int) -> None:
+    def on_read(self, frame: FrameType, line: object, count: int) -> None:
         """A line has read for the `count`th time. Called from where nothing can be raised."""
         if count % READS_BETWEEN_LOOKS:
             return
@@ -78,10 +77,11 @@ class Watch:
             return
         running = {loop: self._turn(found, loop[1]) for found, loop in _running_loops(frame)}
         # One that was left since, or that gets on by what it counts, waits for nothing.
-        is_waiting = any(loop in running and running[loop] == turn for loop, turn in self._running.items())
-        if now == self._seen and is_waiting:
+        seen, before = self._looks.get(line, (None, {}))
+        is_waiting = any(loop in running and running[loop] == turn for loop, turn in before.items())
+        if now == seen and is_waiting:
             self._place = _waiting_loop(frame)
-        self._seen, self._running = now, running
+        self._looks[line] = now, running
 
     def check(self) -> None:
         """Leaves a script that waits for ever."""

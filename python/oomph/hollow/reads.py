@@ -28,7 +28,7 @@ _BETWEEN = tuple(os.path.join(_PACKAGE, name) + os.sep for name in ("hollow", "v
 class Reads:
     """Counts device-to-host copies by the user's line."""
 
-    def __init__(self, watch: Callable[[FrameType, int], None]) -> None:
+    def __init__(self, watch: Callable[[FrameType, object, int], None]) -> None:
         self.lines: Counter[tuple[str, int, str]] = Counter()
         #: Those of them by which something is decided: a size, an index, a branch.
         self.deciding: set[tuple[str, int, str]] = set()
@@ -87,7 +87,7 @@ class Reads:
             is_size = getattr(self._state, "is_size", False) and not is_shown(start)
             if is_size or self.steering.steers(start):
                 self.deciding.add(line)
-        self._watch(start, self.lines[line])
+        self._watch(start, line, self.lines[line])
 
     def listing(self) -> list[dict[str, object]]:
         """By line, the most frequent first."""
