@@ -73,3 +73,25 @@ def test_a_default_device_holds_for_every_way_to_make_a_tensor(oomph, script):
         assert all(tensor.is_cuda for tensor in made())
     """))
     assert code == 0, err
+
+
+def test_what_the_plan_keeps_of_batches_is_not_what_the_job_keeps(oomph, script):
+    """Batches of whole numbers are known beside the card for as long as they live there."""
+    code, out, err = oomph("plan", "--json", script("""
+        import torch
+        data = torch.randint(0, 256, (1_000_000,))
+        net = torch.nn.Sequential(torch.nn.Embedding(256, 64), torch.nn.Linear(64, 256)).cuda()
+        optimizer = torch.optim.Adam(net.parameters())
+        for step in range(100_000):
+            at = int(torch.randint(0, 900_000, (1,)))
+            batch = data[at:at + 40_000].view(40, 1000).clone().cuda()
+            loss = torch.nn.functional.cross_entropy(net(batch[:, :-1]).flatten(0, 1), batch[:, 1:].flatten())
+            loss.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+    """))
+    assert code == 0, err
+    host = json.loads(out)["host"]
+    assert host["growth"] is None
+    # The data set, and a batch that is drawn while nothing else lies there.
+    assert host["tensor_bytes"] < 8_000_000 + 3 * 320_000

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use crate::{answer, aside, count, estimate, host_account, host_exit, memory, nccl, process, work};
+use crate::aside::{self, Doing};
+use crate::{answer, count, estimate, host_account, host_exit, memory, nccl, process, work};
 
 /// The version of the library, as a C string.
 #[unsafe(no_mangle)]
@@ -129,10 +130,13 @@ unsafe extern "C" fn oomph_hollow_host_numbers(numbers: *mut u64) {
     }
 }
 
-/// Says whether the calling thread works beside the script from now on, and returns whether it did so far.
+/// Says what the calling thread does from now on, and returns what it did so far: 0 the script's work, 1 work beside the
+/// script, 2 keep something for the plan.
 #[unsafe(no_mangle)]
-extern "C" fn oomph_hollow_aside(is_aside: c_int) -> c_int {
-    aside::set(is_aside != 0).into()
+extern "C" fn oomph_hollow_aside(doing: c_int) -> c_int {
+    let all = [Doing::Script, Doing::Aside, Doing::Keeping];
+    let before = aside::set(usize::try_from(doing).ok().and_then(|at| all.get(at).copied()).unwrap_or(Doing::Script));
+    all.iter().position(|doing| *doing == before).map_or(0, |at| at as c_int)
 }
 
 /// What the C library has given out and not got back.

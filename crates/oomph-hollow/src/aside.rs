@@ -2,12 +2,14 @@
 //!
 //! Which of several free blocks PyTorch's allocator takes depends on their addresses. Those of a card come from the same
 //! kernel as those of the host's large blocks, which leave holes when they go; so a large block of ours that stays where
-//! the real job has a hole would change what fits where on the card. Ours are taken from addresses of their own instead,
-//! and are not the job's either when its host memory is counted.
+//! the real job has a hole would change what fits where on the card. Ours are taken from addresses of their own instead.
+//!
+//! Nothing of the plan's is the job's when its host memory is counted, wherever it lies.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ffi::c_void;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::lock::Guarded;
 
@@ -20,10 +22,25 @@ const END: u64 = 0x2000_0000_0000;
 const MOST_KEPT_BYTES: u64 = 256 << 20;
 const PAGE_BYTES: u64 = 4096;
 
-thread_local! {
-    /// Whether this thread works beside the script now.
-    static IS_ASIDE: Cell<bool> = const { Cell::new(false) };
+/// What a thread does now, as it says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Doing {
+    /// The script's work.
+    Script,
+    /// Work beside the script.
+    Aside,
+    /// It keeps something for the plan where the script's blocks lie. Such blocks are not the job's either.
+    Keeping,
 }
+
+thread_local! {
+    static DOING: Cell<Doing> = const { Cell::new(Doing::Script) };
+}
+
+/// Blocks among the script's that are the plan's: how long they are, by address. Their number is read without the lock,
+/// because nearly always there are none.
+static AMONG: Guarded<BTreeMap<u64, u64>> = Guarded::new(BTreeMap::new());
+static COUNT_AMONG: AtomicUsize = AtomicUsize::new(0);
 
 static BLOCKS: Guarded<Blocks> =
     Guarded::new(Blocks { next: START, taken: BTreeMap::new(), kept: BTreeMap::new(), kept_bytes: 0 });
@@ -37,14 +54,34 @@ struct Blocks {
     kept_bytes: u64,
 }
 
-/// Says whether this thread works beside the script from now on, and returns whether it did so far.
-pub(crate) fn set(is_aside: bool) -> bool {
-    IS_ASIDE.replace(is_aside)
+/// Says what this thread does from now on, and returns what it did so far.
+pub(crate) fn set(doing: Doing) -> Doing {
+    DOING.replace(doing)
+}
+
+/// Takes note of a block that the C library gave out; whether it is the plan's.
+pub(crate) fn is_own(address: u64, bytes: u64) -> bool {
+    if DOING.get() == Doing::Script {
+        return false;
+    }
+    AMONG.lock().insert(address, bytes);
+    COUNT_AMONG.fetch_add(1, Ordering::Relaxed);
+    true
+}
+
+/// A block goes back to the C library: how long it is, if it was the plan's.
+pub(crate) fn forget_own(address: u64) -> Option<u64> {
+    if COUNT_AMONG.load(Ordering::Relaxed) == 0 {
+        return None;
+    }
+    let bytes = AMONG.lock().remove(&address)?;
+    COUNT_AMONG.fetch_sub(1, Ordering::Relaxed);
+    Some(bytes)
 }
 
 /// A block for this thread, if it works beside the script and the block is large.
 pub(crate) fn take(bytes: usize) -> Option<u64> {
-    if bytes < LARGE_BYTES || !IS_ASIDE.get() {
+    if bytes < LARGE_BYTES || DOING.get() != Doing::Aside {
         return None;
     }
     let bytes = (bytes as u64).next_multiple_of(PAGE_BYTES);
@@ -105,7 +142,7 @@ mod tests {
     #[test]
     fn large_blocks_of_a_thread_that_works_aside_lie_apart() {
         assert_eq!(take(1 << 20), None, "the script's own");
-        assert!(!set(true));
+        assert_eq!(set(Doing::Aside), Doing::Script);
         assert_eq!(take(1 << 10), None, "a small one");
         let first = take(1 << 20).unwrap();
         let second = take(1 << 20).unwrap();
@@ -115,7 +152,19 @@ mod tests {
         assert!(give_back(first) && !give_back(first), "once");
         assert_eq!(take(1 << 20), Some(first), "it is used again");
         assert!(give_back(first) && give_back(second));
-        assert!(set(false));
+        assert_eq!(set(Doing::Script), Doing::Aside);
         assert!(!give_back(0x7fff_0000_0000), "somebody else's");
+    }
+
+    #[test]
+    fn what_a_thread_keeps_for_the_plan_is_the_plans() {
+        let address = 0x7fff_1111_0000;
+        assert!(!is_own(address, 64) && forget_own(address).is_none(), "the script's");
+        assert_eq!(set(Doing::Keeping), Doing::Script);
+        assert_eq!(take(1 << 20), None, "it lies where the script's do");
+        assert!(is_own(address, 64));
+        assert_eq!(set(Doing::Script), Doing::Keeping);
+        assert_eq!(forget_own(address), Some(64), "whoever gives it back");
+        assert_eq!(forget_own(address), None);
     }
 }

@@ -40,7 +40,9 @@ static IS_FILLED: AtomicBool = AtomicBool::new(false);
 
 static TENSORS: Sum = Sum::new();
 static PINNED: Sum = Sum::new();
-/// Both together.
+/// What the plan keeps among the script's blocks.
+static OWN: Sum = Sum::new();
+/// Tensors and pinned memory together.
 static COUNTED: Sum = Sum::new();
 static ALLOCATED_BYTES: AtomicU64 = AtomicU64::new(0);
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
@@ -85,7 +87,7 @@ impl Sum {
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 #[expect(clippy::struct_field_names, reason = "units stand last")]
 struct Moment {
-    /// Resident, and of that pages of files and shared memory.
+    /// Resident but for what is the plan's, and of that pages of files and shared memory.
     resident_bytes: u64,
     shared_bytes: u64,
     /// Of tensors and pinned memory: pages that the real job would have in memory, and this one has not.
@@ -99,6 +101,7 @@ impl Moment {
 
     fn now() -> Self {
         let (resident_bytes, shared_bytes) = resident().unwrap_or((0, 0));
+        let resident_bytes = resident_bytes.saturating_sub(OWN.now());
         let unfilled_bytes = if IS_FILLED.load(Ordering::Relaxed) { 0 } else { unfilled() };
         let (tensor_bytes, pinned_bytes) = (TENSORS.now(), PINNED.now());
         Self { resident_bytes, shared_bytes, unfilled_bytes, tensor_bytes, pinned_bytes }
@@ -173,6 +176,10 @@ unsafe extern "C" fn take_block(block: *mut *mut c_void, alignment: usize, bytes
     if code == 0 {
         // SAFETY: it succeeded, so the address is there, and the block is one of the C library's.
         let (address, size) = unsafe { (*block as u64, libc::malloc_usable_size(*block) as u64) };
+        if aside::is_own(address, size) {
+            OWN.add(size);
+            return code;
+        }
         ALLOCATED_BYTES.fetch_add(size, Ordering::Relaxed);
         ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
         TENSORS.add(size);
@@ -185,7 +192,9 @@ unsafe extern "C" fn give_back(block: *mut c_void) {
     if aside::give_back(block as u64) {
         return;
     }
-    if !block.is_null() {
+    if let Some(size) = aside::forget_own(block as u64) {
+        OWN.subtract(size);
+    } else if !block.is_null() {
         // SAFETY: the caller owns the block, which is still there.
         let size = unsafe { libc::malloc_usable_size(block) } as u64;
         TENSORS.subtract(size);

@@ -7,8 +7,9 @@ from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
 
-#: Storages that are kept before those that are gone are looked for.
+#: Storages that are kept, and bytes that they had on the card, before those that are gone are looked for.
 _SWEEP_AT = 1024
+_SWEEP_AT_BYTES = 64 << 20
 
 
 class ByStorage(Generic[T]):
@@ -24,6 +25,8 @@ class ByStorage(Generic[T]):
         self._address_of_storage = address or (lambda tensor: tensor.untyped_storage()._cdata)
         self._kept: dict[int, tuple[Any, T]] = {}
         self._sweep_at = _SWEEP_AT
+        #: Bytes that were kept something for since those that are gone were last looked for.
+        self._new_bytes = 0
 
     def get(self, tensor: Any) -> T | None:
         """What is kept for the storage of a tensor."""
@@ -34,8 +37,10 @@ class ByStorage(Generic[T]):
         """Keeps something for the storage of a tensor, if it has one."""
         address = self._address(tensor)
         if address:
+            storage = tensor.untyped_storage()
+            self._new_bytes += storage.nbytes()
             self._sweep()
-            self._kept[address] = (self._life(tensor.untyped_storage()), thing)
+            self._kept[address] = (self._life(storage), thing)
 
     def drop(self, tensor: Any) -> None:
         """Keeps nothing any longer for the storage of a tensor."""
@@ -55,8 +60,9 @@ class ByStorage(Generic[T]):
 
     def _sweep(self) -> None:
         """Drops what belongs to storages that are gone."""
-        if len(self._kept) < self._sweep_at:
+        if len(self._kept) < self._sweep_at and self._new_bytes < _SWEEP_AT_BYTES:
             return
+        self._new_bytes = 0
         self._kept = {address: kept for address, kept in self._kept.items() if not kept[0].expired()}
         self._sweep_at = max(_SWEEP_AT, 2 * len(self._kept))
 

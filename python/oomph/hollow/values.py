@@ -7,6 +7,7 @@ makes a tensor on the card.
 
 from __future__ import annotations
 
+import ctypes
 from types import ModuleType
 from typing import Any
 
@@ -22,6 +23,8 @@ MOST_FLOATS_FROM_HOST = 1 << 12
 BUDGET_ELEMENTS = 1 << 30
 #: What is small then.
 MOST_AFTERWARDS = 1 << 14
+#: This thread keeps something for the plan, in the hollow card's words.
+_KEEPING = 2
 
 
 class _Kept:
@@ -45,6 +48,8 @@ class Values:
         self.torch = torch
         self._kept: ByStorage[_Kept] = ByStorage(torch)
         self._left = BUDGET_ELEMENTS
+        #: Whose the host's memory is that this thread takes, as the hollow card counts it.
+        self._say_doing = getattr(ctypes.CDLL(None), "oomph_hollow_aside", lambda _: 0)
         self._whole_types = {torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64}
 
     def may_keep(self, tensor: Any, most_floats: int = MOST_FLOATS) -> bool:
@@ -69,7 +74,7 @@ class Values:
         kept = self._find(tensor)
         storage_bytes = tensor.untyped_storage().nbytes()
         if is_new or tensor.numel() * tensor.element_size() == storage_bytes:
-            kept = _Kept(self.torch.UntypedStorage(storage_bytes, device="cpu"))
+            kept = _Kept(self._own_storage(storage_bytes))
             self._kept.put(tensor, kept)
         elif kept is None:
             return
@@ -77,6 +82,14 @@ class Values:
         self._left -= tensor.numel()
         kept.assumed = assumed or kept.assumed
         kept.version, kept.is_settled = writes(tensor), is_new
+
+    def _own_storage(self, size_bytes: int) -> Any:
+        """Memory of the host that is not the script's."""
+        before = self._say_doing(_KEEPING)
+        try:
+            return self.torch.UntypedStorage(size_bytes, device="cpu")
+        finally:
+            self._say_doing(before)
 
     def written(self, tensor: Any) -> None:
         """The kept values are those of now, although something was just written."""
