@@ -11,6 +11,7 @@ import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from .liveness import live_after
 from .syntax import bound_inside, calls_backward, ends_the_program, is_backward, is_read, makes, root_of, stored
 
 _LEAVING = (ast.Break, ast.Continue, ast.Return)
@@ -49,9 +50,15 @@ def read(loop: ast.For, target: ast.expr, scope: ast.AST) -> Reading:
     statements = reader.repeated(head)
     inside = {id(part) for statement in reader.whole for part in ast.walk(statement)}
     others = {node.id for node in ast.walk(scope) if is_read(node) and id(node) not in inside}
-    results = tuple(sorted(reader.changing & others))
+    results = tuple(sorted(reader.changing & others & _live(loop, scope)))
     alone = reader.needed(head, statements)
     return Reading(target, statements, alone, results)
+
+
+def _live(loop: ast.For, scope: ast.AST) -> frozenset[str]:
+    """What may be read after `backward()` with the value that it has there."""
+    calls = (part for part in ast.walk(loop) if isinstance(part, ast.Expr) and is_backward(part.value))
+    return frozenset().union(*(live_after(scope, call) for call in calls))
 
 
 def _until_backward(body: Sequence[ast.stmt]) -> list[ast.stmt] | None:
