@@ -22,9 +22,11 @@ _PARENT = """
 import json, os, runpy, sys, traceback, warnings
 import numpy, torch, torch.utils.data, torch._dynamo
 torch.set_num_threads(1)
+class Warming(torch.optim.AdamW):
+    "PyTorch wraps the step of each class when its first optimizer is made: a program's own are still to be."
 weight = torch.nn.Parameter(torch.zeros(2))
 weight.grad = torch.zeros(2)
-torch.optim.AdamW([weight]).step()
+Warming([weight]).step()
 for line in sys.stdin:
     path, out, err, variables = json.loads(line)
     child = os.fork()
