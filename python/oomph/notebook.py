@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import ast
 import json
+import re
 from collections.abc import Iterator
 
-#: Lines that speak to the notebook's shell, not to Python.
-_SHELL = ("%", "!", "?")
+#: Lines that speak to the notebook's shell, not to Python: `%matplotlib inline`, `!ls`, `?torch.nn`, `torch.nn?`. An `%`
+#: before anything but a name is Python's own, in an expression that goes on.
+_SHELL = re.compile(r"%{1,2}\w|[!?]|[\w.]+\?+$")
+#: The same to the right of a name: `files = !ls`.
+_SHELL_VALUE = re.compile(r"(?P<to>[\w.]+\s*=\s*)(?P<line>(?:%\w|!).*)")
 #: A cell in another language.
 _OTHER_LANGUAGE = "%%"
 #: Cells that are Python all the same.
 _PYTHON_CELLS = ("%%time", "%%timeit", "%%capture", "%%prun")
+#: Lines that run the Python behind them (`%time train()`): which of their options take a word of their own.
+_PYTHON_LINES = {"time": "", "timeit": "nrp", "prun": "lsTD", "memit": "rti", "mprun": "fT", "lprun": "fmDTu"}
+_OPTION = re.compile(r"-(?P<name>\w)(?P<word>\S*)\s+")
 
 
 def is_notebook(path: str) -> bool:
@@ -38,13 +46,35 @@ def plain_python(source: str) -> str:
     first = next((line.strip() for line in lines if line.strip()), "")
     if first.startswith(_OTHER_LANGUAGE) and first.split()[0] not in _PYTHON_CELLS:
         return ""
-    return "\n".join(_plain_line(line) for line in lines) + "\n"
+    is_python = True
+    try:
+        ast.parse(source)
+    except (SyntaxError, ValueError):
+        is_python = False
+    return "\n".join(lines if is_python else map(_plain_line, lines)) + "\n"
 
 
 def _plain_line(line: str) -> str:
     """A line for the shell becomes one that does nothing, so that blocks around it stay whole."""
-    stripped = line.lstrip()
-    return line[: len(line) - len(stripped)] + "pass" if stripped.startswith(_SHELL) else line
+    stripped = line.strip()
+    indent = line[: len(line) - len(line.lstrip())]
+    assigned = _SHELL_VALUE.fullmatch(stripped)
+    if assigned is not None:
+        return indent + assigned["to"] + (_timed(assigned["line"]) or "[]")
+    return indent + (_timed(stripped) or "pass") if _SHELL.match(stripped) else line
+
+
+def _timed(line: str) -> str:
+    """The Python that a line for the shell runs."""
+    name, _, rest = line.removeprefix("%").partition(" ")
+    if name not in _PYTHON_LINES:
+        return ""
+    rest = rest.lstrip()
+    while (option := _OPTION.match(rest)) is not None:
+        rest = rest[option.end() :]
+        if option["name"] in _PYTHON_LINES[name] and not option["word"]:
+            rest = rest.partition(" ")[2].lstrip()
+    return rest
 
 
 def display(*values: object, **_options: object) -> None:

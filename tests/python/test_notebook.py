@@ -4,6 +4,8 @@ import json
 import pathlib
 import sys
 
+import pytest
+
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "python"))
 
 from oomph import notebook  # noqa: E402
@@ -30,6 +32,30 @@ def test_cells_are_python_and_keep_their_lines():
         compile(code, name, "exec")
     assert found[1][0].splitlines()[2] == "    pass"
     assert found[2][0].splitlines()[1].startswith("optimizer")
+
+
+@pytest.mark.parametrize(
+    ("line", "python"),
+    [
+        ("%time train(model)", "train(model)"),
+        ("    %timeit -n 100 -r3 step()", "    step()"),
+        ("%prun -s cumulative -q train()", "train()"),
+        ("best = %timeit -o -n 1 step()", "best = step()"),
+        ("%time", "pass"),
+        ("%load_ext tensorboard", "pass"),
+        ("files = !ls *.pt", "files = []"),
+        ("torch.nn.Linear?", "pass"),
+        ("?torch", "pass"),
+        ("      % (epoch, loss)", "      % (epoch, loss)"),
+    ],
+)
+def test_lines_for_the_shell_become_what_they_run(line, python):
+    assert notebook.plain_python(f"{line}\n!ls\n").splitlines() == [python, "pass"]
+
+
+def test_cells_that_are_python_stay_as_they_are():
+    cell = "text = (\n    value\n    %width\n)\nhelp = \"\"\"\n!important\n\"\"\"\n"
+    assert notebook.plain_python(cell) == cell
 
 
 def test_a_notebook_is_planned(planned, tmp_path):
