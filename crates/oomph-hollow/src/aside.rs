@@ -9,7 +9,7 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ffi::c_void;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use crate::lock::Guarded;
 
@@ -42,6 +42,8 @@ thread_local! {
 static AMONG: Guarded<BTreeMap<u64, u64>> = Guarded::new(BTreeMap::new());
 static COUNT_AMONG: AtomicUsize = AtomicUsize::new(0);
 
+/// What lies apart, blocks that came back and are kept among it.
+static APART_BYTES: AtomicU64 = AtomicU64::new(0);
 static BLOCKS: Guarded<Blocks> =
     Guarded::new(Blocks { next: START, taken: BTreeMap::new(), kept: BTreeMap::new(), kept_bytes: 0 });
 
@@ -96,10 +98,16 @@ pub(crate) fn take(bytes: usize) -> Option<u64> {
             return None;
         }
         blocks.next += bytes;
+        APART_BYTES.fetch_add(bytes, Ordering::Relaxed);
         wanted
     };
     blocks.taken.insert(address, bytes);
     Some(address)
+}
+
+/// What lies apart now.
+pub(crate) fn apart_bytes() -> u64 {
+    APART_BYTES.load(Ordering::Relaxed)
 }
 
 /// Takes a block back, if it is one of these.
@@ -113,6 +121,7 @@ pub(crate) fn give_back(address: u64) -> bool {
         blocks.kept_bytes += bytes;
         blocks.kept.entry(bytes).or_default().push(address);
     } else {
+        APART_BYTES.fetch_sub(bytes, Ordering::Relaxed);
         // SAFETY: mapped by `take`, and its owner has just given it back.
         unsafe { libc::munmap(address as *mut c_void, bytes as usize) };
     }

@@ -101,7 +101,7 @@ impl Moment {
 
     fn now() -> Self {
         let (resident_bytes, shared_bytes) = resident().unwrap_or((0, 0));
-        let resident_bytes = resident_bytes.saturating_sub(OWN.now());
+        let resident_bytes = resident_bytes.saturating_sub(OWN.now() + aside::apart_bytes());
         let unfilled_bytes = if IS_FILLED.load(Ordering::Relaxed) { 0 } else { unfilled() };
         let (tensor_bytes, pinned_bytes) = (TENSORS.now(), PINNED.now());
         Self { resident_bytes, shared_bytes, unfilled_bytes, tensor_bytes, pinned_bytes }
