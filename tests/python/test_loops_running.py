@@ -1,96 +1,16 @@
 """Loops of running scripts are ended, skipped and reported; counters and numbers stand for the job and the card."""
 
-import gc
 import os
 import pathlib
 import sys
-import textwrap
 import threading
 import time
 import weakref
 
 import pytest
+from looped import counts, job, run  # noqa: F401
 
-from conftest import ROOT
-
-sys.path.insert(0, str(ROOT / "python"))
-from oomph.watching.activity import Activity  # noqa: E402
-from oomph.watching.loops import rewriting, running  # noqa: E402
-from oomph.watching.loops.memory import Numbers  # noqa: E402
-from oomph.watching.loops.walk import Walk  # noqa: E402
-
-
-class Job:
-    """What a script does to the card, as the counters of the real one would show it."""
-
-    def __init__(self):
-        self.activity = Activity()
-        self.activity.optimizers = 1
-        self.recording = True
-        self.marks, self.reports, self.log = [], [], []
-        self.live = self.allocated = self.blocks = self.refused = 0
-        self.now = 0.0
-
-    def mark(self, name, stage):
-        self.marks.append((name, stage))
-
-    def numbers(self):
-        return Numbers(self.live, self.allocated, self.blocks, self.refused)
-
-    def allocate(self, size=1 << 20, kept=0, seconds=0.05):
-        self.allocated += size
-        self.blocks += 1
-        self.live += kept
-        self.now += seconds
-
-    # What scripts call.
-
-    def call(self, what="call", **options):
-        self.activity.calls += 1
-        self.log.append(what)
-        self.allocate(**options)
-
-    def backward(self, what="backward", **options):
-        self.call(what, **options)
-        self.activity.backwards += 1
-
-    def step(self, what="step", **options):
-        self.backward(what, **options)
-        self.activity.steps += 1
-
-    def refuse(self):
-        self.refused += 1
-        raise MemoryError
-
-
-@pytest.fixture
-def job():
-    return Job()
-
-
-@pytest.fixture
-def run(job, tmp_path, monkeypatch):
-    """Runs a script and returns what is known of its loops, by line."""
-
-    def start(text, is_walking=True, **names):
-        walk = Walk(job.activity, job, job.reports.append, job.numbers, is_walking=is_walking, clock=lambda: job.now)
-        running.use(walk)
-        path = tmp_path / "train.py"
-        path.write_text(textwrap.dedent(text).strip() + "\n")
-        functions = {"__oomph_loop__": running.loop, "__oomph_enter__": running.enter, "__oomph_taken__": running.taken}
-        functions["__oomph_asked__"] = running.asked
-        scope = {"job": job, "__name__": "__main__", **functions, **names}
-        job.scope, job.walk = scope, walk
-        exec(rewriting.compiled(path.read_bytes(), str(path), walk), scope)
-        gc.collect()
-        return {record.site.line: record.facts() for record in walk.records if record.is_on_card}
-
-    yield start
-    running.use(None)
-
-
-def counts(log):
-    return {what: log.count(what) for what in dict.fromkeys(log)}
+from oomph.watching.loops import running
 
 
 def test_a_whole_script_is_walked(run, job):
@@ -139,162 +59,6 @@ def test_the_kind_of_loop(run, job):
     assert [(line, loop["kind"]) for line, loop in loops.items()] == [(7, "training"), (9, "training")]
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        "for step, x in enumerate(range(5000)):\n    job.step()\n    if (step + 1) % 500 == 0:\n        event()",
-        "for step in range(5000):\n    job.step()\n    if step == 700:\n        event()",
-        "step = 0\nfor x in range(5000):\n    job.step()\n    step += 1\n    if step % 500 == 0:\n        event()",
-        "step = 1\nwhile step < 5000:\n    if step % 500 == 0:\n        event()\n    job.step()\n    step += 1",
-        "s = {'n': 1}\nwhile True:\n    job.step()\n    if s['n'] % 99 == 0:\n        event()\n    s['n'] += 1",
-        "job.n = 1\nfor x in iter(int, 1):\n    job.step()\n    if job.n > 99:\n        event()\n    job.n += 1",
-        "for i in range(900):\n    job.step()\n    if i < 500:\n        continue\n    event()",
-        "for i in range(900):\n    job.step()\n    if i < 500:\n        pass\n    else:\n        event()",
-    ],
-)
-@pytest.mark.parametrize("is_function", [False, True])
-def test_what_comes_every_so_many_steps_is_seen(run, job, body, is_function):
-    if is_function:
-        body = "def train():\n" + textwrap.indent(body, "    ") + "\ntrain()"
-    loops = run(body, event=lambda: job.call("event"))
-    assert counts(job.log)["event"] >= 1 and counts(job.log)["step"] <= 5
-    [loop] = loops.values()
-    assert loop["skipped"] >= 90 and loop["ended"] == "repeats"
-
-
-def test_counters_show_what_they_would(run, job):
-    run("""
-        def train():
-            total = 0
-            for i, x in enumerate(range(5000)):
-                job.step((i, total))
-                total += 2
-                if total % 1000 == 0:
-                    job.log.append("event")
-        train()
-    """)
-    assert job.log == [(0, 0), (1, 2), (2, 4), (499, 998), "event"]
-
-
-def test_every_event_is_led_to_once(run, job):
-    run("""
-        for step in range(10_000):
-            job.step(step)
-            if step and step % 100 == 0:
-                job.log.append("save")
-            if step and step % 1000 == 0:
-                job.log.append("validate")
-    """)
-    assert job.log == [0, 1, 2, 100, "save", 1000, "save", "validate"]
-
-
-def test_what_is_counted_from_epoch_to_epoch_goes_on(run, job):
-    loops = run("""
-        total = 0
-        for epoch in range(30):
-            steps = 0
-            for batch in range(100):
-                job.step()
-                total += 1
-                steps += 1
-                if total % 500 == 0:
-                    job.log.append("event")
-                if steps % 500 == 0:
-                    job.log.append("never")
-    """)
-    assert counts(job.log)["event"] == 1 and "never" not in job.log
-    assert loops[4]["skipped"] > 400
-
-
-def test_what_goes_on_and_what_begins_anew_may_decide_together(run, job):
-    run("""
-        done = 0
-        while True:
-            for batch in range(25):
-                job.step()
-                if batch % 2 == 1:
-                    done += 1
-                if done >= 80:
-                    break
-                if done and done % 30 == 0 and batch % 2 == 1:
-                    job.log.append("evaluate")
-                if batch == 30 and done > 10:
-                    job.log.append("never")
-            if done >= 80:
-                break
-    """)
-    assert "evaluate" in job.log and "never" not in job.log
-
-
-def test_nothing_is_led_beyond_the_end_of_the_job(run, job):
-    run("""
-        total = 0
-        for epoch in range(30):
-            for batch in range(100):
-                job.step()
-                total += 1
-                if total == 2_900:
-                    job.log.append("event")
-                if total == 3_100:
-                    job.log.append("never")
-        total = 0
-        for epoch in range(30):
-            for batch in range(100):
-                job.step()
-                total += 1
-                if total == 2_900:
-                    job.log.append("never")
-                if total >= 500:
-                    break
-    """)
-    assert counts(job.log)["event"] == 1 and "never" not in job.log
-
-
-TRAINER = """
-    class Trainer:
-        def __init__(self):
-            self.step, self.every = 0, 300
-
-        def train_step(self):
-            job.step(self.step)
-            self.step += 1
-
-        def after_step(self):
-            if self.step and self.step % self.every == 0:
-                job.log.append("event")
-
-    trainer = Trainer()
-"""
-
-
-def test_branches_in_functions_that_a_loop_calls_are_led_to(run, job):
-    run(TRAINER + """
-    for batch in range(1000):
-        trainer.train_step()
-        trainer.after_step()
-    """)
-    assert job.log == [0, 1, 2, 299, "event"]
-
-
-def test_branches_in_functions_are_led_to_over_epochs_but_not_beyond_the_end(run, job):
-    epochs = """
-    for epoch in range({}):
-        for batch in range(100):
-            trainer.train_step()
-            trainer.after_step()
-    """
-    run(TRAINER + epochs.format(20))
-    assert counts(job.log)["event"] == 1 and len(job.log) < 12
-    job.log.clear()
-    run(TRAINER + epochs.format(2))
-    assert "event" not in job.log
-
-
-def test_an_index_may_count_down(run, job):
-    run("for t in reversed(range(1000)):\n    job.call(t)\n    if t % 100 == 0:\n        job.log.append('event')")
-    assert job.log == [999, 998, 997, 900, "event"]
-
-
 def test_layers_and_time_steps_are_not_evaluated(run, job, monkeypatch):
     torch = type("torch", (), {"is_grad_enabled": staticmethod(lambda: job.grad)})
     monkeypatch.setitem(sys.modules, "torch", torch)
@@ -330,21 +94,6 @@ def test_an_evaluation_with_an_inner_loop_is_one(run, job):
     assert loops[1]["kind"] == "evaluation"
 
 
-def test_the_length_of_epochs_is_not_told_by_what_cut_loops_count(run, job):
-    loops = run("""
-        step, epoch = 0, 0
-        while step < 10_000:
-            for batch in range(100):
-                job.step()
-                step += 1
-        while epoch < 50:
-            for batch in range(100):
-                job.step()
-            epoch += 1
-    """)
-    assert (loops[2]["total"], loops[6]["total"]) == (None, 50)
-
-
 def test_the_replay_buffer_fills(run, job):
     run("""
         buffer = []
@@ -356,22 +105,6 @@ def test_the_replay_buffer_fills(run, job):
                     job.step("optimize", seconds=0.001)
     """)
     assert "optimize" in job.log and counts(job.log)["call"] < 60
-
-
-def test_a_branch_of_an_inner_loop_is_led_to_by_the_outer(run, job):
-    run("""
-        for epoch in range(100):
-            for batch in range(50):
-                job.step()
-                if epoch >= 60:
-                    job.log.append("unfrozen")
-    """)
-    assert "unfrozen" in job.log and counts(job.log)["step"] < 12
-
-
-def test_a_branch_behind_the_end_is_not_taken(run, job):
-    run("for step in range(400):\n    job.step(step)\n    if step == 500:\n        job.log.append('never')")
-    assert job.log == [0, 1, 2]
 
 
 def test_loops_that_leave_by_themselves_do(run, job):
