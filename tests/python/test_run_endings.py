@@ -1,6 +1,6 @@
 """However a recorded process ends, its box can be read up to its last moment and the verdict is right.
 
-500 processes end: 40 are whole jobs, each under an `oomph run` of its own, the rest forks of recorded jobs, which need
+500 processes end: 24 are whole jobs, each under an `oomph run` of its own, the rest forks of recorded jobs, which need
 no import of torch each. OOMPH_ENDINGS and OOMPH_WHOLE_ENDINGS set these numbers, OOMPH_SEED draws other endings.
 """
 
@@ -18,7 +18,7 @@ from jobs.many_endings import ENDINGS, Ending, Told
 from running import account_in, boxes_in, recorded, start
 
 JOB = pathlib.Path(__file__).parent / "jobs" / "many_endings.py"
-WHOLE = int(os.environ.get("OOMPH_WHOLE_ENDINGS", "40"))
+WHOLE = int(os.environ.get("OOMPH_WHOLE_ENDINGS", "24"))
 FORKED = int(os.environ.get("OOMPH_ENDINGS", "500")) - WHOLE
 SEED = int(os.environ.get("OOMPH_SEED", "1"))
 #: Jobs whose forks are ended at the same time.

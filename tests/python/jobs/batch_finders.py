@@ -11,7 +11,7 @@ largest = free_bytes // (4 * WIDTH)
 accelerator = Accelerator()
 
 
-@find_executable_batch_size(starting_batch_size=4 * largest)
+@find_executable_batch_size(starting_batch_size=largest + largest // 4)
 def train(batch_size):
     accelerator.free_memory()
     net = nn.Sequential(nn.Linear(WIDTH, WIDTH), nn.ReLU(), nn.Linear(WIDTH, WIDTH))
