@@ -88,6 +88,22 @@ def test_libraries_that_are_read_when_the_process_ends_are_the_jobs(host, script
     assert plan["host"]["peak_bytes"] == pytest.approx(_resident_peak_bytes(path), rel=0.05)
 
 
+def test_what_python_gives_back_is_gone_when_libraries_end(host, script):
+    path = script("""
+        import torch
+        net = torch.nn.Linear(4096, 4096)
+        optimizer = torch.optim.Adam(net.parameters())
+        for step in range(3):
+            net(torch.ones(8, 4096)).sum().backward()
+            optimizer.step()
+            optimizer.zero_grad()
+    """)
+    _, plan = host(path)
+    # Weights and state make room for what libraries read then, unless somebody keeps them.
+    assert plan["host"]["categories"].get("exit", 0) < 20 * MIB
+    assert plan["host"]["peak_bytes"] == pytest.approx(_resident_peak_bytes(path), rel=0.05)
+
+
 @pytest.mark.parametrize(
     ("line", "uses_card"), [("state = torch.cuda.get_rng_state()", False), ("net.cuda()(torch.zeros(8, 64).cuda())", True)]
 )

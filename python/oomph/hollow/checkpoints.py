@@ -188,7 +188,7 @@ class Checkpoints:
             def restore_location(storage: Any, location: Any) -> Any:
                 restored = restore(storage, location)
                 if restored.device.type == "cuda":
-                    self.recorder.tag_storage(restored, "loaded", now_us())
+                    self.recorder.tag_block(restored.device.index or 0, restored.data_ptr(), "loaded", now_us())
                     if getattr(storage, "_is_left_out", False):
                         self.values.forget_storage(restored)
                 return restored

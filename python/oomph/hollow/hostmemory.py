@@ -73,11 +73,11 @@ class HostMemory:
         if self._library is not None:
             self._library.oomph_hollow_host_tell_exit(os.fsencode(path))
 
-    def tag(self, storage: Any, category: str) -> None:
-        """Says what a storage on the CPU is for."""
-        address = storage.data_ptr()
+    def tag(self, address: int, size_bytes: int, category: str) -> None:
+        """Says what a block of the host is for; the view that reaches farthest says how long it is."""
         if address:
-            self._tagged.setdefault(category, {})[address] = storage.nbytes()
+            sizes = self._tagged.setdefault(category, {})
+            sizes[address] = max(size_bytes, sizes.get(address, 0))
 
     def step_began(self) -> None:
         """Gradients may lie elsewhere in the next step."""

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
+from ..watching.reaching import begin_of
 from ..watching.sinks import Engine, Hook
 
 #: Room for one sentence of the library's.
@@ -163,7 +164,7 @@ class Box:
         tensor = getattr(tensor, "_local_tensor", tensor)
         try:
             if tensor.is_cuda:
-                address = tensor.untyped_storage().data_ptr()
+                address = begin_of(tensor)
                 addresses, modules = self._tags.setdefault(category, (array("Q"), array("I")))
                 addresses.append(address)
                 modules.append(_NO_MODULE if module is None else module + 1)

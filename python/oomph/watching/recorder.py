@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..stream import Stream
 from . import snapshots
+from .reaching import begin_of, reach_of
 from .sinks import Engine, Hook
 
 if TYPE_CHECKING:
@@ -139,17 +140,16 @@ class Recorder:
         tensor = getattr(tensor, "_local_tensor", tensor)
         try:
             if tensor.device.type == "cuda":
-                self.tag_storage(tensor.untyped_storage(), category, time_us, module)
+                self.tag_block(tensor.device.index or 0, begin_of(tensor), category, time_us, module)
             elif tensor.device.type == "cpu":
-                self.host.tag(tensor.untyped_storage(), category)
+                self.host.tag(begin_of(tensor), reach_of(tensor), category)
         except (AttributeError, RuntimeError, NotImplementedError):
             return
 
-    def tag_storage(self, storage: Any, category: str, time_us: int, module: int | None = None) -> None:
-        """Says what a storage on a card is for."""
-        address = storage.data_ptr()
+    def tag_block(self, device: int, address: int, category: str, time_us: int, module: int | None = None) -> None:
+        """Says what the block at this address of a card is for."""
         if address:
-            self.stream.write("tag", time_us, storage.device.index or 0, address, category, module)
+            self.stream.write("tag", time_us, device, address, category, module)
 
     def totals(self, torch: ModuleType) -> dict[str, Any]:
         """What the allocator and the hollow card counted."""
