@@ -89,3 +89,33 @@ def test_every_rank_has_its_row_and_its_record(oomph, script, tmp_path):
     assert sorted(rows) == [(0, 0, 4), (1, 1, 4)]
     assert "rank 1 on cuda:1" in ran.err, "the largest is explained"
     assert (tmp_path / "run.oomph").exists() and (tmp_path / "run-rank0.oomph").exists()
+
+
+#: A batch norm: its batches cannot be divided without other results.
+NORMED = """
+import torch
+model = torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.BatchNorm1d(64), torch.nn.Linear(64, 8)).cuda()
+optimizer = torch.optim.Adam(model.parameters())
+for features, labels in torch.utils.data.DataLoader([(torch.ones(64), 1)] * 64, batch_size=16):
+    loss = torch.nn.functional.cross_entropy(model(features.cuda()), labels.cuda())
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
+
+def test_what_became_of_each_remedy_is_told_by_plans_and_real_runs(oomph, script, tmp_path):
+    path = script(NORMED)
+    words = ("--with", "micro_batches:parts=2", "--with", "lean_optimizer")
+    code, out, err = oomph("plan", "--json", *words, path)
+    assert code == 0, err
+    refused, applied = json.loads(out)["remedies"]
+    assert (refused["name"], refused["applied"], len(refused["sentences"])) == ("micro_batches", False, 1)
+    assert applied == {"name": "lean_optimizer", "applied": True, "sentences": []}
+    _, text, _ = oomph("plan", *words, path)
+    flat = " ".join(text.split())
+    assert f"micro_batches: not applied: {refused['sentences'][0]}" in flat and "lean_optimizer: applied" in flat
+    ran = recorded(oomph, tmp_path, path, options=words)
+    assert ran.code == 0
+    notes = account_in(tmp_path)["notes"]
+    assert [note for note in notes if "micro_batches: not applied: " in note] and not [note for note in notes if "lean" in note]

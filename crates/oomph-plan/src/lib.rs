@@ -41,7 +41,7 @@ pub use job::{Job, Launch};
 pub use oomph_card as cards;
 pub use oomph_card::{Card, CardError};
 pub use oomph_job::facts::OutcomeKind;
-pub use oomph_job::{Command, Facts, Phase, Target, facts, phase_at};
+pub use oomph_job::{Command, Facts, Phase, Remedied, Target, facts, phase_at};
 pub use plan::{Peaks, Plan, Question, Ranks, Trial, fullest, peaks_by_device};
 pub use run::{HostRun, Process, Run};
 pub use seen::{Seen, seen};

@@ -164,10 +164,12 @@ pub(crate) fn run(args: &Args) -> Result<Verdict, Error> {
     let mut following = Following::new(args, &name, real.pid(), real.folder().map(JobFolder::path));
     let end = real.follow(&mut following)?;
     let seen = following.finish(ended(&end), started.elapsed());
+    let remedies = record.remedies.clone();
     let known = Known {
         promise: earlier.promise.as_ref(),
-        plain_step_us: if record.remedies.is_empty() { None } else { earlier.plain_step_us() },
+        plain_step_us: if remedies.is_empty() { None } else { earlier.plain_step_us() },
         allocator: chosen.reason.as_deref(),
+        remedies: &remedies,
     };
     record.step_us = seen.processes.iter().find_map(Watched::step_us);
     tell_the_folder(real.folder(), record, &end);

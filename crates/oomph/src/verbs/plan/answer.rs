@@ -6,7 +6,7 @@ use oomph_explain::render::json::category_name;
 use oomph_explain::{Options, Report};
 use oomph_plan::facts::{PeakFacts, Read, Scaled};
 use oomph_plan::{
-    Card, Growth, Peaks, Phase, Plan, Process, Question, ToCome, Trial, fullest, peaks_by_device, phase_at,
+    Card, Growth, Peaks, Phase, Plan, Process, Question, Remedied, ToCome, Trial, fullest, peaks_by_device, phase_at,
 };
 use oomph_trace::Category;
 
@@ -119,6 +119,12 @@ impl<'a> Answer<'a> {
         let scaled = self.process.facts.end.scaled.as_ref()?;
         let peaks = scaled.devices.iter().find(|peaks| peaks.index == self.device)?;
         (peaks.peak_allocated_bytes < self.peaks.allocated_bytes).then_some((scaled, peaks))
+    }
+
+    /// What became of the remedies that were put into the job.
+    pub(super) fn remedies(&self) -> Vec<Remedied> {
+        let asked = self.question.job.remedies.iter().map(|choice| choice.name.as_str());
+        Remedied::all(asked, &self.process.facts.watched.remedies)
     }
 
     /// Lines of the user's that read values back.

@@ -57,6 +57,11 @@ pub(super) fn render(answer: &Answer, top: usize) -> Value {
             "peak_reserved_bytes": peaks.peak_reserved_bytes,
         })),
         "notes": end.notes,
+        "remedies": answer.remedies().iter().map(|remedy| json!({
+            "name": remedy.name,
+            "applied": remedy.is_applied,
+            "sentences": remedy.sentences,
+        })).collect::<Vec<_>>(),
         "batches": end.batches,
         "torch": end.torch,
         "cuda": end.cuda,

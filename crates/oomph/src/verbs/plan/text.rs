@@ -21,6 +21,7 @@ pub(super) fn render(answer: &Answer, top: usize, width: usize, machine_bytes: O
     sentence(&mut out, answer, width);
     peaks(&mut out, answer, width);
     device_parts::section(&mut out, answer, width);
+    remedies(&mut out, answer, width);
     trials(&mut out, answer, width);
     several(&mut out, "Every device", "cuda:", &answer.devices, width);
     several(&mut out, "Every process", "rank ", &answer.trial.peaks_by_rank(), width);
@@ -97,6 +98,19 @@ fn peaks(out: &mut String, answer: &Answer, width: usize) {
         if let Some(bytes) = bytes {
             let _ = writeln!(out, "  {name:<10} {:>10}  {DIM}{note}{DIM:#}", show(bytes));
         }
+    }
+}
+
+/// What became of each remedy that was put into the job.
+fn remedies(out: &mut String, answer: &Answer, width: usize) {
+    let found = answer.remedies();
+    if found.is_empty() {
+        return;
+    }
+    heading(out, "Remedies in the job");
+    for remedy in found {
+        let text = wrap(&format!("{}: {}", remedy.name, remedy.sentence()), "    ", width);
+        let _ = write!(out, "  - {}", text.trim_start());
     }
 }
 

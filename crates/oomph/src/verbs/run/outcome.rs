@@ -5,7 +5,7 @@ use std::path::Path;
 use oomph_explain::host::{HostAccount, HostFacts, HostKept, host_kept, host_verdict};
 use oomph_explain::render::page;
 use oomph_explain::{Options, Report, explain};
-use oomph_job::{Recorded, phase_at};
+use oomph_job::{Recorded, Remedied, phase_at};
 use oomph_plan::promise::Promise;
 use oomph_trace::{Trace, write_oomph_trace};
 
@@ -31,6 +31,8 @@ pub(super) struct Known<'a> {
     pub(super) plain_step_us: Option<u64>,
     /// Which allocator settings were chosen, and why.
     pub(super) allocator: Option<&'a str>,
+    /// The remedies that it was to have, by name.
+    pub(super) remedies: &'a [String],
 }
 
 /// Prints the account and writes the files that were asked for. Nothing here can fail the job, which has ended.
@@ -40,7 +42,7 @@ pub(super) fn tell(args: &Args, job: &str, seen: &Seen, known: &Known) {
     add_others(&mut recorded, &places);
     let decisive = decisive(&places);
     let report = decisive.and_then(|at| explained(&places[at], &recorded));
-    let notes = notes(&recorded, args);
+    let notes = notes(&recorded, args, known.remedies);
     let host_facts = host_facts(seen);
     let account = Account {
         job,
@@ -179,8 +181,13 @@ fn step_time(process: &Watched, known: &Known) -> Option<StepTime> {
 }
 
 /// What else the reader should know.
-fn notes(recorded: &[Option<Recorded>], args: &Args) -> Vec<String> {
-    let mut notes: Vec<String> = Vec::new();
+fn notes(recorded: &[Option<Recorded>], args: &Args, remedies: &[String]) -> Vec<String> {
+    let told: Vec<_> = recorded.iter().flatten().flat_map(|recorded| recorded.watched.remedies.clone()).collect();
+    let mut notes: Vec<String> = Remedied::all(remedies.iter().map(String::as_str), &told)
+        .into_iter()
+        .filter(|remedy| !remedy.is_applied || !remedy.sentences.is_empty())
+        .map(|remedy| format!("{}: {}", remedy.name, remedy.sentence()))
+        .collect();
     for recorded in recorded.iter().flatten() {
         for note in &recorded.watched.notes {
             if !notes.contains(note) {
