@@ -60,10 +60,21 @@ pub(super) struct Shown {
 }
 
 impl Shown {
+    /// Whether what is live has room, and only what lies idle between blocks has not.
+    fn is_scattered(&self) -> bool {
+        self.needed_bytes > self.peak_bytes
+    }
+
     /// Whether this is nearer to fitting than another.
     fn is_closer_than(&self, before: &Self) -> bool {
         let is_smaller = self.needed_bytes < before.needed_bytes / 100 * CLOSER_PERCENT;
-        self.fits || before.grows && !self.grows || is_smaller
+        // Where what is live has no room yet, nobody has counted what lies idle: the two figures are of different things.
+        let is_nearer = match (self.is_scattered(), before.is_scattered()) {
+            (true, false) => true,
+            (false, true) => false,
+            _ => is_smaller,
+        };
+        self.fits || before.grows && !self.grows || is_nearer
     }
 }
 

@@ -340,3 +340,18 @@ fn a_search_that_comes_no_closer_is_given_up() {
     }
     assert_eq!(runs, 1 + STALLED_RUNS);
 }
+
+#[test]
+fn what_lies_idle_is_compared_only_where_what_is_live_has_room() {
+    let gib = |gib: f64| whole(gib * f64::from(1 << 30));
+    let shown = |peak: f64, needed: f64| Shown {
+        peak_bytes: gib(peak),
+        needed_bytes: gib(needed),
+        fits: false,
+        ..Ladder::shown(0, needed)
+    };
+    // Live 20.6 GiB have no room; 18 have, with so much between them that 28 or 22 are needed.
+    let (too_large, scattered, less_scattered) = (shown(20.6, 20.6), shown(18.0, 28.0), shown(17.0, 22.0));
+    assert!(scattered.is_closer_than(&too_large) && !too_large.is_closer_than(&scattered));
+    assert!(less_scattered.is_closer_than(&scattered) && !scattered.is_closer_than(&less_scattered));
+}
