@@ -8,7 +8,8 @@ the median of the repeats. `again` against `off` is how far two equal measuremen
 
 To be run under `oomph run`; prints one JSON object. What stays on when all is off: PyTorch's own call of an attached
 tracker, which returns at once (`recorder_cost.py` says what that takes; `blocks` is how many are taken in a step), and the
-process that looks at the box once a second, whose processor time is given instead.
+process that looks at the box once a second, whose processor time is given instead. `faults` is how many page faults the
+script's thread has in a step: the box is a file, and what the kernel has just written to the disk costs one to write to.
 """
 
 import argparse
@@ -18,6 +19,7 @@ import json
 import os
 import random
 import re
+import resource
 import statistics
 import time
 
@@ -83,10 +85,15 @@ def main():
     blocks = (torch.cuda.memory_stats()["allocation.all.allocated"] - taken_before) / WARM_UP
     steps = min(max(int(TURN_SECONDS * 1000 / statistics.median(times_ms)), STEPS_MIN), STEPS_MAX)
 
+    faults = dict.fromkeys(names, 0)
+
     def turn(name, number):
         switches.set(PARTS[name])
         torch.manual_seed(number)
-        return list(timed_steps(optimizer, loss, sizes, steps + SETTLING, first=number * steps))[SETTLING:]
+        before = own_faults()
+        times_ms = list(timed_steps(optimizer, loss, sizes, steps + SETTLING, first=number * steps))
+        faults[name] += own_faults() - before
+        return times_ms[SETTLING:]
 
     repeats, number = [], 0
     for repeat in range(wanted.repeats):
@@ -100,7 +107,13 @@ def main():
     print(json.dumps({
         "job": wanted.job, "steps": steps * number, "steps_a_turn": steps, "rounds": number, "blocks": blocks,
         "supervisor_percent": supervisor_percent(), "parts": {name: summary(name, repeats) for name in names},
+        "faults": {name: count / ((steps + SETTLING) * number) for name, count in faults.items()},
     }))
+
+
+def own_faults():
+    """Page faults of this thread so far."""
+    return resource.getrusage(resource.RUSAGE_THREAD).ru_minflt
 
 
 def supervisor_percent():

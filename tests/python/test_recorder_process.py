@@ -36,6 +36,34 @@ def test_a_forked_child_writes_nothing_and_may_have_a_box_of_its_own(tmp_path):
     assert child["blocks"] == []
 
 
+def test_the_thread_beside_a_card_hears_no_signals_and_there_is_none_before(tmp_path):
+    program = '''
+        def blocked(task):
+            with open(f"/proc/self/task/{task}/status") as status:
+                lines = dict(line.split(":", 1) for line in status)
+            return lines["Name"].strip(), int(lines["SigBlk"], 16)
+
+        def own():
+            return [signals for name, signals in map(blocked, os.listdir("/proc/self/task")) if name == "oomph"]
+
+        import torch
+        torch.cuda.init()
+        start()
+        # Python 3.12 warns whoever forks a process of several threads.
+        before = own()
+        assert failing(recorder.attach) is None and failing(recorder.attach) is None
+        # A thread gives itself its name.
+        while not own():
+            pass
+        leave([before, own(), blocked(os.getpid())[1]])
+    '''
+    before, [beside], main = Recorded(tmp_path, program).printed()
+    assert (before, main) == ([], 0)
+    # All but what cannot be blocked: KILL and STOP, and two of the C library's own.
+    always = {signal.SIGKILL, signal.SIGSTOP, 32, 33}
+    assert all(beside >> (number - 1) & 1 for number in range(1, 65) if number not in always)
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_a_killed_process_leaves_a_box_that_can_be_read(seed, tmp_path):
     program = '''

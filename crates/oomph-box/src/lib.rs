@@ -14,6 +14,7 @@
 //!   yet.
 
 mod account;
+mod ahead;
 mod answers;
 mod blocks;
 mod catching_up;

@@ -11,7 +11,7 @@ use memmap2::{Advice, MmapOptions, MmapRaw};
 use crate::layout::WORD_BYTES;
 
 /// No page is smaller.
-const PAGE_WORDS: usize = 4096 / WORD_BYTES;
+pub(crate) const PAGE_WORDS: usize = 4096 / WORD_BYTES;
 
 /// Words that others may change at any moment, so all of them are atomic.
 pub(crate) struct Memory {
@@ -43,10 +43,26 @@ impl Memory {
         let Owner::Mapped { map } = &self.owner else { return };
         if map.advise(Advice::PopulateWrite).is_err() {
             // A kernel before 5.14.
-            for word in self.words().iter().step_by(PAGE_WORDS) {
-                word.fetch_or(0, Relaxed);
-            }
+            (0..self.words().len()).step_by(PAGE_WORDS).for_each(|at| self.touch(at));
         }
+    }
+
+    /// Stores what a word holds, so that its page is ready to be written to. Adding nothing would not do: compilers make a
+    /// load of that.
+    pub(crate) fn touch(&self, at: usize) {
+        if let Some(word) = self.words().get(at) {
+            let held = word.load(Relaxed);
+            // Where another thread was faster, it has stored something.
+            let _ = word.compare_exchange(held, held, Relaxed, Relaxed);
+        }
+    }
+
+    /// Has the kernel forget where pages lie, as if it had written them to the disk: the next store to each is a fault.
+    #[cfg(test)]
+    pub(crate) fn let_go(&self) {
+        let Owner::Mapped { map } = &self.owner else { return };
+        // SAFETY: pages of a file that is mapped and shared keep what they hold.
+        unsafe { libc::madvise(map.as_mut_ptr().cast(), map.len(), libc::MADV_DONTNEED) };
     }
 
     /// Maps a whole file for reading: nothing may be stored in it.

@@ -8,7 +8,7 @@
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::tracker;
+use crate::{ahead, tracker};
 use oomph_elf::{self as elf, Library};
 
 const ALLOCATOR: &CStr = c"_ZN3c104cuda20CUDACachingAllocator9allocatorE";
@@ -51,6 +51,7 @@ pub(crate) fn attach() -> Result<(), &'static str> {
         }
         // SAFETY: `find_target` proved that this is the native allocator's function for a tracker.
         unsafe { tracker::hand_over(target.object, target.attach) };
+        ahead::start();
         Ok(())
     });
     if attached.is_err() {

@@ -15,6 +15,7 @@
 
 #![allow(clippy::missing_safety_doc, clippy::not_unsafe_ptr_arg_deref, clippy::similar_names)]
 
+mod ahead;
 mod api;
 mod attach;
 mod audit;
