@@ -11,11 +11,12 @@ use crate::output;
 
 /// Shorter stages show nothing: a flicker would only disturb.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// Where there is no terminal, a line is written when something has changed, and not more often than this.
-const LINE_PAUSE: Duration = Duration::from_secs(2);
+/// Where there is no terminal, a line is written when something has changed, and not more often than this: a log is read
+/// later, so what takes seconds needs none.
+const LINE_PAUSE: Duration = Duration::from_secs(10);
 
 /// A stage of work. Once it has lasted a second, a terminal shows its name, how far it is, and a running clock;
-/// elsewhere those who say how far they are write plain lines.
+/// elsewhere those who say how far they are write plain lines, once it has lasted longer.
 pub(crate) struct Stage {
     name: String,
     told: Option<Sender<String>>,
@@ -42,7 +43,7 @@ impl Stage {
         if let Some(told) = &self.told {
             // Nobody listens once the line is wiped.
             let _ = told.send(text.to_owned());
-        } else if self.started.elapsed() >= PATIENCE && self.written.is_none_or(|at| at.elapsed() >= LINE_PAUSE) {
+        } else if self.written.unwrap_or(self.started).elapsed() >= LINE_PAUSE {
             self.written = Some(Instant::now());
             output::note(&format!("{}: {text} ({} s)", self.name, self.started.elapsed().as_secs()));
         }
