@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..hollow.operators import takes_tensors
 from ..watching import imports, snapshots
+from ..watching.reaching import begin_of
 from .budget import Budget
 from .collector import Unnoticed
 from .nodes import Call, Node, Record, Ref, flat, mapped
@@ -67,7 +68,6 @@ class Recorder:
         self.torch, self.values = torch, values
         self.worker = Worker(torch, self.budget, self._sweep_soon)
         self.unnoticed.install()
-        self._address_on_card = torch._C.TensorBase.data_ptr
         self._graph_task = torch._C._current_graph_task_id
         self._seeded = torch.Tag.nondeterministic_seeded
         self._lie_apart = getattr(ctypes.CDLL(None), "oomph_hollow_aside", lambda _: 0)
@@ -264,7 +264,7 @@ class Recorder:
         autograd would no longer add gradients in place."""
         if not tensor.numel() or not self._is_plain(tensor):
             return -1
-        return int(self._address_on_card(tensor)) - tensor.storage_offset() * tensor.element_size()
+        return begin_of(tensor)
 
     def _write_down(self, call: Call, args: Any, kwargs: Any, result: Any, tensors: list[Any]) -> None:
         """The call as a record; the storages it wrote or made hold what it gives."""

@@ -6,12 +6,16 @@ process is over, and libraries that clean up behind themselves then find more re
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 
 def begin_of(tensor: Any) -> int:
-    """Where the storage of a tensor begins; 0 if it has no memory."""
-    address = tensor.data_ptr()
+    """Where the storage of a tensor begins; 0 if it has no memory.
+
+    The method of the class below is asked: in plans, whoever asks the tensor's own is taken to write to that memory.
+    """
+    address = sys.modules["torch"]._C.TensorBase.data_ptr(tensor)
     return int(address - tensor.storage_offset() * tensor.element_size()) if address else 0
 
 
