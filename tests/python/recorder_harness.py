@@ -1,6 +1,5 @@
 """Runs programs with the recorder in them, and reads the boxes they leave."""
 
-import functools
 import json
 import os
 import pathlib
@@ -8,7 +7,8 @@ import subprocess
 import sys
 import textwrap
 
-from hollow_card import ROOT, hollow_environment, library
+from building import example
+from hollow_card import hollow_environment, library
 
 #: What every recorded program of these tests begins with: the library, and a box.
 PRELUDE = '''
@@ -69,17 +69,9 @@ def start_on_card(before=print, after=print, **options):
 '''
 
 
-@functools.cache
-def show_box():
-    """The program that prints a box, built once."""
-    command = ["cargo", "build", "--quiet", "--locked", "--package", "oomph-box", "--example", "show_box"]
-    subprocess.run(command, cwd=ROOT, check=True)
-    return pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "debug" / "examples" / "show_box"
-
-
 def read_box(path, *stacks):
     """Everything in a box, and the stacks with these numbers."""
-    command = [show_box(), path, *map(str, stacks)]
+    command = [example("show_box"), path, *map(str, stacks)]
     return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 

@@ -10,6 +10,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from building import example
 
 ROOT = Path(__file__).parents[2]
 SNAPSHOTS = sorted((ROOT / "corpus").glob("h200/**/*.pickle.gz"))
@@ -18,10 +19,7 @@ SNAPSHOTS = sorted((ROOT / "corpus").glob("h200/**/*.pickle.gz"))
 @pytest.fixture(scope="session")
 def roundtrip():
     """The program that reads a trace and writes it as a torch snapshot."""
-    command = ["cargo", "build", "--locked", "--package", "oomph-trace", "--example", "roundtrip"]
-    built = subprocess.run([*command, "--message-format=json"], cwd=ROOT, check=True, capture_output=True, text=True)
-    messages = [json.loads(line) for line in built.stdout.splitlines()]
-    return next(message["executable"] for message in messages if message.get("executable"))
+    return example("roundtrip")
 
 
 @pytest.fixture(scope="session")
