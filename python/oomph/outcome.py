@@ -50,8 +50,21 @@ def of_exception(problem: BaseException, last_read: tuple[str, int, str] | None)
     if last_read is not None and last_read[0] and kind == "error":
         file, line, assumed = last_read
         shown += f"Before that, {file}:{line} read values from the card, which a plan cannot know and took to be: {assumed}\n"
-    first_line = (str(problem).splitlines() or [""])[0]
-    return Outcome(kind, message=f"{type(problem).__name__}: {first_line}".rstrip(": "), traceback=shown)
+    return Outcome(kind, message=_in_one_line(problem), traceback=shown)
+
+
+def _in_one_line(problem: BaseException) -> str:
+    """The exception's type and the first line of its text. PyTorch passes on what a loader's worker or a process that it
+    started has raised, with that one's whole traceback as the text: then what that one says.
+    """
+    text = str(problem)
+    _, header, passed_on = text.rpartition("Traceback (most recent call last):\n")
+    if header:
+        frames_over = (line for line in passed_on.splitlines() if line and not line[0].isspace())
+        if (raised := next(frames_over, None)) is not None:
+            return raised
+    first_line = (text.splitlines() or [""])[0]
+    return f"{type(problem).__name__}: {first_line}".rstrip(": ")
 
 
 def _with_causes(problem: BaseException | None) -> Iterator[BaseException]:

@@ -56,6 +56,15 @@ def test_the_watchdog_is_waited_for_once_before_buckets_are_built_anew():
     assert seen == [3, 3], "and never again"
 
 
+def test_buckets_that_are_less_than_a_segment_are_not_told_of():
+    core, notes = Core(), []
+    kind = reducer_class(core, [])
+    first_buckets.install(core, kind, notes.append)
+    reducer = kind([Weight(1000)])
+    reducer.prepare_for_backward([])
+    assert reducer._rebuild_buckets() and not notes
+
+
 def test_a_reducer_that_sent_nothing_waits_for_nothing():
     core, seen = Core(), []
     kind = reducer_class(core, seen)

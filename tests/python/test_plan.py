@@ -45,6 +45,23 @@ def test_categories_are_the_models_own_arithmetic(planned, script):
     assert plan["peak_at"] == {"step": 1, "phase": "optimizer", "event": plan["peak_at"]["event"]}
 
 
+def test_a_script_that_only_wakes_the_card_is_told_that_nothing_lies_on_it(oomph, script):
+    """As one does whose device is the CPU unless it is told, and whose loader pins its batches."""
+    job = script("""
+        import torch
+        net = torch.nn.Linear(1000, 10)
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for batch in torch.utils.data.DataLoader(torch.randn(64, 1000), batch_size=8, num_workers=1, pin_memory=True):
+            net(batch).sum().backward()
+            opt.step()
+    """)
+    code, out, err = oomph("plan", "--gpu", "rtx_4090", job)
+    assert code == 0, err
+    first = " ".join(out.split("\n\n")[0].split())
+    assert first.startswith("fits the RTX 4090, but puts no tensor on it: the "), first
+    assert "Live at the peak" not in out
+
+
 def test_a_plan_stops_by_itself_and_leaves_nothing_behind(planned, script):
     path = script(MLP)
     plan = planned("--steps", "2", path)

@@ -19,7 +19,14 @@ FAILURES = {
     ),
     "no_cuda": ("print('no torch')", "without using CUDA", ""),
     "syntax": ("def (:", "SyntaxError", "job.py"),
-    "no_module": ("import torch, nosuchmodule", "No module named 'nosuchmodule'", "line 1"),
+    "no_module": ("import torch, nosuchmodule", "No module named 'nosuchmodule'", "(--python PATH)"),
+    # PyTorch raises again what a worker raised, with the worker's whole traceback as the text.
+    "worker_raises": (
+        "import torch\nfrom torch.utils.data import DataLoader\ntorch.zeros(1).cuda()\n"
+        "next(iter(DataLoader([1, {}], batch_size=2, num_workers=1, collate_fn=lambda two: {}['no such key'])))",
+        "the script failed: KeyError: 'no such key'",
+        "in DataLoader worker process 0",
+    ),
     "dies": ("import os, torch\ntorch.zeros(1).cuda()\nos.abort()", "ended before its time", "job.py\", line 3"),
     "leaves": ("import os\nos._exit(4)", "the script ended itself: exit code 4", ""),
     "asks": ("name = input('which data set? ')", "EOFError", "pipe the answers in"),

@@ -102,6 +102,11 @@ impl PlanError {
             Self::Script { message, .. } if message.starts_with("EOFError") => {
                 "the script asks for input, and a plan has none: give it options instead, or pipe the answers in".into()
             }
+            Self::Script { message, .. } if message.starts_with("ModuleNotFoundError") => {
+                "install it for the interpreter that the plan ran with, or name the one your job runs with (--python \
+                 PATH)"
+                    .into()
+            }
             Self::Script { message, .. } if message.starts_with("NobodyThere") => {
                 "a plan runs one process and those it exchanges objects with: let each find out by itself what it waits \
                  for, or plan the one that others wait for (--ranks N)"

@@ -89,6 +89,11 @@ impl Costs {
     }
 }
 
+/// The least card with settings of the allocator: one that has just what is reserved with them is enough.
+fn least_with(settings: &allocator::Tried, least_bytes: Option<u64>, outside_bytes: u64) -> Option<u64> {
+    least_bytes.map(|least_bytes| least_bytes.min(settings.reserved_bytes + outside_bytes))
+}
+
 /// What the context and libraries take of the card beside PyTorch's allocator.
 pub(super) fn outside_bytes(peaks: Peaks) -> u64 {
     peaks.device_bytes.saturating_sub(peaks.reserved_bytes)
@@ -107,9 +112,14 @@ impl Search<'_> {
         let outside_bytes = trial.peaks().map_or(self.outside_bytes, outside_bytes).max(self.outside_bytes);
         let with_libraries = Card { context_bytes: outside_bytes, ..trial.card.clone() };
         let usable_bytes = self.usable_beside(outside_bytes);
-        let (mut fits, mut conf) = (judges.iter().all(|judge| judge.fits(usable_bytes)), None);
+        let mut fits = judges.iter().all(|judge| judge.fits(usable_bytes));
+        let mut least_bytes = judges.iter().filter_map(|judge| judge.least_bytes(&with_libraries)).max();
+        let mut conf = None;
         if !fits && trial.peaks().is_some_and(|peaks| peaks.allocated_bytes < usable_bytes) {
-            conf = Self::allocator_that_fits(trial, usable_bytes);
+            if let Some(settings) = Self::allocator_that_fits(trial, usable_bytes) {
+                least_bytes = least_with(&settings, least_bytes, outside_bytes);
+                conf = Some(settings.conf);
+            }
             fits = conf.is_some();
         }
         let told = &process.facts.watched.remedies;
@@ -123,7 +133,7 @@ impl Search<'_> {
             cards: self.base.cards,
             allocator: conf,
             peaks: trial.peaks(),
-            least_bytes: judges.iter().filter_map(|judge| judge.least_bytes(&with_libraries)).max(),
+            least_bytes,
             fits: fits && !trial.grows_beyond(self.card),
             refusals: refusals.map(|told| format!("{}: {}", told.name, told.text())).collect(),
         };
@@ -141,11 +151,25 @@ impl Search<'_> {
     }
 
     /// Settings of the allocator with which every process fits.
-    fn allocator_that_fits(trial: &Trial, usable_bytes: u64) -> Option<String> {
+    fn allocator_that_fits(trial: &Trial, usable_bytes: u64) -> Option<allocator::Tried> {
         let room = Room { card_bytes: Some(usable_bytes), limit_bytes: None };
         let (_, process) = trial.decisive();
         let torch = process.facts.end.torch.as_deref().and_then(allocator::version).unwrap_or((2, 6));
         let choice = allocator::Choice::make(&process.trace, room, torch, &allocator::conf_of_user())?;
-        choice.chosen.fits.then_some(choice.chosen.conf)
+        choice.chosen.fits.then_some(choice.chosen)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_that_make_a_set_fit_make_the_least_card_smaller() {
+        let conf = "expandable_segments:True".to_owned();
+        let settings = allocator::Tried { conf, reserved_bytes: 70, retries: 0, fits: true };
+        assert_eq!(least_with(&settings, Some(94), 8), Some(78), "a set that fits 80 is not told to need 94");
+        assert_eq!(least_with(&settings, Some(75), 8), Some(75));
+        assert_eq!(least_with(&settings, None, 8), None, "what no replay can size stays unknown");
     }
 }

@@ -15,6 +15,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+#: A segment of small blocks, as PyTorch takes them from the driver.
+_WORTH_TELLING_BYTES = 2 * 2**20
 #: The watchdog looks every 100 ms; on a machine that is very busy it may get to it late.
 _MOST_SECONDS = 10.0
 _PAUSE_SECONDS = 0.005
@@ -49,7 +51,9 @@ def install(core: Any, reducer_class: Any, note: Callable[[str], None]) -> None:
         is_rebuilt = rebuild(reducer)
         if is_rebuilt:
             bucket_bytes.pop(id(reducer), None)
-            note(_sentence(first_bytes or 0))
+            # What is less than PyTorch's smallest segment is nothing to count on top of a plan.
+            if (first_bytes or 0) >= _WORTH_TELLING_BYTES:
+                note(_sentence(first_bytes or 0))
         return bool(is_rebuilt)
 
     reducer_class.__init__ = __init__

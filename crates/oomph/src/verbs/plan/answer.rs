@@ -108,6 +108,11 @@ impl<'a> Answer<'a> {
         &self.trial.card
     }
 
+    /// Whether the script woke the card and put nothing on it: what it computes, it computes on the CPU.
+    pub(super) fn is_card_idle(&self) -> bool {
+        !self.trial.ran_out() && self.peaks.reserved_bytes == 0
+    }
+
     /// Bytes live at the moment that the tables describe.
     pub(super) fn moment_bytes(&self) -> u64 {
         self.categories.iter().map(|(_, bytes)| bytes).sum()

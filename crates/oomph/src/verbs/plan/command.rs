@@ -179,4 +179,12 @@ mod tests {
         let job = read("oomph plan python train.py --lr 1");
         assert_eq!((&job.command.target, words(&job)), (&Target::Script("train.py".into()), vec!["--lr", "1"]));
     }
+
+    #[test]
+    fn a_job_is_named_as_it_was_typed() {
+        let typed = |line: &str| super::super::fitting::typed(&read(line));
+        assert_eq!(typed("oomph plan --fit train.py --lr 1"), "train.py");
+        assert_eq!(typed("oomph plan --fit -m pkg.train --lr 1"), "-m pkg.train");
+        assert_eq!(typed("oomph plan --fit torchrun --nproc-per-node 4 train.py --lr 1"), "torchrun ... train.py");
+    }
 }

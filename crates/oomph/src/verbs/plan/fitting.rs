@@ -8,10 +8,11 @@ use std::time::SystemTime;
 use anstyle::Style;
 use oomph_explain::bytes::show;
 use oomph_explain::render::table::wrap;
+use oomph_job::Target;
 use oomph_plan::promise::{self, Identity, Promise, Promises};
 use oomph_plan::remedies::{Mathematics, RemedyChoice, remedy};
 use oomph_plan::search::{self, Allowed, Candidate, Cards, Found, MARGIN_PERCENT};
-use oomph_plan::{Card, Plan, Question, ToCome, Trial, cards};
+use oomph_plan::{Card, Job, Plan, Question, ToCome, Trial, cards};
 use serde_json::{Value, json};
 
 use super::answer::Answer;
@@ -57,12 +58,18 @@ pub(super) fn text(found: &Found, answer: &Answer, width: usize) -> String {
         out.push_str(&item(&format!("PYTORCH_CUDA_ALLOC_CONF={conf}"), width));
     }
     out.push_str(&refusals(found, width));
-    let command = &answer.question.job.command;
     let gpus = if chosen.cards > 1 { format!(" --gpus {}", chosen.cards) } else { String::new() };
-    let _ = writeln!(out, "\n{BOLD}To run it so{BOLD:#}\n  oomph run --fit{gpus} {} ...", command.name());
+    let _ = writeln!(out, "\n{BOLD}To run it so{BOLD:#}\n  oomph run --fit{gpus} {} ...", typed(&answer.question.job));
     let _ = writeln!(out, "  {DIM}or own it: --emit diff prints it as changes to the script{DIM:#}");
     out.push_str(&as_it_is());
     out
+}
+
+/// The job as it is typed behind the options, without its arguments.
+pub(super) fn typed(job: &Job) -> String {
+    let name = job.command.name();
+    let target = if matches!(job.command.target, Target::Module(_)) { format!("-m {name}") } else { name };
+    if job.launch.processes_per_node.is_some() { format!("torchrun ... {target}") } else { target }
 }
 
 /// What follows speaks of another job than the answer: the one that nothing was put into.

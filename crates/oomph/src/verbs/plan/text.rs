@@ -147,6 +147,9 @@ fn several(out: &mut String, title: &str, prefix: &str, parts: &[(u32, Peaks)], 
 }
 
 fn categories(out: &mut String, answer: &Answer, width: usize) {
+    if answer.is_card_idle() {
+        return;
+    }
     let total = answer.moment_bytes();
     heading(out, &format!("Live {}: {}", words::moment(answer), show(total)));
     let rows: Vec<Vec<String>> = answer

@@ -15,8 +15,11 @@ pub(super) fn sentences(answer: &Answer, top: usize) -> Vec<String> {
     let mut said = Vec::new();
     if end.outcome.kind == OutcomeKind::Error {
         let message = end.outcome.message.clone().unwrap_or_default();
+        let has_assumed = answer.reads().iter().any(|read| read.assumed != Assumed::Finite);
+        let or_assumed = if has_assumed { ", or a value from the card taken for another" } else { "" };
         said.push(format!(
-            "the script raised {message}, perhaps because a loop was ended early; what would have come after it was not seen"
+            "the script raised {message}, perhaps because a loop was ended early{or_assumed}; what would have come after it \
+             was not seen"
         ));
     }
     said.extend(end.values.as_ref().map(worked_out));

@@ -24,6 +24,10 @@ pub(super) fn sentence(answer: &Answer) -> String {
     };
     match &answer.growth {
         Some(kept) => growth(kept),
+        // A script that forgot to be told the device, say, and has its batches pinned.
+        None if others == 0 && answer.is_card_idle() => {
+            format!("fits {cards}, but puts no tensor on it: the {takes} that it takes are CUDA's own.")
+        }
         None if others == 0 => format!("fits {cards}: takes {takes} of {total}.{kept}"),
         None => format!("fits {cards} it takes {takes} of {total}.{kept}"),
     }
