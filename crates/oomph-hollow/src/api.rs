@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use crate::aside::{self, Doing};
-use crate::{answer, count, estimate, host_account, host_exit, memory, nccl, process, work};
+use crate::{answer, count, cudnn, estimate, host_account, host_exit, memory, nccl, process, work};
 
 /// The version of the library, as a C string.
 #[unsafe(no_mangle)]
@@ -96,6 +96,17 @@ unsafe extern "C" fn oomph_hollow_unmodelled(buf: *mut c_char, len: usize) -> us
 unsafe extern "C" fn oomph_hollow_estimates(buf: *mut c_char, len: usize) -> usize {
     // SAFETY: the caller's buffer.
     unsafe { put_json(&estimate::noted(), buf, len) }
+}
+
+/// Writes the sizes of the workspaces that cuDNN's convolutions may have asked for as a JSON list, in the same way.
+///
+/// # Safety
+///
+/// `buf` is null or points to `len` bytes that can be written.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn oomph_hollow_workspaces(buf: *mut c_char, len: usize) -> usize {
+    // SAFETY: the caller's buffer.
+    unsafe { put_json(&cudnn::workspaces(), buf, len) }
 }
 
 /// Begins to count the host's memory, once PyTorch is loaded; `is_filled` is 1 where the script computes every value.

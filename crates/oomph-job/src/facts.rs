@@ -403,6 +403,9 @@ pub struct End {
     /// Calls the hollow card answered by an estimate.
     #[serde(default)]
     pub estimates: Vec<Estimate>,
+    /// Sizes of workspaces that cuDNN's convolutions may have asked for.
+    #[serde(default)]
+    pub workspaces: Vec<u64>,
 }
 
 impl Facts {

@@ -97,7 +97,7 @@ impl ToCome {
         growing.peek()?;
         let (device, _) = fullest(process)?;
         let trace = process.trace.device(device)?;
-        let spans = Spans::of(&process.trace, trace, &Clock::of(&process.facts.watched));
+        let spans = Spans::of(&process.trace, trace, &Clock::of(&process.facts.watched), &process.facts.end.workspaces);
         let event = |time_us: u64| trace.events.partition_point(|event| event.time_us < time_us) as EventIndex;
         let peak_bytes = spans.peak().0;
         let found = growing.filter_map(|part| {

@@ -170,8 +170,12 @@ class Recorder:
                     "nccl_bytes": _counter(library, "oomph_hollow_nccl_bytes", index) or 0,
                 }
             )
-        unmodelled, estimates = _told(library, "oomph_hollow_unmodelled"), _told(library, "oomph_hollow_estimates")
-        return {"devices": devices, "unmodelled": unmodelled or {}, "estimates": estimates or []}
+        return {
+            "devices": devices,
+            "unmodelled": _told(library, "oomph_hollow_unmodelled") or {},
+            "estimates": _told(library, "oomph_hollow_estimates") or [],
+            "workspaces": _told(library, "oomph_hollow_workspaces") or [],
+        }
 
     def peaks(self, torch: ModuleType) -> list[dict[str, int]]:
         """What the allocator has had at most so far, by device."""

@@ -8,7 +8,7 @@
 //!
 //! A cuDNN before 9.8 cannot be asked: [`super::model`] then stands in for it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{c_int, c_void};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::ptr;
@@ -361,6 +361,14 @@ fn fitted_bytes(config: *mut c_void) -> Option<u64> {
     }
 }
 
+/// Sizes of workspaces that convolutions were planned with: where there is no room for one, PyTorch takes another engine.
+static WORKSPACES: Guarded<BTreeSet<u64>> = Guarded::new(BTreeSet::new());
+
+/// The sizes of workspaces that convolutions may have asked for so far.
+pub(crate) fn workspaces() -> Vec<u64> {
+    WORKSPACES.lock().iter().copied().collect()
+}
+
 /// Notes the workspace of a plan, once it is known for which engine it is.
 fn plan(plan: *mut c_void, config: *mut c_void) -> c_int {
     let problem = problem(config);
@@ -377,6 +385,9 @@ fn plan(plan: *mut c_void, config: *mut c_void) -> c_int {
         problem.hash(&mut hasher);
         (units, operations, hasher.finish())
     });
+    if work.is_some() && workspace_bytes > 0 {
+        WORKSPACES.lock().insert(workspace_bytes);
+    }
     remember(plan, Known::Plan { workspace_bytes, work });
     SUCCESS
 }

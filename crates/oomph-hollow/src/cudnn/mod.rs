@@ -13,6 +13,7 @@ mod split_k;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr;
 
+pub(crate) use self::graph::workspaces;
 use crate::object::{Out, create, put};
 
 const SUCCESS: c_int = 0;

@@ -95,7 +95,7 @@ mod tests {
     fn span(from: u32, until: u32, bytes: u64, module: u32) -> Span {
         let stretch = if from < 10 { Stretch::Forward } else { Stretch::Backward };
         let (category, module) = (Category::Unknown, StringId(module));
-        Span { from, until, bytes, category, module, stretch, step: 1, is_scratch: false }
+        Span { from, until, bytes, category, module, stretch, step: 1, is_scratch: false, may_shrink: false }
     }
 
     #[test]

@@ -84,6 +84,7 @@ mod tests {
             stretch,
             step: 1,
             is_scratch: false,
+            may_shrink: false,
         };
         let all = vec![
             span(1, 90, 32 << 20, Stretch::Forward),

@@ -106,7 +106,7 @@ impl Search<'_> {
         let index = crate::plan::fullest(process).map_or(0, |(device, _)| device);
         let device = process.trace.device(index).unwrap_or(&process.trace.devices[0]);
         let clock = Clock::of(&process.facts.watched);
-        let spans = Spans::of(&process.trace, device, &clock);
+        let spans = Spans::of(&process.trace, device, &clock, &process.facts.end.workspaces);
         let judges: Vec<Judge> = trial.processes.iter().map(|(_, process)| Judge::of(&process.trace)).collect();
         // Remedies have streams of their own, for which libraries take memory besides PyTorch.
         let outside_bytes = trial.peaks().map_or(self.outside_bytes, outside_bytes).max(self.outside_bytes);

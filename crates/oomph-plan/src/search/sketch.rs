@@ -74,6 +74,7 @@ mod tests {
             stretch,
             step: 1,
             is_scratch: false,
+            may_shrink: false,
         }
     }
 

@@ -1,8 +1,9 @@
 //! The blocks of one process as spans of time, so that what a remedy would do to them can be tried on paper.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
-use oomph_heap::{Config, Timeline};
+use oomph_heap::{Config, MIN_BLOCK_BYTES, Timeline};
 use oomph_trace::{Category, DeviceTrace, EventIndex, StringId, Trace};
 
 use super::clock::{Clock, Stretch};
@@ -24,9 +25,11 @@ pub struct Span {
     pub stretch: Stretch,
     /// The optimizer step in which it was allocated.
     pub step: u32,
-    /// Whether it was given back before anything else happened: what a library works in while one kernel runs. cuDNN's
-    /// convolutions make do with less where there is less, which a run on a card with room does not show.
+    /// Whether it was given back before anything else happened: what an operator works in while one kernel runs.
     pub is_scratch: bool,
+    /// Whether that is a workspace of a convolution: cuDNN makes do with less where there is less, which a run on a card
+    /// with room does not show. What other operators work in, they must have.
+    pub may_shrink: bool,
 }
 
 impl Span {
@@ -50,15 +53,18 @@ pub struct Spans {
 }
 
 impl Spans {
-    /// Reads one device of a trace.
+    /// Reads one device of a trace. `workspaces` are the sizes that convolutions may have asked for.
     #[must_use]
-    pub fn of(trace: &Trace, device: &DeviceTrace, clock: &Clock) -> Self {
+    pub fn of(trace: &Trace, device: &DeviceTrace, clock: &Clock, workspaces: &[u64]) -> Self {
         let config = Config::from_settings(&trace.settings).unwrap_or_default();
         let timeline = Timeline::with_config(device, &config);
         let end = device.events.len() as EventIndex;
+        let given = |bytes: u64| bytes.next_multiple_of(MIN_BLOCK_BYTES);
+        let workspaces: HashSet<u64> = workspaces.iter().map(|bytes| given(*bytes)).collect();
         let span = |block: &oomph_heap::LiveSpan| {
             let event = block.alloc.and_then(|at| device.events.get(at as usize));
             let (stretch, step) = event.map_or((Stretch::Setup, 0), |event| clock.at(event.time_us));
+            let is_scratch = block.alloc.is_some_and(|at| block.free_requested == Some(at + 1));
             Span {
                 from: block.alloc.unwrap_or(0),
                 until: block.free_completed.or(block.free_requested).unwrap_or(end),
@@ -67,7 +73,8 @@ impl Spans {
                 module: event.map_or(StringId::MISSING, |event| event.module),
                 stretch,
                 step,
-                is_scratch: block.alloc.is_some_and(|at| block.free_requested == Some(at + 1)),
+                is_scratch,
+                may_shrink: is_scratch && workspaces.contains(&given(block.bytes)),
             }
         };
         let index = |time_us: u64| device.events.partition_point(|event| event.time_us < time_us) as EventIndex;
@@ -82,7 +89,7 @@ impl Spans {
         self.modules.get(span.module.0 as usize).map_or("", String::as_str)
     }
 
-    /// The most that is live at once, but for scratch, and when.
+    /// The most that is live at once, but for what may shrink, and when.
     #[must_use]
     pub fn peak(&self) -> (u64, EventIndex) {
         self.peak_within(0..EventIndex::MAX)
@@ -92,7 +99,7 @@ impl Spans {
     #[must_use]
     pub fn peak_within(&self, stretch: Range<EventIndex>) -> (u64, EventIndex) {
         let mut changes: Vec<(EventIndex, bool, u64)> = Vec::with_capacity(2 * self.all.len());
-        let counts = |span: &&Span| span.bytes > 0 && span.from < span.until && !span.is_scratch;
+        let counts = |span: &&Span| span.bytes > 0 && span.from < span.until && !span.may_shrink;
         for span in self.all.iter().filter(counts) {
             changes.push((span.from, true, span.bytes));
             changes.push((span.until, false, span.bytes));
@@ -109,9 +116,9 @@ impl Spans {
         peak
     }
 
-    /// What is live at a moment, but for scratch.
+    /// What is live at a moment, but for what may shrink.
     pub fn live_at(&self, at: EventIndex) -> impl Iterator<Item = &Span> {
-        self.all.iter().filter(move |span| span.from <= at && at < span.until && !span.is_scratch)
+        self.all.iter().filter(move |span| span.from <= at && at < span.until && !span.may_shrink)
     }
 
     /// The backward pass that follows a moment.
