@@ -237,6 +237,28 @@ def test_the_backward_pass_gets_what_it_asks_of_the_forward_pass(planned, script
     assert without["peak_allocated_bytes"] < with_zeros["peak_allocated_bytes"]
 
 
+def test_what_fails_behind_a_loop_that_was_ended_early_is_run_again_with_values(planned, script):
+    """A quotient decides nothing, but zero for its divisor ends the script, and a plan would be of its first epoch only."""
+    path = script("""
+        import torch
+        net = torch.nn.Linear(8, 8).cuda()
+        opt = torch.optim.SGD(net.parameters(), 0.1)
+        batches = torch.utils.data.DataLoader(torch.randn(400, 8), batch_size=4)
+        for epoch in range(2):
+            for batch in batches:
+                opt.zero_grad(); net(batch.cuda()).square().mean().backward(); opt.step()
+            with torch.no_grad():
+                print(sum(1 / net(batch.cuda()).square().mean().item() for batch in batches))
+        held = torch.empty(1 << 30, dtype=torch.uint8, device="cuda")
+    """)
+    plan = planned(path)
+    assert "to the end of the script" in plan["seen"]["text"] and plan["peak_allocated_bytes"] >= 1 << 30
+    assert plan["values"]["answered"] > 0 and not plan["values"]["updates"]
+    # Nobody works anything out, and the end is not seen.
+    plan = planned("--values", "0", path)
+    assert "then the script failed" in plan["seen"]["text"] and plan["peak_allocated_bytes"] < 1 << 30
+
+
 def test_steps_are_taken_where_they_must_be_true(planned, script):
     plan = planned(
         script("""

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use oomph_card::Card;
 use oomph_job::Facts;
-use oomph_job::facts::{Assumed, Read};
+use oomph_job::facts::{Assumed, OutcomeKind, Read};
 use serde::Serialize;
 
 use crate::error::PlanError;
@@ -90,7 +90,7 @@ impl Job {
             match self.run_once(cards, self.values.bounds(tier), progress) {
                 Ok(run) => {
                     let needs_updates = tier == Tier::Frozen && needs_updates(&run);
-                    if best.as_ref().is_none_or(|best| deciding_guesses(&run) < deciding_guesses(best)) {
+                    if best.as_ref().is_none_or(|best| unanswered(&run) < unanswered(best)) {
                         self.values.needed.store(tier as u8, Ordering::Relaxed);
                         best = Some(run);
                     }
@@ -121,7 +121,7 @@ impl Job {
 /// Whether something was decided by a value that nobody knew, or the script failed after one.
 fn needs_values(outcome: &Result<Run, Failure>) -> bool {
     match outcome {
-        Ok(run) => run.processes.iter().any(|process| process.facts.end.reads.iter().any(|read| read.decides)),
+        Ok(run) => unanswered(run) > Unanswered::default(),
         Err(failure) => failure.has_guessed && failure.error.is_of_script(),
     }
 }
@@ -129,13 +129,23 @@ fn needs_values(outcome: &Result<Run, Failure>) -> bool {
 /// Whether something was decided by a value that follows from gradients or updates, which were left out.
 fn needs_updates(run: &Run) -> bool {
     let left_out = |process: &Process| process.facts.end.values.as_ref().is_some_and(|values| values.left_out > 0);
-    run.processes.iter().any(left_out) && deciding_guesses(run) > 0
+    run.processes.iter().any(left_out) && unanswered(run) > Unanswered::default()
 }
 
-/// How often something was decided by a value that nobody knew.
-fn deciding_guesses(run: &Run) -> u64 {
-    let reads = run.processes.iter().flat_map(|process| &process.facts.end.reads);
-    reads.filter(|read| read.decides).map(|read| read.count).sum()
+/// What a run suffered by values that nobody knew; the worst counts first.
+#[derive(Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Unanswered {
+    /// Whether the script failed after one behind a loop that was ended early, which is a result all the same.
+    has_failed: bool,
+    /// How often something was decided by one.
+    decisions: u64,
+}
+
+fn unanswered(run: &Run) -> Unanswered {
+    let ends = || run.processes.iter().map(|process| &process.facts);
+    let has_failed = ends().any(|facts| facts.end.outcome.kind == OutcomeKind::Error && has_guessed(facts));
+    let deciding = ends().flat_map(|facts| &facts.end.reads).filter(|read| read.decides);
+    Unanswered { has_failed, decisions: deciding.map(|read| read.count).sum() }
 }
 
 /// Whether a process was given values that may be others on a card.

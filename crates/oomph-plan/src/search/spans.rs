@@ -127,3 +127,28 @@ impl Spans {
         self.backwards.iter().copied().find(|(from, _)| *from >= at)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use oomph_trace::{Origin, TraceBuilder};
+
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    #[test]
+    fn only_what_convolutions_work_in_may_shrink() {
+        let mut job = TraceBuilder::new(Origin::RealRun);
+        job.segment_alloc(0, 64 * MIB, &[]).alloc(0, 8 * MIB, &[]);
+        for (bytes, address) in [(4 * MIB, 8 * MIB), (16 * MIB - 7, 16 * MIB)] {
+            job.alloc(address, bytes, &[]).free(address, bytes, &[]);
+        }
+        let trace = job.finish();
+        let peak = |workspaces: &[u64]| {
+            Spans::of(&trace, &trace.devices[0], &Clock::default(), workspaces).peak().0.div_ceil(MIB)
+        };
+        assert_eq!(peak(&[]), 24, "what an operator works in it must have");
+        assert_eq!(peak(&[16 * MIB - 7]), 12, "a convolution makes do with less");
+        assert_eq!(peak(&[8 * MIB, 16 * MIB - 7, 4 * MIB]), 8, "what stays is no workspace, whatever its size");
+    }
+}
