@@ -12,8 +12,10 @@ from dataclasses import dataclass
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _GENERATED = "<oomph>"
 #: How the driver and NVIDIA's libraries say that the card is full: cuBLAS makes its handle, and takes memory for it, at
-#: the first product, when PyTorch may hold everything already.
-_LIBRARY_SHORTAGE = re.compile(r"CUDA error: out of memory|\b(?:CU\w+|NVRTC)_(?:\w+_)?ALLOC(?:ATION)?_FAILED\b")
+#: the first product, NCCL its buffers at the first collective, when PyTorch may hold everything already.
+_LIBRARY_SHORTAGE = re.compile(
+    r"CUDA error: out of memory|Cuda failure(?: \d+)? 'out of memory'|\b(?:CU\w+|NVRTC)_(?:\w+_)?ALLOC(?:ATION)?_FAILED\b"
+)
 
 
 class Unusable(BaseException):

@@ -150,14 +150,14 @@ def test_one_process_of_many(planned, script):
         dist.init_process_group("nccl")
         assert (dist.get_rank(), dist.get_world_size(), torch.cuda.device_count()) == (0, 4, 4)
         torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
-        net = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(512, 512).cuda())
+        net = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(1024, 1024).cuda())
         opt = torch.optim.SGD(net.parameters(), 0.1)
         for step in range(10):
-            net(torch.randn(8, 512, device="cuda")).sum().backward()
+            net(torch.randn(8, 1024, device="cuda")).sum().backward()
             opt.step()
     """))
     assert plan["steps"] >= 3
-    assert plan["categories"]["parameters"] == 4 * (512 * 512 + 512)
+    assert plan["categories"]["parameters"] == 4 * (1024 * 1024 + 1024)
     assert any("DDP built its buckets anew" in note for note in plan["notes"])
 
 
@@ -184,3 +184,17 @@ def test_checkpoints_are_not_overwritten(planned, script, tmp_path):
         net.load_state_dict(torch.load(path))
     """))
     assert (tmp_path / "weights.pt").read_text() == "precious"
+
+
+def test_the_least_card_has_room_for_what_libraries_take(planned, script):
+    job = ("torchrun", "--nproc-per-node", "2", script("""
+        import torch
+        torch.distributed.init_process_group("nccl")
+        torch.distributed.all_reduce(torch.ones(1 << 28, device="cuda"))
+    """))
+    plan = planned("--gpu", "rtx_4090", *job)
+    parts, least = plan["device_parts"], plan["least_memory_bytes"]
+    assert parts["nccl_bytes"] > 100 << 20
+    assert least == pytest.approx(plan["peak_device_bytes"], rel=0.01)
+    planned("--gpu", "rtx_4090", "--memory", f"{int(1.01 * least) >> 20}MiB", *job)
+    planned("--gpu", "rtx_4090", "--memory", f"{int(0.97 * least) >> 20}MiB", *job, code=1)

@@ -20,6 +20,7 @@ use std::mem::MaybeUninit;
 use std::ptr;
 use std::slice;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::estimate::{self, Estimate};
 use crate::installed::Library;
@@ -133,7 +134,7 @@ impl Communicator {
         if self.ranks < 2 || std::mem::replace(&mut self.is_connected, true) {
             return SUCCESS;
         }
-        if self.hold(buffer_bytes(self.ranks)).is_some() { SUCCESS } else { UNHANDLED_CUDA_ERROR }
+        if self.hold(buffer_bytes(self.ranks)).is_some() { SUCCESS } else { short() }
     }
 }
 
@@ -179,8 +180,17 @@ fn buffer_bytes(ranks: c_int) -> u64 {
 fn open(communicator: Out<'_, *mut Communicator>, ranks: c_int, rank: c_int) -> c_int {
     match Communicator::open(ranks, rank, crate::device::current()) {
         Some(made) => done(create(communicator, made)),
-        None => UNHANDLED_CUDA_ERROR,
+        None => short(),
     }
+}
+
+/// Whether the card had no room for what NCCL wanted, which is what went wrong last.
+static IS_SHORT: AtomicBool = AtomicBool::new(false);
+
+/// What NCCL returns where the card has no room: its last error says why.
+fn short() -> c_int {
+    IS_SHORT.store(true, Ordering::Relaxed);
+    UNHANDLED_CUDA_ERROR
 }
 
 fn done(written: bool) -> c_int {
@@ -275,7 +285,7 @@ unsafe extern "C" fn ncclCommInitAll(
         // SAFETY: null or an array of as many numbers.
         let device = if devices.is_null() { rank as c_int } else { unsafe { *devices.add(rank) } };
         let Ok(device) = u32::try_from(device) else { return INVALID_ARGUMENT };
-        let Some(made) = Communicator::open(count, rank as c_int, device) else { return UNHANDLED_CUDA_ERROR };
+        let Some(made) = Communicator::open(count, rank as c_int, device) else { return short() };
         create(Some(place), made);
     }
     SUCCESS
@@ -356,7 +366,7 @@ extern "C" fn ncclGetErrorString(status: c_int) -> *const c_char {
 
 #[unsafe(no_mangle)]
 extern "C" fn ncclGetLastError(_communicator: *mut c_void) -> *const c_char {
-    c"".as_ptr()
+    if IS_SHORT.load(Ordering::Relaxed) { c"Cuda failure 2 'out of memory'".as_ptr() } else { c"".as_ptr() }
 }
 
 /// # Safety
@@ -365,7 +375,7 @@ extern "C" fn ncclGetLastError(_communicator: *mut c_void) -> *const c_char {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn ncclMemAlloc(pointer: *mut *mut c_void, size: usize) -> c_int {
     // SAFETY: the caller's variable.
-    if unsafe { cudaMalloc(pointer, size) } == 0 { SUCCESS } else { UNHANDLED_CUDA_ERROR }
+    if unsafe { cudaMalloc(pointer, size) } == 0 { SUCCESS } else { short() }
 }
 
 /// # Safety

@@ -56,10 +56,11 @@ impl Judge {
         judge
     }
 
-    /// Replays them through PyTorch's allocator on cards of one kind, one a device.
+    /// Replays them through PyTorch's allocator on cards of one kind, one a device, of each of which libraries take something
+    /// beside it.
     #[must_use]
-    pub fn judge(&self, card: &Card) -> Verdict {
-        let usable = card.usable_bytes();
+    pub fn judge(&self, card: &Card, libraries_bytes: u64) -> Verdict {
+        let usable = card.usable_bytes().saturating_sub(libraries_bytes);
         let close = usable / 100 * CLOSE_PERCENT;
         if self.fits(usable - close) {
             Verdict::Fits
@@ -70,9 +71,9 @@ impl Judge {
         }
     }
 
-    /// The least memory of a card like this one on which every request is served.
+    /// The least memory of a card on which every request is served, where the context and libraries take so much of it.
     #[must_use]
-    pub fn least_bytes(&self, card: &Card) -> Option<u64> {
+    pub fn least_bytes(&self, outside_bytes: u64) -> Option<u64> {
         let (mut too_little, mut enough) = (self.peak_allocated_bytes.saturating_sub(1), self.peak_reserved_bytes);
         if !self.fits(enough) {
             return None;
@@ -85,7 +86,7 @@ impl Judge {
                 too_little = middle;
             }
         }
-        Some(enough + card.context_bytes)
+        Some(enough + outside_bytes)
     }
 
     /// Whether every request is served where PyTorch can have so much.
@@ -132,7 +133,7 @@ mod tests {
     #[test]
     fn what_is_cached_is_given_back_on_a_smaller_card() {
         let judge = judge();
-        let verdict = |name: &str| judge.judge(&Card::named(name).expect(name));
+        let verdict = |name: &str| judge.judge(&Card::named(name).expect(name), 0);
         assert_eq!((verdict("h200"), verdict("rtx_4090")), (Verdict::Fits, Verdict::Fits));
         assert_eq!(verdict("t4"), Verdict::DoesNotFit, "15 GiB are less than 20");
     }
@@ -141,9 +142,10 @@ mod tests {
     fn the_least_is_what_was_live_and_close_to_it_nobody_can_tell() {
         let judge = judge();
         let mut card = Card::named("h200").expect("h200");
-        let least = judge.least_bytes(&card).expect("found") - card.context_bytes;
+        let least = judge.least_bytes(GIB).expect("found") - GIB;
         assert!((20 * GIB..20 * GIB + GIB / 20).contains(&least), "{least}");
         card.memory_bytes = card.context_bytes + 20 * GIB;
-        assert_eq!(judge.judge(&card), Verdict::Close);
+        assert_eq!(judge.judge(&card, 0), Verdict::Close);
+        assert_eq!(judge.judge(&card, 2 * GIB), Verdict::DoesNotFit, "what libraries take is not PyTorch's");
     }
 }

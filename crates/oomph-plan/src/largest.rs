@@ -3,13 +3,15 @@
 
 use std::ffi::OsString;
 
+use oomph_card::Card;
+
 use crate::error::PlanError;
 use crate::fit::Judge;
 use crate::follow::Progress;
 use crate::numbers::whole;
 use crate::plan::{Peaks, Question, Trial};
 use crate::remedies::RemedyChoice;
-use crate::search::MARGIN_PERCENT;
+use crate::search::with_margin;
 
 /// Runs of one search, at most.
 const RUNS_MAX: usize = 10;
@@ -92,8 +94,7 @@ fn plain(name: &str) -> String {
 /// If the job cannot be run with its own value.
 pub fn find(question: &Question, knob: &Knob, now: u64, progress: Progress) -> Result<Option<Largest>, PlanError> {
     let card = &question.cards[0];
-    let usable_bytes = card.usable_bytes() / 100 * (100 - MARGIN_PERCENT);
-    let mut bracket = Bracket::new(usable_bytes);
+    let mut bracket = Bracket::new(with_margin(card.usable_bytes()));
     let mut fitting: Option<(u64, Option<Peaks>)> = None;
     let mut value = now.max(1);
     let mut runs = 0;
@@ -102,7 +103,7 @@ pub fn find(question: &Question, knob: &Knob, now: u64, progress: Progress) -> R
         let run = knob.turned(question, value).run_roomy(&mut |stage| progress(&format!("{value}: {stage}")));
         let fits = match run {
             Ok(trial) => {
-                let fits = fits(&trial, usable_bytes) && !trial.grows_beyond(card);
+                let fits = fits(&trial, card) && !trial.grows_beyond(card);
                 if fits {
                     fitting = Some((value, trial.peaks()));
                 }
@@ -122,7 +123,10 @@ pub fn find(question: &Question, knob: &Knob, now: u64, progress: Progress) -> R
     Ok(fitting.map(|(value, peaks)| Largest { value, too_much: bracket.too_much, peaks, runs }))
 }
 
-fn fits(trial: &Trial, usable_bytes: u64) -> bool {
+/// Whether a job that ran where there was room fits a card with the margin, beside what libraries take of it.
+fn fits(trial: &Trial, card: &Card) -> bool {
+    let outside_bytes = trial.peaks().map_or(card.context_bytes, Peaks::outside_bytes);
+    let usable_bytes = with_margin(card.memory_bytes.saturating_sub(outside_bytes));
     trial.processes.iter().all(|(_, process)| Judge::of(&process.trace).fits(usable_bytes))
 }
 

@@ -52,6 +52,12 @@ pub struct Peaks {
 }
 
 impl Peaks {
+    /// What the context and libraries take of the card beside PyTorch's allocator.
+    #[must_use]
+    pub fn outside_bytes(self) -> u64 {
+        self.device_bytes.saturating_sub(self.reserved_bytes)
+    }
+
     /// The same with so much more held by tensors, and taken from the driver for them in whole segments.
     #[must_use]
     pub fn raised_by(self, bytes: u64) -> Self {
@@ -219,13 +225,15 @@ impl Plan {
     fn judge_other_cards(&mut self) {
         let Some(trial) = self.with_room() else { return };
         let judges: Vec<Judge> = trial.processes.iter().map(|(_, process)| Judge::of(&process.trace)).collect();
-        let least_bytes = judges.iter().filter_map(|judge| judge.least_bytes(&trial.card)).max();
+        let outside_bytes = trial.peaks().map_or(trial.card.context_bytes, Peaks::outside_bytes);
+        let libraries_bytes = outside_bytes.saturating_sub(trial.card.context_bytes);
+        let least_bytes = judges.iter().filter_map(|judge| judge.least_bytes(outside_bytes)).max();
         let planned = |card: &Card| {
             let trial = self.trials.iter().find(|trial| trial.card == *card)?;
             Some(if trial.fits() { Verdict::Fits } else { Verdict::DoesNotFit })
         };
         let replayed = |card: &Card| {
-            let replays = judges.iter().map(|judge| judge.judge(card));
+            let replays = judges.iter().map(|judge| judge.judge(card, libraries_bytes));
             if trial.grows_beyond(card) { Verdict::DoesNotFit } else { replays.max().unwrap_or(Verdict::Fits) }
         };
         let verdict = |card: &Card| planned(card).unwrap_or_else(|| replayed(card));

@@ -22,7 +22,7 @@ pub use work::Work;
 use oomph_card::Card;
 
 use self::ledger::{Draft, Ledger};
-use self::measured::{Costs, Measured, outside_bytes};
+use self::measured::{Costs, Measured};
 use self::sets::names;
 use crate::error::PlanError;
 use crate::follow::Progress;
@@ -31,6 +31,11 @@ use crate::remedies::{Mathematics, RemedyChoice};
 
 /// What stays free on the card, in hundredths of it: a plan that was exact to 1 % has room left.
 pub const MARGIN_PERCENT: u64 = 2;
+/// What may be used of so much.
+pub(crate) fn with_margin(bytes: u64) -> u64 {
+    bytes / 100 * (100 - MARGIN_PERCENT)
+}
+
 /// A run that takes so much more than was drawn, in hundredths, shows that a remedy which refused something is no help.
 const DISAPPOINTING_PERCENT: u64 = 10;
 /// What is kept free for every set that did not fit although it should have, in hundredths of the card.
@@ -154,7 +159,7 @@ impl<'a> Search<'a> {
             candidates: Vec::new(),
             ledger: Ledger::default(),
             measured: Vec::new(),
-            outside_bytes: first.peaks().map_or(card.context_bytes, outside_bytes),
+            outside_bytes: first.peaks().map_or(card.context_bytes, Peaks::outside_bytes),
             kept_free_bytes: 0,
             costs: None,
         };
@@ -200,7 +205,7 @@ impl Search<'_> {
     /// The same, beside what the context and libraries take.
     fn usable_beside(&self, outside_bytes: u64) -> u64 {
         let room_bytes = self.card.memory_bytes.saturating_sub(outside_bytes + self.kept_free_bytes);
-        room_bytes / 100 * (100 - MARGIN_PERCENT)
+        with_margin(room_bytes)
     }
 
     /// Keeps what a run showed, and draws on it if it is a step ahead that does not fit yet.

@@ -127,6 +127,8 @@ fn kind(lines: &[LogLine], at: usize) -> Option<FailureKind> {
         "HIP error: out of memory",
         "CUDNN_STATUS_ALLOC_FAILED",
         "CUBLAS_STATUS_ALLOC_FAILED",
+        // NCCL's.
+        "Cuda failure 2 'out of memory'",
     ]
     .iter()
     .any(|words| text.contains(words))

@@ -94,11 +94,6 @@ fn least_with(settings: &allocator::Tried, least_bytes: Option<u64>, outside_byt
     least_bytes.map(|least_bytes| least_bytes.min(settings.reserved_bytes + outside_bytes))
 }
 
-/// What the context and libraries take of the card beside PyTorch's allocator.
-pub(super) fn outside_bytes(peaks: Peaks) -> u64 {
-    peaks.device_bytes.saturating_sub(peaks.reserved_bytes)
-}
-
 impl Search<'_> {
     /// What a run where there is room says about this card.
     pub(super) fn measured(&self, mut choices: Vec<RemedyChoice>, trial: &Trial) -> Measured {
@@ -109,11 +104,10 @@ impl Search<'_> {
         let spans = Spans::of(&process.trace, device, &clock, &process.facts.end.workspaces);
         let judges: Vec<Judge> = trial.processes.iter().map(|(_, process)| Judge::of(&process.trace)).collect();
         // Remedies have streams of their own, for which libraries take memory besides PyTorch.
-        let outside_bytes = trial.peaks().map_or(self.outside_bytes, outside_bytes).max(self.outside_bytes);
-        let with_libraries = Card { context_bytes: outside_bytes, ..trial.card.clone() };
+        let outside_bytes = trial.peaks().map_or(self.outside_bytes, Peaks::outside_bytes).max(self.outside_bytes);
         let usable_bytes = self.usable_beside(outside_bytes);
         let mut fits = judges.iter().all(|judge| judge.fits(usable_bytes));
-        let mut least_bytes = judges.iter().filter_map(|judge| judge.least_bytes(&with_libraries)).max();
+        let mut least_bytes = judges.iter().filter_map(|judge| judge.least_bytes(outside_bytes)).max();
         let mut conf = None;
         if !fits && trial.peaks().is_some_and(|peaks| peaks.allocated_bytes < usable_bytes) {
             if let Some(settings) = Self::allocator_that_fits(trial, usable_bytes) {
