@@ -51,7 +51,16 @@ def plain_python(source: str) -> str:
         ast.parse(source)
     except (SyntaxError, ValueError):
         is_python = False
-    return "\n".join(lines if is_python else map(_plain_line, lines)) + "\n"
+    return "\n".join(lines if is_python else _plain_lines(lines)) + "\n"
+
+
+def _plain_lines(lines: list[str]) -> Iterator[str]:
+    """The lines as Python's. Behind a backslash a line for the shell goes on, and what stands there is the shell's."""
+    goes_on = False
+    for line in lines:
+        plain = "" if goes_on else _plain_line(line)
+        yield plain
+        goes_on = (goes_on or plain != line) and line.endswith("\\") and not plain.endswith("\\")
 
 
 def _plain_line(line: str) -> str:

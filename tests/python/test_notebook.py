@@ -53,6 +53,19 @@ def test_lines_for_the_shell_become_what_they_run(line, python):
     assert notebook.plain_python(f"{line}\n!ls\n").splitlines() == [python, "pass"]
 
 
+@pytest.mark.parametrize(
+    ("cell", "python"),
+    [
+        ("!pip install -q \\\n    torch \\\n    torchvision\nimport torch\n", "pass\n\n\nimport torch\n"),
+        ("if True:\n    files = !ls \\\n  *.pt\nx = 1\n", "if True:\n    files = []\n\nx = 1\n"),
+        ("%time y = f(1, \\\n    2)\n", "y = f(1, \\\n    2)\n"),
+        ("!ls\ny = 1 + \\\n    2\n", "pass\ny = 1 + \\\n    2\n"),
+    ],
+)
+def test_lines_for_the_shell_go_on_behind_a_backslash(cell, python):
+    assert notebook.plain_python(cell) == python
+
+
 def test_cells_that_are_python_stay_as_they_are():
     cell = "text = (\n    value\n    %width\n)\nhelp = \"\"\"\n!important\n\"\"\"\n"
     assert notebook.plain_python(cell) == cell
