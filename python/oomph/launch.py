@@ -6,6 +6,7 @@ before it opens the file itself. The hook here says yes for exactly that path.
 
 from __future__ import annotations
 
+import builtins
 import importlib.machinery
 import io
 import os
@@ -119,10 +120,11 @@ class _Finder:
 
 def _fresh_main(path: str) -> types.ModuleType:
     main = types.ModuleType("__main__")
-    main.__file__ = path
+    # Python makes it absolute: folders above the script are found from it, also after `os.chdir`.
+    main.__file__ = os.path.abspath(path)
     main.__cached__ = None
     main.__loader__ = importlib.machinery.SourceFileLoader("__main__", path)
     main.__spec__ = None
-    main.__builtins__ = __builtins__
+    main.__builtins__ = builtins
     sys.modules["__main__"] = main
     return main
