@@ -9,6 +9,7 @@ from __future__ import annotations
 import builtins
 import importlib.machinery
 import io
+import linecache
 import os
 import sys
 import types
@@ -115,6 +116,8 @@ class _Finder:
             return
         names["display"] = notebook.display
         for code, name in notebook.cells(text, self.path):
+            # No file has this name: whoever asks for the source of a cell (tracebacks, `inspect`, us) finds it here.
+            linecache.cache[name] = len(code), None, code.splitlines(keepends=True), name
             exec(self.compile_main(code.encode(), name), names)  # noqa: S102
 
 
