@@ -114,7 +114,7 @@ class _Finder:
         if not notebook.is_notebook(self.path):
             exec(self.compile_main(text, self.path), names)  # noqa: S102 - running the user's script is the point
             return
-        names["display"] = notebook.display
+        names.update(display=notebook.display, get_ipython=notebook.get_ipython)
         for code, name in notebook.cells(text, self.path):
             # No file has this name: whoever asks for the source of a cell (tracebacks, `inspect`, us) finds it here.
             linecache.cache[name] = len(code), None, code.splitlines(keepends=True), name

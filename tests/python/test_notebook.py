@@ -47,6 +47,14 @@ def test_cells_are_python_and_keep_their_lines():
         ("torch.nn.Linear?", "pass"),
         ("?torch", "pass"),
         ("      % (epoch, loss)", "      % (epoch, loss)"),
+        ("%cd -q 'my data'", "__import__('oomph').notebook.enter('my data')"),
+        ("    %cd ~/job", "    __import__('oomph').notebook.enter('~/job')"),
+        ("%cd", "pass"),
+        ("%cd $FOLDER", "pass"),
+        ("%env NAME=a b", "__import__('os').environ['NAME'] = 'a b'"),
+        ("%set_env NAME 0", "__import__('os').environ['NAME'] = '0'"),
+        ("%env", "pass"),
+        ("%env NAME", "pass"),
     ],
 )
 def test_lines_for_the_shell_become_what_they_run(line, python):
@@ -64,6 +72,20 @@ def test_lines_for_the_shell_become_what_they_run(line, python):
 )
 def test_lines_for_the_shell_go_on_behind_a_backslash(cell, python):
     assert notebook.plain_python(cell) == python
+
+
+def test_a_cell_enters_a_folder_that_is_there(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data").mkdir()
+    for line in ("%cd nowhere", "%cd data"):
+        exec(notebook.plain_python(line))
+    assert pathlib.Path.cwd() == tmp_path / "data"
+
+
+def test_cells_may_ask_for_their_shell():
+    shell = notebook.get_ipython()
+    assert "google.colab" not in str(shell) and shell.getoutput("ls") == []
+    assert shell.run_line_magic("matplotlib", "inline") is None and not hasattr(shell, "__wrapped__")
 
 
 def test_cells_that_are_python_stay_as_they_are():
