@@ -140,3 +140,14 @@ def test_another_model_at_the_same_lines_is_looked_at_anew(norm: str, reduced: s
     assert all("BatchNorm" in why for why in split.of("refused")) and bool(split.of("refused")) is bool(norm)
     weightings = [applied["weighting"] for applied in split.of("applied")]
     assert weightings == (["items", "sum"] if reduced and not norm else ["items"])
+
+
+def test_batch_norm_that_the_loop_switches_on_is_refused() -> None:
+    """After an evaluation: the first batch comes before `model.train()`."""
+    body = PLAIN.replace("opt.zero_grad()", "model.train()\n        opt.zero_grad()")
+    before = """
+    model = watched(nn.Sequential(nn.Linear(8, 16), nn.BatchNorm1d(16), nn.Tanh(), nn.Linear(16, 4)))
+    opt = torch.optim.SGD(model.parameters(), lr=1e-1)
+    model.eval()
+    """
+    assert "BatchNorm" in refused(script(body, before))
