@@ -6,8 +6,10 @@ before it opens the file itself. The hook here says yes for exactly that path.
 
 from __future__ import annotations
 
+import builtins
 import importlib.machinery
 import io
+import linecache
 import os
 import sys
 import types
@@ -112,17 +114,20 @@ class _Finder:
         if not notebook.is_notebook(self.path):
             exec(self.compile_main(text, self.path), names)  # noqa: S102 - running the user's script is the point
             return
-        names["display"] = notebook.display
+        names.update(display=notebook.display, get_ipython=notebook.get_ipython)
         for code, name in notebook.cells(text, self.path):
+            # No file has this name: whoever asks for the source of a cell (tracebacks, `inspect`, us) finds it here.
+            linecache.cache[name] = len(code), None, code.splitlines(keepends=True), name
             exec(self.compile_main(code.encode(), name), names)  # noqa: S102
 
 
 def _fresh_main(path: str) -> types.ModuleType:
     main = types.ModuleType("__main__")
-    main.__file__ = path
+    # Python makes it absolute: folders above the script are found from it, also after `os.chdir`.
+    main.__file__ = os.path.abspath(path)
     main.__cached__ = None
     main.__loader__ = importlib.machinery.SourceFileLoader("__main__", path)
     main.__spec__ = None
-    main.__builtins__ = __builtins__
+    main.__builtins__ = builtins
     sys.modules["__main__"] = main
     return main

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import json
+import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 #: Lines that speak to the notebook's shell, not to Python: `%matplotlib inline`, `!ls`, `?torch.nn`, `torch.nn?`. An `%`
 #: before anything but a name is Python's own, in an expression that goes on.
@@ -19,6 +21,9 @@ _PYTHON_CELLS = ("%%time", "%%timeit", "%%capture", "%%prun")
 #: Lines that run the Python behind them (`%time train()`): which of their options take a word of their own.
 _PYTHON_LINES = {"time": "", "timeit": "nrp", "prun": "lsTD", "memit": "rti", "mprun": "fT", "lprun": "fmDTu"}
 _OPTION = re.compile(r"-(?P<name>\w)(?P<word>\S*)\s+")
+#: Lines that change where the cells behind them run: the folder, or a variable of the environment.
+_FOLDER = re.compile(r"%cd(?:\s+-q)?\s+(?P<folder>[^-\s${].*)")
+_VARIABLE = re.compile(r"%(?:set_)?env\s+(?P<name>[A-Za-z_]\w*)(?:\s*=\s*|\s+)(?P<value>[^${]+)")
 
 
 def is_notebook(path: str) -> bool:
@@ -51,7 +56,16 @@ def plain_python(source: str) -> str:
         ast.parse(source)
     except (SyntaxError, ValueError):
         is_python = False
-    return "\n".join(lines if is_python else map(_plain_line, lines)) + "\n"
+    return "\n".join(lines if is_python else _plain_lines(lines)) + "\n"
+
+
+def _plain_lines(lines: list[str]) -> Iterator[str]:
+    """The lines as Python's. Behind a backslash a line for the shell goes on, and what stands there is the shell's."""
+    goes_on = False
+    for line in lines:
+        plain = "" if goes_on else _plain_line(line)
+        yield plain
+        goes_on = (goes_on or plain != line) and line.endswith("\\") and not plain.endswith("\\")
 
 
 def _plain_line(line: str) -> str:
@@ -61,7 +75,17 @@ def _plain_line(line: str) -> str:
     assigned = _SHELL_VALUE.fullmatch(stripped)
     if assigned is not None:
         return indent + assigned["to"] + (_timed(assigned["line"]) or "[]")
-    return indent + (_timed(stripped) or "pass") if _SHELL.match(stripped) else line
+    return indent + (_timed(stripped) or _placed(stripped) or "pass") if _SHELL.match(stripped) else line
+
+
+def _placed(line: str) -> str:
+    """The Python that does the same to the process."""
+    if (found := _FOLDER.fullmatch(line)) is not None:
+        folder = found["folder"].strip().strip("'\"")
+        return f"__import__('oomph').notebook.enter({folder!r})"
+    if (found := _VARIABLE.fullmatch(line)) is not None:
+        return f"__import__('os').environ[{found['name']!r}] = {found['value'].strip()!r}"
+    return ""
 
 
 def _timed(line: str) -> str:
@@ -81,3 +105,31 @@ def display(*values: object, **_options: object) -> None:
     """What notebooks show their values with."""
     for value in values:
         print(value)
+
+
+def enter(folder: str) -> None:
+    """What `%cd` does: a folder that is not there is no error."""
+    with contextlib.suppress(OSError):
+        os.chdir(os.path.expanduser(folder))
+
+
+class Shell:
+    """What cells get that ask for the shell they run in: whatever they tell it is a line for the shell, and does nothing."""
+
+    def getoutput(self, _command: str, *_more: object, **_options: object) -> list[str]:
+        """The lines that a command prints."""
+        return []
+
+    def __getattr__(self, name: str) -> Callable[..., None]:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return _nothing
+
+
+def get_ipython() -> Shell:
+    """The shell."""
+    return Shell()
+
+
+def _nothing(*_words: object, **_options: object) -> None:
+    return None

@@ -1,6 +1,8 @@
 """`oomph plan` with real torch on a machine without a GPU: peaks as measured, categories as the model's arithmetic says."""
 
+import json
 import pathlib
+import subprocess
 import sys
 
 import pytest
@@ -43,6 +45,24 @@ def test_categories_are_the_models_own_arithmetic(planned, script):
     assert categories["parameters"] == categories["gradients"] == MLP_BYTES
     assert categories["optimizer"] == 2 * MLP_BYTES
     assert plan["peak_at"] == {"step": 1, "phase": "optimizer", "event": plan["peak_at"]["event"]}
+
+
+def test_a_script_that_is_named_from_its_folder_has_the_names_python_gives_it(oomph, script):
+    job = script("""
+        import json, os, pathlib, torch
+        os.chdir("/")
+        folders = [str(pathlib.Path(__file__).parent.parent), os.path.dirname(os.path.dirname(__file__))]
+        print(json.dumps([__file__, *folders, hasattr(__builtins__, "print"), __name__]))
+        torch.ones(1000, device="cuda")
+    """)
+    done = subprocess.run(
+        [oomph.path, "plan", "--show-output", "--gpu", "rtx_4090", job.name],
+        cwd=job.parent, capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    above = str(job.parent.parent)
+    [told] = [json.loads(line) for line in done.stderr.splitlines() if line.startswith("[")]
+    assert told == [str(job), above, above, True, "__main__"]
 
 
 def test_a_script_that_only_wakes_the_card_is_told_that_nothing_lies_on_it(oomph, script):

@@ -171,6 +171,35 @@ def test_lightning(arguments: str) -> None:
     compared(LIGHTNING.replace("ARGUMENTS", arguments))
 
 
+@pytest.mark.parametrize(("norm", "reduced"), [("nn.BatchNorm1d(16),", "mean"), ("", "sum")])
+def test_another_model_under_lightning_is_looked_at_anew(norm: str, reduced: str) -> None:
+    needs("lightning")
+    body = """
+from lightning.pytorch import LightningModule, Trainer
+rows = TensorDataset(torch.randn(24, 8), torch.randint(0, 4, (24,)))
+class Model(LightningModule):
+    def __init__(self, net, reduction):
+        super().__init__()
+        self.net, self.reduction = net, reduction
+    def training_step(self, batch, batch_idx):
+        return F.cross_entropy(self.net(batch[0]), batch[1], reduction=self.reduction)
+    def configure_optimizers(self):
+        return torch.optim.SGD(self.parameters(), lr=1e-2)
+def fit(net, reduction):
+    trainer = Trainer(max_epochs=2, accelerator="cpu", logger=False, enable_checkpointing=False,
+                      enable_progress_bar=False, enable_model_summary=False, default_root_dir=tempfile.mkdtemp())
+    trainer.fit(Model(net, reduction), DataLoader(rows, batch_size=8))
+    log.append([p.detach().clone() for p in net.parameters()])
+model = nn.Sequential(nn.Linear(8, 16), nn.Tanh(), nn.Linear(16, 4))
+fit(model, "mean")
+fit(nn.Sequential(nn.Linear(8, 16), NORM nn.Tanh(), nn.Linear(16, 4)), "REDUCED")
+"""
+    text = HEAD + body.replace("NORM", norm).replace("REDUCED", reduced) + TAIL
+    plain, split = remedied.run(text), remedied.run(text, {"name": "micro_batches", "parts": 2})
+    assert remedied.difference(plain.result["log"], split.result["log"]) < 1e-12
+    assert len(split.of("refused")) == bool(norm)
+
+
 @pytest.mark.parametrize("arguments", ["", "gradient_accumulation_steps=2"])
 def test_accelerate(arguments: str) -> None:
     needs("accelerate")

@@ -111,3 +111,43 @@ def test_losses_that_compare_rows_are_refused_without_values(loss: str) -> None:
     assert split.of("applied") == []
     assert "compares the rows" in split.of("refused")[0]
     assert remedied.difference(plain.result, split.result) == 0.0
+
+
+#: The same lines train a second model, of which the batch or the loss is another matter.
+AGAIN = """
+def train(model, crit):
+    opt = torch.optim.SGD(model.parameters(), lr=1e-1)
+    for epoch in range(2):
+        for a, b in loader:
+            opt.zero_grad()
+            loss = crit(model(a), b)
+            loss.backward()
+            opt.step()
+    log.append([p.detach().clone() for p in model.parameters()])
+train(model, crit)
+for number in range(2):
+    second = nn.Sequential(nn.Linear(8, 16), NORM nn.Tanh(), nn.Linear(16, 4))
+    train(second, nn.CrossEntropyLoss(REDUCED))
+"""
+
+
+@pytest.mark.parametrize("norm", ["", "nn.BatchNorm1d(16),"])
+@pytest.mark.parametrize("reduced", ["", "reduction='sum'"])
+def test_another_model_at_the_same_lines_is_looked_at_anew(norm: str, reduced: str) -> None:
+    text = script(AGAIN.replace("NORM", norm).replace("REDUCED", reduced))
+    plain, split = remedied.run(text), remedied.run(text, {"name": "micro_batches", "parts": 2})
+    assert remedied.difference(plain.result["log"], split.result["log"]) < 1e-12
+    assert all("BatchNorm" in why for why in split.of("refused")) and bool(split.of("refused")) is bool(norm)
+    weightings = [applied["weighting"] for applied in split.of("applied")]
+    assert weightings == (["items", "sum"] if reduced and not norm else ["items"])
+
+
+def test_batch_norm_that_the_loop_switches_on_is_refused() -> None:
+    """After an evaluation: the first batch comes before `model.train()`."""
+    body = PLAIN.replace("opt.zero_grad()", "model.train()\n        opt.zero_grad()")
+    before = """
+    model = watched(nn.Sequential(nn.Linear(8, 16), nn.BatchNorm1d(16), nn.Tanh(), nn.Linear(16, 4)))
+    opt = torch.optim.SGD(model.parameters(), lr=1e-1)
+    model.eval()
+    """
+    assert "BatchNorm" in refused(script(body, before))

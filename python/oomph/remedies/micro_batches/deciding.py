@@ -9,7 +9,7 @@ from types import CodeType, FrameType, ModuleType
 from typing import Any
 
 from ..desk import Desk
-from . import finding, probing, reading, splitting
+from . import finding, probing, reading, splitting, trained
 from .counting import Counting
 from .parts import PartBody
 from .probing import Finding, Seen
@@ -51,7 +51,9 @@ class Decisions:
         self._desk = desk
         self._parts = parts
         self._counting = counting
-        self._made: dict[tuple[Any, int], Decision] = {}
+        #: By the loop or step, and what it trains: the same lines may train another model next, for which nothing was tried.
+        self._made: dict[tuple[Any, ...], Decision] = {}
+        self._told: set[tuple[str, str]] = set()
         self._probed: tuple[Seen, CodeType | None] | None = None
 
     @property
@@ -59,21 +61,26 @@ class Decisions:
         """Whether a few rows are run to be compared, and nothing else may come of it."""
         return self._probed is not None
 
-    def of_loop(self, frame: FrameType, batch: Any) -> Decision:
-        """For the loop of a frame that has just got this batch."""
+    def of_loop(self, frame: FrameType, batch: Any, visit: dict[Any, Any]) -> Decision:
+        """For the loop of a frame that has just got this batch. `visit` keeps what is looked up once for an iterator."""
         place = f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
-        key = (frame.f_code, frame.f_lineno)
+        loop = (frame.f_code, frame.f_lineno)
+        key = visit.get(loop)
+        if key is None:
+            found = finding.loop_at(frame.f_code.co_filename, frame.f_lineno)
+            key = visit[loop] = (*loop, trained.by_loop(self._torch, frame, found[0] if found else None))
         return self._once(key, f"The loop at {place}", lambda: self._decide_loop(frame, batch, place))
 
     def of_step(self, step: Step) -> Decision:
         """For a framework's step."""
-        return self._once((step.name, 0), step.name, lambda: self._decide_step(step))
+        key = (step.name, trained.models(self._torch, step.roots))
+        return self._once(key, step.name, lambda: self._decide_step(step))
 
     def keep_whole(self) -> None:
         """From now on all batches."""
         self._made = {key: Decision(decision.place) for key, decision in self._made.items()}
 
-    def _once(self, key: tuple[Any, int], place: str, decide: Callable[[], Decision]) -> Decision:
+    def _once(self, key: tuple[Any, ...], place: str, decide: Callable[[], Decision]) -> Decision:
         if key not in self._made:
             self._made[key] = Decision(place)
             try:
@@ -95,13 +102,20 @@ class Decisions:
         read = reading.read(loop, target, scope)
         body, alone = PartBody(read.statements, read, frame), PartBody(read.statements_alone, read, frame)
         result = self._probe(lambda part: alone.run(part, frame), alone.code, batch)
-        self._desk.applied(loop=place, parts=self._parts, weighting=result.weighting)
+        if self._is_news(place, result):
+            self._desk.applied(loop=place, parts=self._parts, weighting=result.weighting)
         return Decision(f"The loop at {place}", result, body)
 
     def _decide_step(self, step: Step) -> Decision:
         result = self._probe(lambda part: step.run(part, 0), None, step.batch, step.roots)
-        self._desk.applied(step=step.name, parts=self._parts, weighting=result.weighting)
+        if self._is_news(step.name, result):
+            self._desk.applied(step=step.name, parts=self._parts, weighting=result.weighting)
         return Decision(step.name, result)
+
+    def _is_news(self, place: str, result: Finding) -> bool:
+        is_known = (place, result.weighting) in self._told
+        self._told.add((place, result.weighting))
+        return not is_known
 
     def _probe(
         self, run: Callable[[Any], dict[str, Any]], code: CodeType | None, batch: Any, roots: Sequence[Any] = ()

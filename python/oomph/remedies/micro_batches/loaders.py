@@ -88,13 +88,13 @@ class Loaders:
         finally:
             self._inside_loader = False
 
-    def next_of(self, source: Iterator[Any], frame: FrameType | None) -> Any:
-        """The next batch for the loop, or its first part."""
+    def next_of(self, source: Iterator[Any], frame: FrameType | None, visit: dict[Any, Any]) -> Any:
+        """The next batch for the loop, or its first part. `visit` goes with the iterator."""
         batch = self._take(source)
         frame = finding.loop_frame(frame)
         if frame is None:
             return batch
-        decision = self._latest = self._decisions.of_loop(frame, batch)
+        decision = self._latest = self._decisions.of_loop(frame, batch, visit)
         rows = splitting.rows_of(batch) if decision.body is not None else None
         if decision.body is None or decision.finding is None or rows is None or rows.count < 2:
             return batch
@@ -181,12 +181,13 @@ class _Batches:
     def __init__(self, loaders: Loaders, source: Iterator[Any]) -> None:
         self._loaders = loaders
         self._source = source
+        self._visit: dict[Any, Any] = {}
 
     def __iter__(self) -> Iterator[Any]:
         return self
 
     def __next__(self) -> Any:
-        return self._loaders.next_of(self._source, sys._getframe(1))
+        return self._loaders.next_of(self._source, sys._getframe(1), self._visit)
 
     def __len__(self) -> int:
         return len(self._source)  # type: ignore[arg-type]

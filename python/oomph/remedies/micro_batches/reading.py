@@ -212,7 +212,7 @@ class _Reader:
             raise NotUnderstood(f"`{name}` is carried from one batch to the next, or added up, before backward()")
 
     def needed(self, head: Sequence[ast.stmt], statements: list[ast.stmt]) -> list[ast.stmt]:
-        """The repeated statements after those assignments among the others whose variables they read."""
+        """The repeated statements after those others that they need: assignments of what they read, switches of a mode."""
         read = {node.id for statement in statements for node in ast.walk(statement) if is_read(node)}
         kept: list[ast.stmt] = []
         for statement in reversed(head):
@@ -221,4 +221,14 @@ class _Reader:
                     raise NotUnderstood(f"line {statement.lineno} takes an item of another iterator for every batch")
                 read |= {node.id for node in ast.walk(statement) if is_read(node)}
                 kept.insert(0, statement)
+            elif _switches_mode(statement) and not self._depends(statement):
+                # The first batch is taken before: after an evaluation the model is still in that mode.
+                read |= {node.id for node in ast.walk(statement) if is_read(node)}
+                kept.insert(0, statement)
         return kept + statements
+
+
+def _switches_mode(statement: ast.stmt) -> bool:
+    """`model.train()`, `model.eval()`: what follows computes otherwise."""
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    return isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr in ("train", "eval")
