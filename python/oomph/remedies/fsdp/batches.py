@@ -58,14 +58,14 @@ class DividedLoaders(Loaders):
         kind.__iter__ = __iter__
         super().watch(kind)
 
-    def next_of(self, source: Iterator[Any], frame: FrameType | None) -> Any:
+    def next_of(self, source: Iterator[Any], frame: FrameType | None, visit: dict[Any, Any]) -> Any:
         """The rows of the next batch that are this process's."""
         batch = self._take(source)
         frame = finding.loop_frame(frame)
         if frame is None or not self.is_training_divided:
             return batch
         self._check_alike(batch)
-        decision = self._latest = self._decisions.of_loop(frame, batch)
+        decision = self._latest = self._decisions.of_loop(frame, batch, visit)
         rows = splitting.rows_of(batch) if decision.body is not None else None
         ranks = self._ranks
         if decision.body is None or decision.finding is None or rows is None or rows.count < ranks.count:
