@@ -65,7 +65,7 @@ def test_a_script_that_is_named_from_its_folder_has_the_names_python_gives_it(oo
     assert told == [str(job), above, above, True, "__main__"]
 
 
-def test_a_script_that_only_wakes_the_card_is_told_that_nothing_lies_on_it(oomph, script):
+def test_a_script_that_only_initializes_cuda_is_told_that_nothing_lies_on_the_card(oomph, script):
     """As one does whose device is the CPU unless it is told, and whose loader pins its batches."""
     job = script("""
         import torch

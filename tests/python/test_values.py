@@ -237,7 +237,7 @@ def test_the_backward_pass_gets_what_it_asks_of_the_forward_pass(planned, script
     assert without["peak_allocated_bytes"] < with_zeros["peak_allocated_bytes"]
 
 
-def test_what_fails_behind_a_loop_that_was_ended_early_is_run_again_with_values(planned, script):
+def test_what_fails_after_a_loop_that_was_ended_early_is_run_again_with_values(planned, script):
     """A quotient decides nothing, but zero for its divisor ends the script, and a plan would be of its first epoch only."""
     path = script("""
         import torch

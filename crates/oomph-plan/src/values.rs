@@ -135,7 +135,7 @@ fn needs_updates(run: &Run) -> bool {
 /// What a run suffered by values that nobody knew; the worst counts first.
 #[derive(Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Unanswered {
-    /// Whether the script failed after one behind a loop that was ended early, which is a result all the same.
+    /// Whether the script failed after one once a loop had been ended early, which is a result all the same.
     has_failed: bool,
     /// How often something was decided by one.
     decisions: u64,

@@ -108,7 +108,7 @@ impl<'a> Answer<'a> {
         &self.trial.card
     }
 
-    /// Whether the script woke the card and put nothing on it: what it computes, it computes on the CPU.
+    /// Whether the script initialized CUDA and put nothing on the card: what it computes, it computes on the CPU.
     pub(super) fn is_card_idle(&self) -> bool {
         !self.trial.ran_out() && self.peaks.reserved_bytes == 0
     }
