@@ -34,6 +34,12 @@ pub struct Model {
 }
 
 impl Model {
+    /// Whether a trace has one name for the modules of both: the model's class and the path.
+    #[must_use]
+    pub fn is_alike(&self, other: &Self) -> bool {
+        (&self.label, &self.prefix) == (&other.label, &other.prefix)
+    }
+
     /// Whether a module, by its path with its model's class before it, is the one at `path` of this model.
     #[must_use]
     pub fn is_at(&self, path: &str, module: &str) -> bool {

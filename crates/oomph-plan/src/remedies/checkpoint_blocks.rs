@@ -16,9 +16,13 @@ struct Block<'a> {
 }
 
 fn blocks<'a>(job: &'a Situation) -> Vec<Block<'a>> {
-    let mut found = Vec::new();
+    let mut found: Vec<Block> = Vec::new();
     for model in job.survey.models.iter().filter(|model| model.is_training) {
         for path in &model.blocks {
+            // Of two models of one class, what runs at a path is both's.
+            if found.iter().any(|block| block.path == path && block.model.is_alike(model)) {
+                continue;
+            }
             let kept = job.live_at_peak().filter(|span| {
                 span.stretch == Stretch::Forward && span.is_passing() && model.holds(path, job.spans.path(span))
             });
@@ -87,9 +91,14 @@ impl Remedy for CheckpointBlocks {
 
     fn slowdown(&self, choice: &RemedyChoice, job: &Situation) -> f64 {
         let paths = chosen(choice);
-        let models = job.survey.models.iter().filter(|model| model.is_training);
         // Of a job whose peak is elsewhere too: blocks take the time they take.
-        1.0 + models.map(|model| job.work.recomputed_share(model, &paths, job.card)).sum::<f64>()
+        let mut models: Vec<&Model> = Vec::new();
+        for model in job.survey.models.iter().filter(|model| model.is_training) {
+            if !models.iter().any(|counted| counted.is_alike(model)) {
+                models.push(model);
+            }
+        }
+        1.0 + models.into_iter().map(|model| job.work.recomputed_share(model, &paths, job.card)).sum::<f64>()
     }
 
     fn by_hand(&self, choice: &RemedyChoice, survey: &Survey) -> Option<ByHand> {

@@ -34,8 +34,8 @@ pub(super) fn together(factors: &[f64]) -> f64 {
     longer * shorter
 }
 
-/// Lets what a forward pass keeps go, and come back when the backward pass gets there: what checkpointing does. What
-/// comes last of each pass is the output, which stays.
+/// Lets what a forward pass keeps go, and come back when the backward pass gets there: what checkpointing does. Every
+/// call comes back by itself, and what comes last of it is the output, which stays.
 pub fn recomputed(spans: &mut Spans, is_inside: impl Fn(&Spans, &Span) -> bool) {
     let backwards = spans.backwards.clone();
     // What one backward pass leaves may be for the next: a loss for each of two models.
@@ -46,15 +46,30 @@ pub fn recomputed(spans: &mut Spans, is_inside: impl Fn(&Spans, &Span) -> bool) 
             let is_before = (after..*begins).contains(&span.from) && span.until > *begins;
             span.stretch == Stretch::Forward && span.is_passing() && is_before && is_used(span.until)
         };
-        let kept: Vec<usize> =
+        let mut kept: Vec<usize> =
             (0..spans.all.len()).filter(|&at| is_kept(&spans.all[at]) && is_inside(spans, &spans.all[at])).collect();
-        let output = kept.iter().copied().max_by_key(|&at| spans.all[at].from);
-        let Some(first_used) = kept.iter().map(|&at| spans.all[at].until).min() else { continue };
-        let again = first_used.saturating_sub(1);
-        for at in kept.into_iter().filter(|at| Some(*at) != output) {
-            spans.all[at].from = spans.all[at].from.max(again);
+        kept.sort_by_key(|&at| spans.all[at].from);
+        for call in calls(spans, &kept, &is_inside) {
+            let Some((_output, inner)) = call.split_last() else { continue };
+            let first_used = call.iter().map(|&at| spans.all[at].until).min().unwrap_or(0);
+            let again = first_used.saturating_sub(1);
+            for &at in inner {
+                spans.all[at].from = spans.all[at].from.max(again);
+            }
         }
     }
+}
+
+/// What one forward pass after another kept, in order, call by call: between two calls of a part something else is made.
+fn calls(spans: &Spans, kept: &[usize], is_inside: &impl Fn(&Spans, &Span) -> bool) -> Vec<Vec<usize>> {
+    let from = |at: &usize| spans.all[*at].from;
+    let (Some(first), Some(last)) = (kept.first().map(from), kept.last().map(from)) else { return Vec::new() };
+    let is_between = |span: &&Span| span.stretch == Stretch::Forward && (first..last).contains(&span.from);
+    let others = spans.all.iter().filter(is_between).filter(|span| !is_inside(spans, span));
+    let mut others: Vec<EventIndex> = others.map(|span| span.from).collect();
+    others.sort_unstable();
+    let before = |at: &usize| others.partition_point(|other| *other < from(at));
+    kept.chunk_by(|left, right| before(left) == before(right)).map(<[usize]>::to_vec).collect()
 }
 
 #[cfg(test)]
@@ -97,6 +112,16 @@ mod tests {
         let from: Vec<u32> = spans.all.iter().map(|span| span.from).collect();
         assert_eq!(from, [17, 2, 12, 4], "outputs stay, the rest comes back before it is first used");
         assert_eq!(spans.peak().0, 60, "one block at a time, and the outputs");
+    }
+
+    #[test]
+    fn what_is_called_twice_comes_back_call_by_call() {
+        // The first block is called again behind the second one, so its later call is used first.
+        let mut spans = two_blocks();
+        spans.all.extend([span(5, 12, 40, 0), span(6, 11, 10, 0)]);
+        recomputed(&mut spans, |spans, span| spans.path(span) == "blocks.0");
+        let from: Vec<u32> = spans.all.iter().map(|span| span.from).collect();
+        assert_eq!(from, [17, 2, 3, 4, 10, 6], "each with an output that stays");
     }
 
     #[test]
