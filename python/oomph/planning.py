@@ -84,6 +84,7 @@ class Session:
         self.steps.on_step = self._on_step
         self.scaling = scaling.Scaling(self.recorder)
         self.loops = Loops(self.activity, self.recorder, self._on_loop, settings.walk, self._numbers)
+        self.loops.need_whole(settings.whole)
         self.checkpoints = checkpoints.Checkpoints(self.recorder, self.note)
         self.desk = Desk(lambda name, kind, told: self.stream.write("remedy", name, kind, told))
         self.survey = Survey(self.stream, self.desk.calls) if settings.survey else None
@@ -118,6 +119,7 @@ class Session:
     def resume(self, settings: Settings, told: str) -> None:
         """This process was forked where the script's own work begins: it is the job's first process from now on."""
         self.settings = settings
+        self.loops.need_whole(settings.whole)
         self.is_first = True
         self.stream.move(settings.folder, told)
         smi.Desk(settings.folder).install()
@@ -296,6 +298,7 @@ class Session:
             "values": self.values.account() if self.values is not None else None,
             "scaled": self.scaling.first,
             "loops": self.loops.listing(),
+            "ended_early": self.loops.ended_early(),
             "used_cuda": used_cuda,
             "host": self.host.facts(),
             "loaders": self.host_loaders.facts(),

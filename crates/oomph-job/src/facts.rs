@@ -385,6 +385,9 @@ pub struct End {
     /// The loops that drive the job, in the order in which they were first met.
     #[serde(default)]
     pub loops: Vec<LoopFacts>,
+    /// Loops that were ended before their own end, the latest first: what the script raised may come from that.
+    #[serde(default)]
+    pub ended_early: Vec<Place>,
     /// Whether CUDA was used at all.
     #[serde(default)]
     pub used_cuda: bool,

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use oomph_card::Card;
+use oomph_job::facts::Place;
 use oomph_job::{JobError, Layer, Library, Variables, package, stop_signal};
 use serde::Serialize;
 
@@ -40,6 +41,7 @@ struct Settings<'a> {
     host_only: bool,
     seeks_growth: bool,
     needs_card: bool,
+    whole: Vec<Place>,
 }
 
 /// The folders of one run, and the variables that point there.
@@ -151,6 +153,7 @@ fn settings<'a>(job: &'a Job, results: &'a Path, values: Option<Bounds>) -> Sett
         host_only: job.is_host_only,
         seeks_growth: job.seeks_growth,
         needs_card: job.needs_card,
+        whole: job.whole.places(),
     }
 }
 

@@ -73,7 +73,7 @@ impl Job {
     ///
     /// # Errors
     /// If it cannot be started, fails for a reason of its own, or never uses CUDA. Running out of memory is a result.
-    pub fn run(&self, cards: &[Card], progress: Progress) -> Result<Run, PlanError> {
+    pub(crate) fn run_with_values(&self, cards: &[Card], progress: Progress) -> Result<Run, PlanError> {
         let known_need = self.values.needed.load(Ordering::Relaxed);
         let first = if known_need == Tier::Hollow as u8 {
             let first = self.run_once(cards, None, progress);

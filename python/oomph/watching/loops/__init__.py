@@ -10,7 +10,7 @@ from __future__ import annotations
 import builtins
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from importlib.machinery import SourceFileLoader
 from types import CodeType, FrameType, ModuleType
 from typing import Any
@@ -74,9 +74,14 @@ class Loops:
         """What is known of each loop that drove the job, in the order of the source."""
         return [record.facts() for record in self._walk.records if record.is_on_card]
 
-    def ended_early(self) -> dict[str, Any] | None:
-        """The loop that was ended last before its own end: what the script raises now may come from that."""
-        return self._walk.ended_early[-1].facts() if self._walk.ended_early else None
+    def need_whole(self, places: Iterable[tuple[str, int]]) -> None:
+        """From now on: the loops at these files and lines are run to their end, where there is time for that."""
+        self._walk.needed_whole = frozenset(places)
+
+    def ended_early(self) -> list[dict[str, Any]]:
+        """The loops that were ended before their own end, the latest first: what the script raises may come from that."""
+        latest_first = dict.fromkeys(record.site for record in reversed(self._walk.ended_early))
+        return [{"file": site.file, "line": site.line} for site in latest_first]
 
     def _compiled(self, source: bytes, path: str, complete: Callable[[Site], None]) -> CodeType:
         try:

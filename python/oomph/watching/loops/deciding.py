@@ -106,6 +106,8 @@ class Budget:
     #: whose length nobody knows, and whose workers may still be filling their buffers.
     HEAP_SECONDS = 60.0
     HEAP_SHARE_UNKNOWN = 0.25
+    #: Seconds for which loops are run on that the code behind them needs whole.
+    WHOLE_SECONDS = 60.0
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self.clock = clock
@@ -115,6 +117,7 @@ class Budget:
         self.moderate = MODERATE
         #: What is left of the time for loops whose heap is followed; none where what is resident is no matter.
         self.heap_seconds_left = 0.0
+        self.whole_seconds_left = self.WHOLE_SECONDS
 
     def allows(self, seconds: float, share: float = 1.0) -> bool:
         """Whether so much more may be spent; `share` of all there is for what matters less."""
@@ -138,6 +141,8 @@ class Visit:
     is_over_collection: bool = False
     #: Whether there is an optimizer that could step.
     has_optimizer: bool = True
+    #: Whether the code behind it needs all of its iterations: it failed when it was ended early.
+    is_needed_whole: bool = False
     #: The latest iterations, and how many there were in all.
     samples: list[Sample] = field(default_factory=list)
     count: int = 0
@@ -219,7 +224,18 @@ class Visit:
         reason = self._verdict_around() if self.is_around else self._verdict_alone()
         if reason == "no_trend":
             self.history.is_ragged = True
-        return None if reason is not None and self._follows_heap() else reason
+        return None if reason is not None and (self._is_run_whole() or self._follows_heap()) else reason
+
+    def _is_run_whole(self) -> bool:
+        """Whether it is run on for the code behind it: not where its end is known to be too far."""
+        budget, seconds = self.budget, self.samples[-1].seconds
+        rest_seconds = seconds if self.total is None else self.remaining_seconds()
+        if not self.is_needed_whole or rest_seconds > budget.whole_seconds_left:
+            return False
+        if not self.is_around:
+            # The iterations of a loop around others are theirs.
+            budget.whole_seconds_left -= seconds
+        return True
 
     def _follows_heap(self) -> bool:
         """Whether it is run on for what the C library makes of it.

@@ -27,7 +27,8 @@ class Run:
         self.walk = walk
         self.record = record
         self.site = record.site
-        self.visit = Visit(record.history, walk.budget, collects=record.site.collects)
+        is_needed_whole = (self.site.file, self.site.line) in walk.needed_whole
+        self.visit = Visit(record.history, walk.budget, collects=self.site.collects, is_needed_whole=is_needed_whole)
         walk.visits.add(self.visit)
         self.leader = Leader(walk, record, self.visit)
         self.before = walk.moment()

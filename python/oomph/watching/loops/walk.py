@@ -152,6 +152,8 @@ class Walk:
         self.visits: weakref.WeakSet[Visit] = weakref.WeakSet()
         #: Loops that were ended before their own end, the latest last.
         self.ended_early: list[Record] = []
+        #: Files and lines of loops that the code behind them needs whole.
+        self.needed_whole: frozenset[tuple[str, int]] = frozenset()
 
     def add_site(self, site: Site) -> int:
         """The number by which compiled code names a loop."""
