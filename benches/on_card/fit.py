@@ -107,10 +107,16 @@ def run_all(folder, out, only):
     with tempfile.NamedTemporaryFile() as lock, concurrent.futures.ThreadPoolExecutor(STARTING_AT_ONCE) as pool:
         cases = [case for case in CASES if (folder / f"{case[0]}_{case[1]:g}.plan.json").exists()]
         cases = [case for case in cases if not only or case[0] in only]
-        plain = {job: pool.submit(train, job, PLAIN_STEPS.get(job, steps), lock=lock.name) for job, _, steps in cases}
-        runs = {case: pool.submit(fitted, folder, *case, lock.name) for case in cases}
-        hands = {job: pool.submit(train, job, 20, "--hand", lock=lock.name) for job in BY_HAND if job in plain}
-        others = {job: pool.submit(train, job, steps, "--permuted", lock=lock.name) for job, _, steps in cases if job in PERMUTED}
+        plain, runs, hands, others = {}, {}, {}, {}
+        # Case by case: what the first ones need is not behind what the last ones need.
+        for job, limit, steps in cases:
+            if job not in plain:
+                plain[job] = pool.submit(train, job, PLAIN_STEPS.get(job, steps), lock=lock.name)
+            runs[job, limit, steps] = pool.submit(fitted, folder, job, limit, steps, lock.name)
+            if job in BY_HAND and job not in hands:
+                hands[job] = pool.submit(train, job, 20, "--hand", lock=lock.name)
+            if job in PERMUTED and job not in others:
+                others[job] = pool.submit(train, job, steps, "--permuted", lock=lock.name)
         for (job, limit, steps), run in runs.items():
             hand, permuted = hands.get(job), others.get(job)
             # The list is kept as it grows: device time may end.
