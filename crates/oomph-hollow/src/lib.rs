@@ -77,5 +77,6 @@ mod nvml;
 mod object;
 mod process;
 mod stream;
+mod threads;
 mod version;
 mod work;

@@ -104,6 +104,9 @@ impl Environment {
         variables.set("PYTHONFAULTHANDLER", "1");
         if !job.is_host_only {
             variables.set("MALLOC_MMAP_THRESHOLD_", MMAP_THRESHOLD_BYTES);
+            // The C library would give each thread that asks for memory addresses of its own, among those of the card,
+            // at a moment that nobody knows: NCCL's watchdog first does a tenth of a second after its start.
+            variables.set("MALLOC_ARENA_MAX", "1");
         }
         variables.set("TRITON_LIBCUDA_PATH", &links);
         // Kernels compiled and timed for real cards are not mixed with those of a hollow one.
