@@ -1,16 +1,18 @@
 """Loaded into every program: stops it after some optimizer steps and writes down what PyTorch's allocator saw.
 
 Variables: PROGRAMS_STEPS (0: to its own end), PROGRAMS_OUT (a JSON file, written at the end), PROGRAMS_TRIAL (run on the
-host, where there is no card). The same file is in place when the program is planned, so that both end at the same step.
+host, where there is no card), PROGRAMS_KEPT (packages that have a stand-in of their own and are not dropped). The same file is in place when the program is planned, so that both end at the same step.
 """
 
 from __future__ import annotations
 
 import atexit
 import builtins
+import collections.abc
 import importlib.abc
 import importlib.machinery
 import importlib.util
+import itertools
 import json
 import os
 import sys
@@ -125,6 +127,8 @@ def old_names(module: ModuleType) -> None:
         if name not in module.__dict__:
             setattr(module, name, kind)
     module.__dict__.setdefault("cumproduct", module.cumprod)
+    for name in ("Inf", "infty"):
+        module.__dict__.setdefault(name, module.inf)
 
 
 def old_filters(module: ModuleType) -> None:
@@ -137,12 +141,29 @@ def old_transforms(module: ModuleType) -> None:
     module.__dict__.setdefault("Scale", module.Resize)
 
 
+def old_sums(module: ModuleType) -> None:
+    """A name that PyTorch had when some of the programs were written."""
+    module.__dict__.setdefault("_accumulate", itertools.accumulate)
+
+
+def old_options(module: ModuleType) -> None:
+    """Options that transformers had when some of the programs were written: nothing is left of them to be set."""
+    begun = module.TrainingArguments.__init__
+
+    def begin(self: Any, *given: Any, overwrite_output_dir: Any = None, logging_dir: Any = None, **named: Any) -> None:
+        begun(self, *given, **named)
+
+    module.TrainingArguments.__init__ = begin
+
+
 AFTER: dict[str, Callable[[ModuleType], None]] = {
     "numpy": old_names,
     "PIL.Image": old_filters,
+    "torch._utils": old_sums,
     "torch.optim.optimizer": stop_after_steps,
     "torchvision.datasets.utils": trust_files,
     "torchvision.transforms.transforms": old_transforms,
+    "transformers.training_args": old_options,
 }
 
 
@@ -153,7 +174,8 @@ class Finder(importlib.abc.MetaPathFinder):
         self._busy: set[str] = set()
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> importlib.machinery.ModuleSpec | None:
-        if any(name == one or name.startswith(one + ".") for one in DROPPED):
+        kept = os.environ.get("PROGRAMS_KEPT", "").split(",")
+        if any(name == one or name.startswith(one + ".") for one in DROPPED if one not in kept):
             return importlib.machinery.ModuleSpec(name, _Loader(), is_package=True)
         if name not in AFTER or name in self._busy:
             return None
@@ -195,6 +217,9 @@ def write_down(out: str, owner: int) -> None:
 
 def main() -> None:
     """Puts everything in place."""
+    # A name that Python had when some of the programs were written.
+    for name in ("Mapping", "Iterable", "Sequence"):
+        collections.__dict__.setdefault(name, getattr(collections.abc, name))
     sys.meta_path.insert(0, Finder())
     # Nobody is there to be asked whether a folder of an earlier run may be removed.
     builtins.input = lambda *asked: "y"
@@ -213,6 +238,8 @@ def main() -> None:
         import trial
 
         AFTER["torch"] = trial.pretend
+        for name in ("lightning.fabric", "lightning.pytorch", "lightning_fabric", "pytorch_lightning"):
+            AFTER[f"{name}.accelerators.cuda"] = trial.no_card
 
 
 main()

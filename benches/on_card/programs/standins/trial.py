@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 from types import ModuleType
 from typing import Any
 
@@ -76,6 +77,18 @@ def pretend(torch: ModuleType) -> None:
     torch.set_default_tensor_type = lambda *given: None
     torch.accelerator.current_device_index = lambda: 0
     loader = torch.utils.data.DataLoader.__init__
-    torch.utils.data.DataLoader.__init__ = lambda self, *given, **named: loader(self, *given, **{**named, "pin_memory": False})
+
+    # Lightning asks what the arguments are called.
+    @functools.wraps(loader)
+    def unpinned(self: Any, *given: Any, **named: Any) -> None:
+        loader(self, *given, **{**named, "pin_memory": False})
+
+    torch.utils.data.DataLoader.__init__ = unpinned
     load = torch.load
     torch.load = lambda *given, **named: load(*given, **{**named, "map_location": "cpu"})
+
+
+def no_card(module: ModuleType) -> None:
+    """What Lightning itself asks of a card."""
+    module.CUDAAccelerator.setup_device = lambda self, device: None
+    module.CUDAAccelerator.teardown = lambda self: None

@@ -1,0 +1,5 @@
+"""Where scaling was before."""
+
+from . import rotate, zoom
+
+__all__ = ["rotate", "zoom"]

@@ -1,0 +1,5 @@
+"""Imported and not used here."""
+
+
+class Rotation:
+    """Not used."""

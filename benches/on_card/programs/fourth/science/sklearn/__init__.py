@@ -1,0 +1,1 @@
+"""Stands in for scikit-learn as far as the programs use it."""

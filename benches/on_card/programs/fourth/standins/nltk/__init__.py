@@ -1,0 +1,1 @@
+"""Stands in for NLTK: how far two words are from each other."""

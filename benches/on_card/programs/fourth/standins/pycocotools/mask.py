@@ -1,0 +1,1 @@
+"""Masks of things; none is asked for here."""
