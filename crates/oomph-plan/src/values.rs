@@ -1,8 +1,7 @@
 //! Values on demand: a second run, in which what the card would have computed is worked out on the host where something
 //! is decided by it.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use oomph_card::Card;
 use oomph_job::Facts;
@@ -21,7 +20,7 @@ pub const DEFAULT_SECONDS: u32 = 60;
 const MOST_HOST_BYTES: u64 = 6 << 30;
 
 /// How much of the job is worked out where a value is asked for, cheapest first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Tier {
     /// Nothing: what nobody knows is taken for something.
     Hollow,
@@ -36,8 +35,8 @@ enum Tier {
 pub struct Values {
     /// Seconds of work on the host in one run; 0 for none at all.
     pub seconds: u32,
-    /// The tier that earlier runs of the same job needed.
-    needed: Arc<AtomicU8>,
+    /// The tier that earlier runs of the same job needed, as soon as one has shown it.
+    needed: Arc<Mutex<Option<Tier>>>,
 }
 
 /// What the Python side is told.
@@ -58,7 +57,15 @@ impl Values {
     /// So many seconds a run.
     #[must_use]
     pub fn within(seconds: u32) -> Self {
-        Self { seconds, needed: Arc::new(AtomicU8::new(Tier::Hollow as u8)) }
+        Self { seconds, needed: Arc::default() }
+    }
+
+    fn needed(&self) -> Option<Tier> {
+        *self.needed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn need(&self, tier: Tier) {
+        *self.needed.lock().unwrap_or_else(PoisonError::into_inner) = Some(tier);
     }
 
     fn bounds(&self, tier: Tier) -> Option<Bounds> {
@@ -74,10 +81,10 @@ impl Job {
     /// # Errors
     /// If it cannot be started, fails for a reason of its own, or never uses CUDA. Running out of memory is a result.
     pub(crate) fn run_with_values(&self, cards: &[Card], progress: Progress) -> Result<Run, PlanError> {
-        let known_need = self.values.needed.load(Ordering::Relaxed);
-        let first = if known_need == Tier::Hollow as u8 {
+        let needed = self.values.needed();
+        let first = if needed.is_none_or(|tier| tier == Tier::Hollow) {
             let first = self.run_once(cards, None, progress);
-            if self.values.seconds == 0 || !needs_values(&first) {
+            if self.values.seconds == 0 || needed.is_some() || !needs_values(&first) {
                 return first.map_err(|failure| failure.error);
             }
             Some(first)
@@ -85,13 +92,15 @@ impl Job {
             None
         };
         let (mut best, mut last) = (None, None);
-        for tier in [Tier::Frozen, Tier::Updated].into_iter().filter(|&tier| tier as u8 >= known_need) {
+        for tier in [Tier::Frozen, Tier::Updated].into_iter().filter(|&tier| Some(tier) >= needed) {
             progress("working values out on the host");
             match self.run_once(cards, self.values.bounds(tier), progress) {
                 Ok(run) => {
                     let needs_updates = tier == Tier::Frozen && needs_updates(&run);
                     if best.as_ref().is_none_or(|best| unanswered(&run) < unanswered(best)) {
-                        self.values.needed.store(tier as u8, Ordering::Relaxed);
+                        // Further runs need no values where the same memory was taken with and without them.
+                        let changes_nothing = matches!(&first, Some(Ok(first)) if memory_of(first).eq(memory_of(&run)));
+                        self.values.need(if changes_nothing { Tier::Hollow } else { tier });
                         best = Some(run);
                     }
                     if !needs_updates {
@@ -116,6 +125,15 @@ impl Job {
             (None, None) => self.run_once(cards, None, progress).map_err(|failure| failure.error),
         }
     }
+}
+
+/// What each process of a run took of each device, and how far it came.
+fn memory_of(run: &Run) -> impl Iterator<Item = (OutcomeKind, u32, u32, Vec<(u64, u64)>)> {
+    run.processes.iter().map(|process| {
+        let end = &process.facts.end;
+        let peaks = end.devices.iter().map(|device| (device.peak_allocated_bytes, device.peak_reserved_bytes));
+        (end.outcome.kind, end.steps, end.batches, peaks.collect())
+    })
 }
 
 /// Whether something was decided by a value that nobody knew, or the script failed after one.

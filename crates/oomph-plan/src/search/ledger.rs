@@ -26,8 +26,12 @@ const SHORTER_PERMILLE: u64 = 10;
 const MUCH_SHORTER_PERMILLE: u64 = 50;
 /// A run brings another closer if it takes at most so much of what that one took, in hundredths.
 const CLOSER_PERCENT: u64 = 99;
-/// Runs in a row that bring nothing closer, after which a search gives up: paper promises what does not come.
+/// Runs in a row that bring nothing closer, after which paper is believed only where it promises to stay so much below the
+/// room, in hundredths: what should just fit did not.
 const STALLED_RUNS: usize = 3;
+const BEYOND_DOUBT_PERCENT: u64 = 10;
+/// Runs in a row that bring nothing closer, after which a search gives up: paper promises what does not come.
+const GIVEN_UP_RUNS: usize = 5;
 
 /// A set that could be run: what it adds to one that was.
 #[derive(Clone, Debug)]
@@ -167,15 +171,15 @@ impl Ledger {
         self.entries[at].shown.is_closer_than(&self.entries[draft.origin].shown)
     }
 
-    /// Whether the last runs brought nothing closer than those before them.
-    fn is_stalled(&self) -> bool {
+    /// How many of the last runs brought nothing closer than those before them.
+    fn stalled_runs(&self) -> usize {
         let mut nearest = 0;
         for at in 1..self.entries.len() {
             if self.entries[at].shown.is_closer_than(&self.entries[nearest].shown) {
                 nearest = at;
             }
         }
-        self.entries.len() > nearest + STALLED_RUNS
+        self.entries.len().saturating_sub(nearest + 1)
     }
 
     /// The cheapest run that fits, by its place.
@@ -200,10 +204,13 @@ impl Ledger {
     /// `draw` says what would be live with a draft.
     pub(super) fn next(&mut self, room_bytes: u64, draw: &dyn Fn(&Draft) -> u64) -> Option<Draft> {
         let goal = self.cheapest_fitting().map(|at| self.rank_of(at));
+        let stalled_runs = if goal.is_some() { 0 } else { self.stalled_runs() };
         let is_over = self.runs >= if goal.is_some() { RUNS_USUAL } else { RUNS_MAX };
-        if is_over || goal.is_none() && self.is_stalled() {
+        if is_over || stalled_runs >= GIVEN_UP_RUNS {
             return None;
         }
+        let is_stalled = stalled_runs >= STALLED_RUNS;
+        let believed_bytes = if is_stalled { room_bytes / 100 * (100 - BEYOND_DOUBT_PERCENT) } else { room_bytes };
         let mut best: Option<((u64, bool, usize, u64), usize)> = None;
         let mut doubtful: Option<usize> = None;
         let mut nearest: Option<((u64, u64), usize)> = None;
@@ -215,7 +222,7 @@ impl Ledger {
             }
             let expected = self.expected(at, draw);
             let is_comfortable = expected <= room_bytes / 100 * (100 - COMFORT_PERCENT);
-            if expected <= room_bytes {
+            if expected <= believed_bytes {
                 let is_shorter = goal.is_none_or(|(goal, _)| time + SHORTER_PERMILLE <= goal);
                 let is_simpler = is_comfortable && goal.is_some_and(|goal| count < goal.1);
                 let rank = (time, !is_comfortable, count, expected);
@@ -225,7 +232,7 @@ impl Ledger {
             } else if goal.is_some_and(|(goal, _)| time + MUCH_SHORTER_PERMILLE <= goal) {
                 let is_close = expected <= room_bytes / 100 * (100 + DOUBT_PERCENT);
                 doubtful = doubtful.or(is_close.then_some(at));
-            } else if goal.is_none() && self.is_worthwhile(expected, room_bytes) {
+            } else if goal.is_none() && !is_stalled && self.is_worthwhile(expected, room_bytes) {
                 let rank = (expected, time);
                 if nearest.is_none_or(|(nearest, _)| rank < nearest) {
                     nearest = Some((rank, at));

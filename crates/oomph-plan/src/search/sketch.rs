@@ -46,8 +46,7 @@ pub fn recomputed(spans: &mut Spans, is_inside: impl Fn(&Spans, &Span) -> bool) 
             let is_before = (after..*begins).contains(&span.from) && span.until > *begins;
             span.stretch == Stretch::Forward && span.is_passing() && is_before && is_used(span.until)
         };
-        let mut kept: Vec<usize> =
-            (0..spans.all.len()).filter(|&at| is_kept(&spans.all[at]) && is_inside(spans, &spans.all[at])).collect();
+        let mut kept: Vec<usize> = (0..spans.all.len()).filter(|&at| is_kept(&spans.all[at])).collect();
         kept.sort_by_key(|&at| spans.all[at].from);
         for call in calls(spans, &kept, &is_inside) {
             let Some((_output, inner)) = call.split_last() else { continue };
@@ -60,16 +59,12 @@ pub fn recomputed(spans: &mut Spans, is_inside: impl Fn(&Spans, &Span) -> bool) 
     }
 }
 
-/// What one forward pass after another kept, in order, call by call: between two calls of a part something else is made.
+/// What forward passes kept, in order, as far as it is inside a part of the model, call by call: between two calls of the
+/// part, others keep something.
 fn calls(spans: &Spans, kept: &[usize], is_inside: &impl Fn(&Spans, &Span) -> bool) -> Vec<Vec<usize>> {
-    let from = |at: &usize| spans.all[*at].from;
-    let (Some(first), Some(last)) = (kept.first().map(from), kept.last().map(from)) else { return Vec::new() };
-    let is_between = |span: &&Span| span.stretch == Stretch::Forward && (first..last).contains(&span.from);
-    let others = spans.all.iter().filter(is_between).filter(|span| !is_inside(spans, span));
-    let mut others: Vec<EventIndex> = others.map(|span| span.from).collect();
-    others.sort_unstable();
-    let before = |at: &usize| others.partition_point(|other| *other < from(at));
-    kept.chunk_by(|left, right| before(left) == before(right)).map(<[usize]>::to_vec).collect()
+    let is_inside = |at: &usize| is_inside(spans, &spans.all[*at]);
+    let alike = kept.chunk_by(|left, right| is_inside(left) == is_inside(right));
+    alike.filter(|chunk| chunk.first().is_some_and(is_inside)).map(<[usize]>::to_vec).collect()
 }
 
 #[cfg(test)]

@@ -338,7 +338,30 @@ fn a_search_that_comes_no_closer_is_given_up() {
         ledger.note(shown, Some(&next));
         runs += 1;
     }
-    assert_eq!(runs, 1 + STALLED_RUNS);
+    assert_eq!(runs, 1 + GIVEN_UP_RUNS);
+}
+
+#[test]
+fn where_what_should_just_fit_does_not_something_stronger_is_tried_before_giving_up() {
+    let mut ledger = Ledger::default();
+    ledger.note(Ladder::shown(0, 40.0), None);
+    let draft = |name: String, slowdown: f64| {
+        let whole = vec![RemedyChoice::new(&name)];
+        Draft { origin: 0, added: whole.clone(), whole, slowdown }
+    };
+    let mild = (0..RUNS_MAX).map(|at| draft(format!("made_mild_{at}"), 1.1));
+    ledger.offer(mild.chain([draft("made_strong".into(), 2.0)]).collect());
+    let paper = |draft: &Draft| {
+        let is_strong = draft.whole[0].name == "made_strong";
+        if is_strong { Ladder::ROOM_BYTES / 2 } else { Ladder::ROOM_BYTES / 100 * 99 }
+    };
+    for _ in 0..=STALLED_RUNS {
+        let next = ledger.next(Ladder::ROOM_BYTES, &paper).expect("a set");
+        assert_eq!(next.slowdown.to_bits(), 1.1_f64.to_bits(), "the cheapest that should fit");
+        ledger.note(Shown { choices: next.whole.clone(), ..Ladder::shown(6, 24.5) }, Some(&next));
+    }
+    let last = ledger.next(Ladder::ROOM_BYTES, &paper).expect("a set");
+    assert_eq!(last.whole[0].name, "made_strong");
 }
 
 #[test]
