@@ -185,3 +185,23 @@ def test_workers_copy_what_they_use(host, script):
     assert told["categories"]["prefetched"] == pytest.approx(2 * 2 * 64 * 4096, rel=0.01)
     # A tuple, a number and a short text each, copied by both.
     assert told["categories"]["workers"] > 2 * 300_000 * (56 + 24 + 50)
+
+
+def test_a_data_set_whose_objects_answer_no_question_is_left_alone(host, script):
+    """Configurations are often dictionaries whose keys are attributes: what is not there is a `KeyError` of theirs."""
+    _, plan = host(script("""
+        import torch
+        class Words(dict):
+            __getattr__ = dict.__getitem__
+        class Broken:
+            def __len__(self): raise OSError("no length")
+            def __getattr__(self, name): raise OSError(name)
+        class Records(torch.utils.data.Dataset):
+            def __init__(self): self.words, self.broken = Words(rate=1), [Broken()]
+            def __len__(self): return 64
+            def __getitem__(self, index): return torch.zeros(8)
+        net = torch.nn.Linear(8, 1)
+        for batch in torch.utils.data.DataLoader(Records(), batch_size=8, num_workers=2):
+            net(batch)
+    """))
+    assert plan["host"]["workers"] == 2

@@ -36,6 +36,10 @@ ANSWERED = {
         dist.monitored_barrier(timeout=LONG)
         dist.barrier()
     """,
+    "a barrier of a group's own, as Lightning has it": """
+        dist.init_process_group("nccl", timeout=LONG)
+        dist.new_group(backend="gloo", timeout=LONG).monitored_barrier()
+    """,
     "arrivals that are counted": """
         store = dist.PrefixStore("mine", dist.TCPStore("localhost", 12345, 16, False, LONG))
         store.add("here", 1)

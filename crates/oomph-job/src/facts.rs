@@ -62,8 +62,18 @@ pub enum Assumed {
     Some,
     /// Neither NaN nor infinite.
     Finite,
+    /// What the script makes sure of: another answer raises.
+    Held,
     /// Other random numbers than the card would draw.
     Drawn,
+}
+
+impl Assumed {
+    /// Whether a script that works finds it so on a card, too.
+    #[must_use]
+    pub fn is_as_meant(self) -> bool {
+        matches!(self, Self::Finite | Self::Held)
+    }
 }
 
 /// A line of the user's.

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use oomph_card::Card;
 use oomph_job::Facts;
-use oomph_job::facts::{Assumed, OutcomeKind, Read};
+use oomph_job::facts::{OutcomeKind, Read};
 use serde::Serialize;
 
 use crate::error::PlanError;
@@ -171,7 +171,7 @@ pub(crate) fn has_guessed(facts: &Facts) -> bool {
     let end = &facts.end;
     // Weights that stay as they were drawn are no longer those of the card after its first step.
     let has_old_weights = end.values.as_ref().is_some_and(|values| !values.updates) && end.steps > 0;
-    has_old_weights || end.reads.iter().any(|read: &Read| read.assumed != Assumed::Finite)
+    has_old_weights || end.reads.iter().any(|read: &Read| !read.assumed.is_as_meant())
 }
 
 /// Half of what the machine has left, but no more than a few gigabytes.

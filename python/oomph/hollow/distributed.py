@@ -103,6 +103,7 @@ def _stand_in(distributed: ModuleType, note: Note, exchange: Exchange) -> None:
     # Nobody else will ever arrive.
     core._store_based_barrier = lambda *_args, **_kwargs: None
     _replace("monitored_barrier", core.monitored_barrier, lambda *_args, **_kwargs: None)
+    core.ProcessGroup.monitored_barrier = lambda *_args, **_kwargs: None
 
 
 def _refuse_calls(rpc: ModuleType) -> None:

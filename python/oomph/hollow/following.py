@@ -15,6 +15,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from ..values import ensuring
 from ..values.steering import Fate, reading
 from . import reads
 from .earlier_answers import EarlierAnswers
@@ -315,7 +316,9 @@ class Following:
         elif name == "ne" and result.numel() == 1:
             self.values.put(result, self.full(result, True), reads.SOME, is_new=True)
         elif name in ("any", "all") and first.numel() > result.numel():
-            self.values.put(result, self.full(result, name == "any"), reads.SOME, is_new=True)
+            held = ensuring.answer() if result.numel() == 1 else None
+            taken = (name == "any", reads.SOME) if held is None else (held, reads.HELD)
+            self.values.put(result, self.full(result, taken[0]), taken[1], is_new=True)
         elif name in ("sum", "count_nonzero") and first.dtype == self.torch.bool:
             self.values.put(result, self.full(result, first.numel() // max(1, result.numel())), reads.ALL, is_new=True)
 
@@ -401,7 +404,7 @@ class Following:
         say. What is read only to be shown is not worked out, and what is lost sight of only where that takes little."""
         values = self.quietly(lambda: self.values.of(tensor))
         assumed = None if values is None else self.values.assumed(tensor)
-        if self.recorder is None or (values is not None and assumed in (None, reads.FINITE)):
+        if self.recorder is None or (values is not None and assumed in (None, reads.FINITE, reads.HELD)):
             return values, assumed
         fate = Fate.DECIDES
         if may_only_log and not self.recorder.is_inside():

@@ -8,6 +8,7 @@ sampler goes through them. Arrays and tensors are only read, and stay shared.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import sys
 from collections.abc import Callable
@@ -60,13 +61,16 @@ class HostLoaders:
             "pin_memory": bool(loader.pin_memory),
             "batch_bytes": 0,
             "object_bytes": 0,
+            "items": 0,
             "seen_batches": 0,
             "copied_bytes": 0,
             "seen_copied_bytes": 0,
         }
         facts = self._found.setdefault(place, facts)
         if not facts["object_bytes"]:
-            facts["object_bytes"], facts["items"] = _objects(loader.dataset)
+            with contextlib.suppress(Exception):
+                # A data set is the script's own code, and may raise whatever it likes.
+                facts["object_bytes"], facts["items"] = _objects(loader.dataset)
         return place
 
     def _receiving(self, original: Callable[..., Any]) -> Callable[..., Any]:
@@ -82,7 +86,8 @@ class HostLoaders:
     def _on_batch(self, facts: dict[str, Any], iterator: Any, data: Any) -> None:
         facts["seen_batches"] += 1
         if facts["seen_batches"] <= BATCHES_MEASURED:
-            facts["batch_bytes"] = max(facts["batch_bytes"], tensor_bytes(data))
+            with contextlib.suppress(Exception):
+                facts["batch_bytes"] = max(facts["batch_bytes"], tensor_bytes(data))
         if not facts["object_bytes"] or not facts["items"]:
             return
         batch_size = getattr(iterator._index_sampler, "batch_size", 1) or 1
@@ -118,7 +123,7 @@ class Pages:
 def _length(iterator: Any) -> int:
     try:
         return len(iterator._index_sampler)
-    except (TypeError, NotImplementedError, AttributeError):
+    except Exception:  # noqa: BLE001 - a sampler of the script's may raise whatever it likes
         return 0
 
 
@@ -138,7 +143,7 @@ def object_bytes(root: Any) -> float:
     pending: list[tuple[Any, float]] = [(root, 1.0)]
     while pending and looked < OBJECTS_MAX:
         thing, weight = pending.pop()
-        is_code = isinstance(thing, (type, ModuleType)) or (callable(thing) and not hasattr(thing, "__getitem__"))
+        is_code = isinstance(thing, (type, ModuleType)) or (callable(thing) and not _has(thing, "__getitem__"))
         if id(thing) in known or is_code:
             continue
         known.add(id(thing))
@@ -151,11 +156,11 @@ def object_bytes(root: Any) -> float:
 
 def _own_bytes(thing: Any) -> int:
     """What lies on pages that are written when it is used."""
-    if hasattr(thing, "untyped_storage"):
+    if _has(thing, "untyped_storage"):
         # A small one's values lie among other small blocks.
         size_bytes = thing.numel() * thing.element_size()
         return TENSOR_BYTES + (size_bytes if size_bytes < PAGE_BYTES else 0)
-    if hasattr(thing, "__array_interface__"):
+    if _has(thing, "__array_interface__"):
         size_bytes = int(getattr(thing, "nbytes", 0))
         return 112 + (size_bytes if size_bytes < PAGE_BYTES else 0)
     if isinstance(thing, (list, tuple, dict, set)) and len(thing) > SAMPLED:
@@ -171,9 +176,21 @@ def _parts(thing: Any) -> tuple[list[Any], float]:
         return both, max(len(thing) / SAMPLED, 1.0)
     if isinstance(thing, (list, tuple)):
         return _sample(thing), max(len(thing) / SAMPLED, 1.0)
-    if isinstance(thing, (str, bytes, int, float, bool, type(None))) or hasattr(thing, "untyped_storage"):
+    if isinstance(thing, (str, bytes, int, float, bool, type(None))) or _has(thing, "untyped_storage"):
         return [], 1.0
-    return list(getattr(thing, "__dict__", {}).values()), 1.0
+    return list(_own_attributes(thing).values()), 1.0
+
+
+def _own_attributes(thing: Any) -> dict[str, Any]:
+    try:
+        return dict(object.__getattribute__(thing, "__dict__"))
+    except AttributeError:
+        return {}
+
+
+def _has(thing: Any, name: str) -> bool:
+    """Whether things of its kind have an attribute. Asked itself, it might run code of the script, and raise."""
+    return hasattr(type(thing), name)
 
 
 def _sample(things: Any) -> list[Any]:
@@ -184,10 +201,10 @@ def _sample(things: Any) -> list[Any]:
 
 def tensor_bytes(batch: Any) -> int:
     """The tensors of a batch, in bytes."""
-    if hasattr(batch, "untyped_storage"):
+    if _has(batch, "untyped_storage"):
         return int(batch.untyped_storage().nbytes())
     if isinstance(batch, dict):
         return sum(tensor_bytes(part) for part in batch.values())
     if isinstance(batch, (list, tuple)):
         return sum(tensor_bytes(part) for part in batch)
-    return sum(tensor_bytes(part) for part in getattr(batch, "__dict__", {}).values())
+    return sum(tensor_bytes(part) for part in _own_attributes(batch).values())

@@ -15,8 +15,8 @@ from ..source_lines import place_of
 from ..values.steering import Steering, is_shown
 
 #: What an unknown value was taken for: zeros; every element of a mask as picked; as many as in the step before; some
-#: true and some false; no NaN and no infinity; other draws than the card's.
-ZEROS, ALL, EARLIER, SOME, FINITE, DRAWN = "zeros", "all", "earlier", "some", "finite", "drawn"
+#: true and some false; no NaN and no infinity; what a script makes sure of; other draws than the card's.
+ZEROS, ALL, EARLIER, SOME, FINITE, HELD, DRAWN = "zeros", "all", "earlier", "some", "finite", "held", "drawn"
 
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -83,7 +83,7 @@ class Reads:
         line = (*place_of(start), assumed)
         self.last = line
         self.lines[line] += 1
-        if line not in self.deciding and assumed not in (FINITE, DRAWN):
+        if line not in self.deciding and assumed not in (FINITE, HELD, DRAWN):
             is_size = getattr(self._state, "is_size", False) and not is_shown(start)
             if is_size or self.steering.steers(start):
                 self.deciding.add(line)

@@ -114,8 +114,8 @@ def _fate(frame: FrameType | None, may_divide: bool) -> Fate:
             break
         if _asks(frame.f_code, frame.f_lasti):
             return Fate.DECIDES
-        holder = _holder(frame)
-        body = _body(holder.f_code)
+        holder = holder_of(frame)
+        body = body_of(holder.f_code)
         if body is None:
             # Nobody can tell without the source.
             return Fate.DECIDES
@@ -130,7 +130,7 @@ def _fate(frame: FrameType | None, may_divide: bool) -> Fate:
     return Fate.LOST if is_lost else Fate.SHOWN
 
 
-def _holder(frame: FrameType) -> FrameType:
+def holder_of(frame: FrameType) -> FrameType:
     """The frame in whose source the code of this one stands: comprehensions have none of their own."""
     holder = frame
     while holder.f_code.co_name in _INNER and holder.f_back is not None:
@@ -144,7 +144,7 @@ def _asks(code: CodeType, at: int) -> bool:
 
 
 @functools.cache
-def _body(code: CodeType) -> ast.AST | None:
+def body_of(code: CodeType) -> ast.AST | None:
     """The syntax of a function or of a whole file."""
     is_file = code.co_name == "<module>"
     try:
@@ -179,7 +179,7 @@ class _Flow:
 
     def start(self, code: CodeType, at: int) -> None:
         """From the expression that the instruction belongs to."""
-        for node in list(_expressions(self.body, code, at)):
+        for node in list(expressions(self.body, code, at)):
             self.is_lost |= _hands_over(node)
             self._follow(node)
 
@@ -270,7 +270,7 @@ class _Flow:
         self._is_collected = was_collected
 
 
-def _expressions(body: ast.AST, code: CodeType, at: int) -> Iterator[ast.AST]:
+def expressions(body: ast.AST, code: CodeType, at: int) -> Iterator[ast.AST]:
     """The expression that an instruction belongs to; all of its line where Python does not say."""
     positions = None
     if hasattr(code, "co_positions"):

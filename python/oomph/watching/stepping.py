@@ -217,7 +217,7 @@ class Steps:
                 pending.extend((module, part) for part in value.values())
             elif isinstance(value, (list, tuple)):
                 pending.extend((module, part) for part in value)
-            elif hasattr(value, "untyped_storage"):
+            elif hasattr(type(value), "untyped_storage"):
                 self.recorder.tag(value, "optimizer_state", time_us, module)
 
     def tag_everything(self, torch: ModuleType) -> None:

@@ -15,7 +15,7 @@ pub(super) fn sentences(answer: &Answer, top: usize) -> Vec<String> {
     let mut said = Vec::new();
     if end.outcome.kind == OutcomeKind::Error {
         let message = end.outcome.message.clone().unwrap_or_default();
-        let has_assumed = answer.reads().iter().any(|read| read.assumed != Assumed::Finite);
+        let has_assumed = answer.reads().iter().any(|read| !read.assumed.is_as_meant());
         let or_assumed = if has_assumed { ", or a value from the card taken for another" } else { "" };
         said.push(format!(
             "the script raised {message}, perhaps because a loop was ended early{or_assumed}; what would have come after it \
@@ -101,6 +101,9 @@ fn of_read(assumed: Assumed, times: &str) -> String {
             format!("asks whether any or all values on the card are true ({times}); the plan took some to be true")
         }
         Assumed::Finite => format!("looks for NaN or infinity ({times}); the plan took every value to be finite"),
+        Assumed::Held => {
+            format!("raises unless values on the card are as they should be ({times}); the plan took them so")
+        }
         Assumed::Drawn => format!("reads random numbers from the card ({times}); the plan drew its own"),
     }
 }
