@@ -1,6 +1,6 @@
 //! Loops that are run to their end: a script that fails behind one that was ended early may need all of its iterations.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use oomph_card::Card;
 use oomph_job::facts::{Outcome, OutcomeKind, Place};
@@ -15,21 +15,29 @@ const AGAIN_MAX: usize = 3;
 
 /// The loops that a script needs whole, shared by all copies of a job.
 #[derive(Clone, Debug, Default)]
-pub struct WholeLoops(Arc<Mutex<Vec<Place>>>);
+pub struct WholeLoops(Arc<Mutex<Known>>);
+
+/// What runs have shown.
+#[derive(Debug, Default)]
+struct Known {
+    places: Vec<Place>,
+    /// Whether other loops have been tried, so that no further run needs to.
+    is_settled: bool,
+}
 
 impl WholeLoops {
     /// Where they begin.
     #[must_use]
     pub fn places(&self) -> Vec<Place> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.known().places.clone()
     }
 
     fn of(places: Vec<Place>) -> Self {
-        Self(Arc::new(Mutex::new(places)))
+        Self(Arc::new(Mutex::new(Known { places, is_settled: true })))
     }
 
-    fn keep(&self, places: Vec<Place>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = places;
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -41,6 +49,9 @@ impl Job {
     /// If it cannot be started, fails for a reason of its own, or never uses CUDA. Running out of memory is a result.
     pub fn run(&self, cards: &[Card], progress: Progress) -> Result<Run, PlanError> {
         let mut run = self.run_with_values(cards, progress)?;
+        if self.whole.known().is_settled {
+            return Ok(run);
+        }
         let mut tried = vec![self.whole.places()];
         while let Some(failed) = failure(&run).filter(|_| tried.len() <= AGAIN_MAX) {
             let known = self.whole.places();
@@ -49,10 +60,11 @@ impl Job {
             };
             progress("running a loop to its end that the script may need whole");
             tried.push(places.clone());
+            self.whole.known().is_settled = true;
             let job = Self { whole: WholeLoops::of(places.clone()), ..self.clone() };
             match job.run_with_values(cards, progress) {
                 Ok(further) if failure(&further).is_none_or(|other| other.place() != failed.place()) => {
-                    self.whole.keep(places);
+                    self.whole.known().places = places;
                     run = further;
                 }
                 Err(error) if !error.is_of_script() => return Err(error),
