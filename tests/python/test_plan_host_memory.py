@@ -200,8 +200,13 @@ def test_a_data_set_whose_objects_answer_no_question_is_left_alone(host, script)
             def __init__(self): self.words, self.broken = Words(rate=1), [Broken()]
             def __len__(self): return 64
             def __getitem__(self, index): return torch.zeros(8)
+        class Tens(torch.utils.data.Sampler):
+            def __iter__(self): return iter([list(range(10))] * 4)
+            @property
+            def batch_size(self): raise OSError("no size")
         net = torch.nn.Linear(8, 1)
-        for batch in torch.utils.data.DataLoader(Records(), batch_size=8, num_workers=2):
-            net(batch)
+        for given in ({"batch_size": 8}, {"batch_sampler": Tens()}):
+            for batch in torch.utils.data.DataLoader(Records(), num_workers=2, **given):
+                net(batch)
     """))
     assert plan["host"]["workers"] == 2

@@ -78,7 +78,9 @@ class HostLoaders:
         def _process_data(iterator: Any, data: Any, *args: Any) -> Any:
             facts = self._found.get(getattr(iterator, "_oomph_place", None))  # type: ignore[arg-type]
             if facts is not None:
-                self._on_batch(facts, iterator, data)
+                # Samplers and batches are the script's own, too.
+                with contextlib.suppress(Exception):
+                    self._on_batch(facts, iterator, data)
             return original(iterator, data, *args)
 
         return _process_data
@@ -86,8 +88,7 @@ class HostLoaders:
     def _on_batch(self, facts: dict[str, Any], iterator: Any, data: Any) -> None:
         facts["seen_batches"] += 1
         if facts["seen_batches"] <= BATCHES_MEASURED:
-            with contextlib.suppress(Exception):
-                facts["batch_bytes"] = max(facts["batch_bytes"], tensor_bytes(data))
+            facts["batch_bytes"] = max(facts["batch_bytes"], tensor_bytes(data))
         if not facts["object_bytes"] or not facts["items"]:
             return
         batch_size = getattr(iterator._index_sampler, "batch_size", 1) or 1
@@ -123,7 +124,7 @@ class Pages:
 def _length(iterator: Any) -> int:
     try:
         return len(iterator._index_sampler)
-    except Exception:  # noqa: BLE001 - a sampler of the script's may raise whatever it likes
+    except (TypeError, NotImplementedError, AttributeError):
         return 0
 
 
