@@ -20,8 +20,8 @@ const PATIENCE: Duration = Duration::from_millis(20);
 const LOOK: Duration = Duration::from_micros(50);
 
 /// Starts a thread, and returns once it waits for something, has ended, or is at work for longer.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn pthread_create(
+#[unsafe(export_name = "pthread_create")]
+unsafe extern "C" fn start_and_wait(
     thread: *mut libc::pthread_t,
     attributes: *const libc::pthread_attr_t,
     start: Start,
