@@ -12,7 +12,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from making import main, maker, picture, words, write_cifar, write_mnist, write_streets, write_views
+from making import main, maker, picture, words, write_cifar, write_mnist, write_streets, write_views, write_weights
 
 
 @maker
@@ -55,8 +55,6 @@ def weights(sources: Path, data: Path) -> None:
     import torch
     from torchvision import models
 
-    folder = data / "torch_home/hub/checkpoints"
-    folder.mkdir(parents=True, exist_ok=True)
     names = {
         "vgg16-397923af.pth": models.vgg16,
         "resnet18-f37072fd.pth": models.resnet18,
@@ -64,9 +62,7 @@ def weights(sources: Path, data: Path) -> None:
         "resnet50-19c8e357.pth": models.resnet50,
         "resnet101-63fe2227.pth": models.resnet101,
     }
-    torch.manual_seed(0)
-    for name, model in names.items():
-        torch.save(model(weights=None).state_dict(), folder / name)
+    folder = write_weights(data, names)
     root = sources / "WZMIAOMIAO+deep-learning-for-image-processing/pytorch_object_detection"
     shutil.copy(folder / "resnet50-19c8e357.pth", root / "faster_rcnn/backbone/resnet50.pth")
     torch.save({}, root / "faster_rcnn/backbone/fasterrcnn_resnet50_fpn_coco.pth")

@@ -40,6 +40,18 @@ def words(seed: int, count: int) -> str:
     return " ".join(chance.choice(parts) + chance.choice(parts) for _ in range(count))
 
 
+def write_weights(data: Path, networks: dict[str, Callable[[], Any]]) -> Path:
+    """Random weights in the files where torch.hub looks for those it would download; gives their folder."""
+    import torch
+
+    folder = data / "torch_home/hub/checkpoints"
+    folder.mkdir(parents=True, exist_ok=True)
+    torch.manual_seed(0)
+    for name, build in networks.items():
+        torch.save(build().state_dict(), folder / name)
+    return folder
+
+
 def write_mnist(raw: Path, count: int = 60_000) -> None:
     """Random digits in MNIST's own files."""
     import numpy

@@ -16,7 +16,7 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
-from making import main, maker, picture, words, write_cifar, write_views  # noqa: E402
+from making import main, maker, picture, words, write_cifar, write_views, write_weights  # noqa: E402
 
 
 def tokenizer(folder: Path, extra: tuple[str, ...] = ()) -> int:
@@ -54,10 +54,7 @@ def weights(sources: Path, data: Path) -> None:
     import torch
     from torchvision import models
 
-    folder = data / "torch_home/hub/checkpoints"
-    folder.mkdir(parents=True, exist_ok=True)
-    torch.manual_seed(0)
-    torch.save(models.resnet50(weights=None).state_dict(), folder / "resnet50-0676ba61.pth")
+    folder = write_weights(data, {"resnet50-0676ba61.pth": models.resnet50})
     torch.save({}, folder / "backbone_v2.pth")
     # A list of networks that is asked for when a program's options are read.
     (folder.parent / "facebookresearch_xcit_main").mkdir(exist_ok=True)

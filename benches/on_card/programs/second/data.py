@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from making import main, maker, picture, words, write_cifar, write_mnist, write_streets, write_views  # noqa: E402
+from making import main, maker, picture, words, write_cifar, write_mnist, write_streets, write_views, write_weights  # noqa: E402
 
 
 @maker
@@ -61,13 +61,9 @@ def photographs(sources: Path, data: Path) -> None:
 @maker
 def weights(sources: Path, data: Path) -> None:
     """Random weights where torchvision looks for those it would download."""
-    import torch
     from torchvision import models
 
-    folder = data / "torch_home/hub/checkpoints"
-    folder.mkdir(parents=True, exist_ok=True)
-    torch.manual_seed(0)
-    torch.save(models.vgg16(weights=None).state_dict(), folder / "vgg16-397923af.pth")
+    write_weights(data, {"vgg16-397923af.pth": models.vgg16})
 
 
 @maker

@@ -14,7 +14,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
-from making import main, maker, picture, words, write_cifar, write_mnist, write_views  # noqa: E402
+from making import main, maker, picture, words, write_cifar, write_mnist, write_views, write_weights  # noqa: E402
 
 
 @maker
@@ -84,16 +84,16 @@ def more_photographs(sources: Path, data: Path) -> None:
 @maker
 def weights(sources: Path, data: Path) -> None:
     """Random weights where torchvision looks for those it would download."""
-    import torch
     from torchvision import models
 
-    folder = data / "torch_home/hub/checkpoints"
-    folder.mkdir(parents=True, exist_ok=True)
-    torch.manual_seed(0)
-    torch.save(models.vgg16(weights=None).state_dict(), folder / "vgg16-397923af.pth")
-    torch.save(models.mobilenet_v2(weights=None).state_dict(), folder / "mobilenet_v2-b0353104.pth")
-    inception = models.inception_v3(weights=None, init_weights=False)
-    torch.save(inception.state_dict(), folder / "inception_v3_google-0cc3c7bd.pth")
+    write_weights(
+        data,
+        {
+            "vgg16-397923af.pth": models.vgg16,
+            "mobilenet_v2-b0353104.pth": models.mobilenet_v2,
+            "inception_v3_google-0cc3c7bd.pth": lambda: models.inception_v3(weights=None, init_weights=False),
+        },
+    )
 
 
 @maker
