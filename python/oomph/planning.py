@@ -84,7 +84,7 @@ class Session:
         self.steps.on_step = self._on_step
         self.scaling = scaling.Scaling(self.recorder)
         self.loops = Loops(self.activity, self.recorder, self._on_loop, settings.walk, self._numbers)
-        self.loops.need_whole(settings.whole)
+        self.loops.need_whole(settings.whole_loops)
         self.checkpoints = checkpoints.Checkpoints(self.recorder, self.note)
         self.desk = Desk(lambda name, kind, told: self.stream.write("remedy", name, kind, told))
         self.survey = Survey(self.stream, self.desk.calls) if settings.survey else None
@@ -119,7 +119,7 @@ class Session:
     def resume(self, settings: Settings, told: str) -> None:
         """This process was forked where the script's own work begins: it is the job's first process from now on."""
         self.settings = settings
-        self.loops.need_whole(settings.whole)
+        self.loops.need_whole(settings.whole_loops)
         self.is_first = True
         self.stream.move(settings.folder, told)
         smi.Desk(settings.folder).install()

@@ -39,11 +39,12 @@ class Settings:
     seeks_growth: bool = False
     #: Whether a run is given up once the job trains without a card: it is then run for the host's memory alone.
     needs_card: bool = False
-    #: Files and lines of loops that the code behind them needs whole.
-    whole: tuple[tuple[str, int], ...] = ()
+    #: Files and lines of loops of which the code after them needs all iterations.
+    whole_loops: tuple[tuple[str, int], ...] = ()
 
     @classmethod
     def of(cls, fields: dict[str, Any]) -> Settings:
         """Reads them."""
-        whole = tuple((place["file"], place["line"]) for place in fields["whole"])
-        return cls(**{**fields, "ranks": tuple(fields["ranks"]), "remedies": tuple(fields["remedies"]), "whole": whole})
+        whole_loops = tuple((place["file"], place["line"]) for place in fields["whole_loops"])
+        ranks, remedies = tuple(fields["ranks"]), tuple(fields["remedies"])
+        return cls(**{**fields, "ranks": ranks, "remedies": remedies, "whole_loops": whole_loops})

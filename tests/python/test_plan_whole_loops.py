@@ -1,4 +1,4 @@
-"""A script that fails behind a loop that was ended early is run again with that loop run to its end."""
+"""A script that fails after a loop that was ended early is run again with that loop run to its end."""
 
 import pytest
 
@@ -32,7 +32,7 @@ COUNTED = """
 
 
 @pytest.mark.parametrize("loops", [COLLECTED, COUNTED], ids=["collected", "counted"])
-def test_what_comes_behind_is_seen(planned, script, loops):
+def test_what_comes_after_it_is_seen(planned, script, loops):
     plan = planned(script(TRAINED + loops + HELD))
     assert "to the end of the script" in plan["seen"]["text"] and plan["peak_allocated_bytes"] >= 1 << 30
     runs = {loop["total"]: loop["seen"] for loop in plan["seen"]["loops"]}
@@ -47,11 +47,11 @@ def test_two_loops_are_found_one_after_the_other(planned, script):
 
 
 def test_a_loop_that_is_not_the_last_is_found(planned, script):
-    behind = """
+    after = """
     for batch in range(100):
         step()
     """
-    plan = planned(script(TRAINED + COUNTED.replace("    assert", behind + "\n    assert") + HELD))
+    plan = planned(script(TRAINED + COUNTED.replace("    assert", after + "\n    assert") + HELD))
     assert [loop["seen"] for loop in plan["seen"]["loops"]] == [300, 100]
     assert "to the end of the script" in plan["seen"]["text"]
 

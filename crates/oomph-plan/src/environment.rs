@@ -41,7 +41,7 @@ struct Settings<'a> {
     host_only: bool,
     seeks_growth: bool,
     needs_card: bool,
-    whole: Vec<Place>,
+    whole_loops: Vec<Place>,
 }
 
 /// The folders of one run, and the variables that point there.
@@ -156,7 +156,7 @@ fn settings<'a>(job: &'a Job, results: &'a Path, values: Option<Bounds>) -> Sett
         host_only: job.is_host_only,
         seeks_growth: job.seeks_growth,
         needs_card: job.needs_card,
-        whole: job.whole.places(),
+        whole_loops: job.whole_loops.places(),
     }
 }
 

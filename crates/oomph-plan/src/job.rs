@@ -5,7 +5,7 @@ use oomph_job::Command;
 use crate::forks::Forks;
 use crate::remedies::RemedyChoice;
 use crate::values::Values;
-use crate::whole::WholeLoops;
+use crate::whole_loops::WholeLoops;
 
 /// How many processes the job has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -52,8 +52,8 @@ pub struct Job {
     pub is_surveyed: bool,
     /// What may be spent on values that nobody knows.
     pub values: Values,
-    /// Loops that the script needs whole, as far as its runs have shown.
-    pub whole: WholeLoops,
+    /// Loops of which the script needs all iterations, as far as its runs have shown.
+    pub whole_loops: WholeLoops,
     /// Whether runs that differ in remedies and cards alone share what comes before the script's own work.
     pub forks: Forks,
     /// Whether the script uses no card, and runs as it is for the host's memory alone.

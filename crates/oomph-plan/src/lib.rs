@@ -9,7 +9,7 @@
 //! - [`Forks`] lets the runs of a search share the imports of the script.
 //! - [`largest`] finds the largest batch, or value of another option, that fits.
 //! - [`values`] decides whether a run is repeated with values worked out on the host.
-//! - [`whole`] decides whether it is repeated with loops run to their end, which the script needs whole.
+//! - [`whole_loops`] decides whether it is repeated with loops run to their end.
 //! - [`host`] says what the job takes of the host's memory, also where it uses no card.
 //! - [`promise`] keeps what a plan said, for the real run to be compared with.
 //! - [`Card`] describes a card; [`cards::CATALOGUE`] lists those that are known by name.
@@ -33,7 +33,7 @@ pub mod search;
 mod seen;
 pub mod survey;
 pub mod values;
-pub mod whole;
+pub mod whole_loops;
 
 pub use error::PlanError;
 pub use follow::Progress;

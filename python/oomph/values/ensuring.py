@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import functools
 import sys
-from types import CodeType, FrameType
+from types import CodeType
 
 from .steering import body_of, expressions, holder_of, reading
 
@@ -17,9 +17,9 @@ from .steering import body_of, expressions, holder_of, reading
 _SAME = frozenset("bool item cpu".split())
 
 
-def answer(frame: FrameType | None = None) -> bool | None:
-    """The truth that the innermost code of the script must get from what it calls now; None where either will do."""
-    frame = reading(frame or sys._getframe(1))
+def answer() -> bool | None:
+    """What the call that the script makes now must return for the script to go on; None where either will do."""
+    frame = reading(sys._getframe())
     if frame is None:
         return None
     return _answer(holder_of(frame).f_code, frame.f_code, frame.f_lasti)

@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn what_is_called_twice_comes_back_call_by_call() {
-        // The first block is called again behind the second one, so its later call is used first.
+        // The first block is called again after the second one, so its later call is used first.
         let mut spans = two_blocks();
         spans.all.extend([span(5, 12, 40, 0), span(6, 11, 10, 0)]);
         recomputed(&mut spans, |spans, span| spans.path(span) == "blocks.0");

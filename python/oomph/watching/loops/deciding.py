@@ -106,7 +106,7 @@ class Budget:
     #: whose length nobody knows, and whose workers may still be filling their buffers.
     HEAP_SECONDS = 60.0
     HEAP_SHARE_UNKNOWN = 0.25
-    #: Seconds for which loops are run on that the code behind them needs whole.
+    #: Seconds for which loops are run on because the code after them needs all iterations.
     WHOLE_SECONDS = 60.0
 
     def __init__(self, clock: Callable[[], float]) -> None:
@@ -141,7 +141,7 @@ class Visit:
     is_over_collection: bool = False
     #: Whether there is an optimizer that could step.
     has_optimizer: bool = True
-    #: Whether the code behind it needs all of its iterations: it failed when it was ended early.
+    #: Whether the code after it needs all of its iterations: the script failed when it was ended early.
     is_needed_whole: bool = False
     #: The latest iterations, and how many there were in all.
     samples: list[Sample] = field(default_factory=list)
@@ -227,7 +227,7 @@ class Visit:
         return None if reason is not None and (self._is_run_whole() or self._follows_heap()) else reason
 
     def _is_run_whole(self) -> bool:
-        """Whether it is run on for the code behind it: not where its end is known to be too far."""
+        """Whether it is run on for the code after it: not where its end is known to be too far away."""
         budget, seconds = self.budget, self.samples[-1].seconds
         rest_seconds = seconds if self.total is None else self.remaining_seconds()
         if not self.is_needed_whole or rest_seconds > budget.whole_seconds_left:

@@ -152,7 +152,7 @@ class Walk:
         self.visits: weakref.WeakSet[Visit] = weakref.WeakSet()
         #: Loops that were ended before their own end, the latest last.
         self.ended_early: list[Record] = []
-        #: Files and lines of loops that the code behind them needs whole.
+        #: Files and lines of loops of which the code after them needs all iterations.
         self.needed_whole: frozenset[tuple[str, int]] = frozenset()
 
     def add_site(self, site: Site) -> int:

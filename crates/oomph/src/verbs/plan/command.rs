@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use oomph_plan::promise::Promise;
 use oomph_plan::search::Cards;
 use oomph_plan::values::Values;
-use oomph_plan::whole::WholeLoops;
+use oomph_plan::whole_loops::WholeLoops;
 use oomph_plan::{Forks, Job, Launch, Target};
 
 use super::{Args, Ranks, launch};
@@ -31,7 +31,7 @@ pub(super) fn job(args: &Args) -> Result<Job, Error> {
         allocator: None,
         is_surveyed: args.fit,
         values: Values::within(args.values),
-        whole: WholeLoops::default(),
+        whole_loops: WholeLoops::default(),
         forks: if args.fit { Forks::wanted() } else { Forks::default() },
         is_host_only: false,
         seeks_growth: false,

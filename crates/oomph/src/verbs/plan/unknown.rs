@@ -102,7 +102,7 @@ fn of_read(assumed: Assumed, times: &str) -> String {
         }
         Assumed::Finite => format!("looks for NaN or infinity ({times}); the plan took every value to be finite"),
         Assumed::Held => {
-            format!("raises unless values on the card are as they should be ({times}); the plan took them so")
+            format!("raises unless a condition on values of the card holds ({times}); the plan took it to hold")
         }
         Assumed::Drawn => format!("reads random numbers from the card ({times}); the plan drew its own"),
     }

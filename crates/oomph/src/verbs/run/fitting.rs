@@ -7,7 +7,7 @@ use oomph_plan::promise::{Identity, Promise, PromisedTrial, Promises};
 use oomph_plan::remedies::RemedyChoice;
 use oomph_plan::search::Cards;
 use oomph_plan::values::Values;
-use oomph_plan::whole::WholeLoops;
+use oomph_plan::whole_loops::WholeLoops;
 use oomph_plan::{Card, Forks, Job, Launch, Plan, Question, Ranks, cards};
 
 use super::Args;
@@ -58,7 +58,7 @@ fn plan_now(args: &Args, command: &Command, card: Card, identity: &Identity) -> 
         allocator: None,
         is_surveyed: true,
         values: Values::default(),
-        whole: WholeLoops::default(),
+        whole_loops: WholeLoops::default(),
         forks: Forks::wanted(),
         is_host_only: false,
         seeks_growth: false,

@@ -1,4 +1,4 @@
-//! Loops that are run to their end: a script that fails behind one that was ended early may need all of its iterations.
+//! Loops that are run to their end: a script that fails after one that was ended early may need all of its iterations.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -13,7 +13,7 @@ use crate::run::Run;
 /// Runs that are made again for that, at most.
 const AGAIN_MAX: usize = 3;
 
-/// The loops that a script needs whole, shared by all copies of a job.
+/// The loops of which a script needs all iterations, shared by all copies of a job.
 #[derive(Clone, Debug, Default)]
 pub struct WholeLoops(Arc<Mutex<Known>>);
 
@@ -43,28 +43,28 @@ impl WholeLoops {
 
 impl Job {
     /// Runs the job on these cards, one entry a device: with values where they are needed, and again with loops run to
-    /// their end where the script failed behind some that were ended early.
+    /// their end where the script failed after some that were ended early.
     ///
     /// # Errors
     /// If it cannot be started, fails for a reason of its own, or never uses CUDA. Running out of memory is a result.
     pub fn run(&self, cards: &[Card], progress: Progress) -> Result<Run, PlanError> {
         let mut run = self.run_with_values(cards, progress)?;
-        if self.whole.known().is_settled {
+        if self.whole_loops.known().is_settled {
             return Ok(run);
         }
-        let mut tried = vec![self.whole.places()];
+        let mut tried = vec![self.whole_loops.places()];
         while let Some(failed) = failure(&run).filter(|_| tried.len() <= AGAIN_MAX) {
-            let known = self.whole.places();
+            let known = self.whole_loops.places();
             let Some(places) = wider(&known, failed.ended_early).into_iter().find(|one| !tried.contains(one)) else {
                 break;
             };
-            progress("running a loop to its end that the script may need whole");
+            progress("running a loop to its end, which the script may need");
             tried.push(places.clone());
-            self.whole.known().is_settled = true;
-            let job = Self { whole: WholeLoops::of(places.clone()), ..self.clone() };
+            self.whole_loops.known().is_settled = true;
+            let job = Self { whole_loops: WholeLoops::of(places.clone()), ..self.clone() };
             match job.run_with_values(cards, progress) {
                 Ok(further) if failure(&further).is_none_or(|other| other.place() != failed.place()) => {
-                    self.whole.known().places = places;
+                    self.whole_loops.known().places = places;
                     run = further;
                 }
                 Err(error) if !error.is_of_script() => return Err(error),
@@ -76,7 +76,7 @@ impl Job {
     }
 }
 
-/// A process whose script failed behind loops that were ended early.
+/// A process whose script failed after loops that were ended early.
 struct Failed<'a> {
     outcome: &'a Outcome,
     ended_early: &'a [Place],
@@ -98,7 +98,7 @@ fn failure(run: &Run) -> Option<Failed<'_>> {
         .map(|end| Failed { outcome: &end.outcome, ended_early: &end.ended_early })
 }
 
-/// What to run whole next, the most likely first: the loop that was ended last, then all of them.
+/// Which loops to run to their end next, the most likely first: the loop that was ended last, then all of them.
 fn wider(known: &[Place], ended_early: &[Place]) -> Vec<Vec<Place>> {
     let with = |more: &[Place]| {
         let unknown = more.iter().filter(|place| !known.contains(place));
